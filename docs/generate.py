@@ -1,8 +1,8 @@
-"""Writes docs/reference/ from the cards and docstrings of the package, so that the two cannot disagree.
+"""Write docs/reference/ from the cards and docstrings of the package, so that they always agree.
 
     python docs/generate.py && mkdocs build --strict
 
-mkdocs loads this file too (`hooks` in mkdocs.yml): the generated pages then stand in the menu.
+mkdocs loads this file too (`hooks` in mkdocs.yml) and adds the generated pages to the menu.
 """
 
 import ast
@@ -19,7 +19,7 @@ import evenhand
 from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.registry import SUITES, load_benchmark
 from evenhand.catalogue import catalogue
-from evenhand.measures import MEASURES, calibrated, calibration_summary
+from evenhand.measures import MEASURES, calibration_summary
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import Dataset, list_datasets
 from evenhand.prompts.holisticbias.card import QUIRKS
@@ -53,7 +53,11 @@ FIRST = (
     ),
     *("search_trigger", "debias", "Debiased", "counterfactuals", "push", "load_model", "load_classifier"),
 )
-"""What one looks for first in Python: the page of the package begins with it."""
+"""The most important names, with which the page of the package begins."""
+WIDEST_SIGNATURE = 90
+"""Characters of a signature on one line."""
+ENTRIES = ("Parameters", "Returns", "Raises", "Attributes", "Yields")
+"""Sections of a docstring that list names or types."""
 TITLES = {
     "benchmarks": "Benchmarks",
     "suites": "Suites",
@@ -65,28 +69,28 @@ TITLES = {
     "methods": "Methods of training",
 }
 FIELDS = {
-    "construct": "What is meant to be measured",
-    "harm": "Who is hurt, and how",
-    "groups": "What is compared, and what is held fixed",
-    "ideal": "Value of a model without the bias",
-    "direction": "Which way is worse",
-    "null": "What an unbiased model gives",
-    "critique": "What is known against it",
-    "source": "Defined or published in",
+    "construct": "What it measures",
+    "harm": "Possible harm",
+    "groups": "What is compared",
+    "ideal": "Ideal value",
+    "direction": "Direction",
+    "null": "Value without bias (null)",
+    "critique": "Known limits",
+    "source": "Source",
     "citation": "Please cite",
     "licence": "Licence",
 }
 
 
 def main() -> None:
-    """Write every page anew; pages of things that are gone go too."""
+    """Write all pages again; pages without a source are deleted."""
     pages = reference_pages()
     write_pages(pages, REFERENCE)
     print(f"{len(pages)} pages written to {REFERENCE}", file=sys.stderr)
 
 
 def write_pages(pages: Mapping[str, str], folder: Path) -> None:
-    """Write pages, by path within the folder, into a folder that then holds nothing else."""
+    """Write pages, by path within the folder, into a folder; everything else in it is deleted."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, text in pages.items():
         path = folder / name
@@ -95,7 +99,7 @@ def write_pages(pages: Mapping[str, str], folder: Path) -> None:
 
 
 def reference_pages() -> dict[str, str]:
-    """Every generated page by its path within docs/reference."""
+    """Return every generated page by its path within docs/reference."""
     pages: dict[str, str] = {}
     for kind, title in TITLES.items():
         cards = catalogue(kind)
@@ -111,13 +115,14 @@ def reference_pages() -> dict[str, str]:
         "evenhand": evenhand,
         "measures": evenhand.measures,
         "stats": evenhand.stats,
+        "mitigations": evenhand.mitigations,
     }.items():
         pages[f"python/{name}.md"] = python_page(module)
     return pages
 
 
 def card_page(kind: str, card: Card) -> str:
-    """One card as a page: what it states, and the facts that the code knows besides."""
+    """Return one card as a page: its fields, and further facts from the code."""
     parts = [f"# {card.name}", prose(card.summary), *FACTS[kind](card.name)]
     for field, heading in FIELDS.items():
         if text := getattr(card, field):
@@ -161,14 +166,14 @@ def _judge_link(name: str) -> str:
 def _suite_facts(name: str) -> list[str]:
     suite = SUITES[name]
     links = ", ".join(f"[{b}](../benchmarks/{slug(b)}.md)" for b in suite.benchmarks)
-    limit = f"{suite.limit:,} prompts a benchmark, unless you say --limit" if suite.limit else "no limit"
+    limit = f"{suite.limit:,} prompts per benchmark, unless you set --limit" if suite.limit else "no limit"
     rows = [["benchmarks", links], ["size", limit]]
     return [f"```sh\nevenhand audit MODEL --suite {name}\n```", listing(rows)]
 
 
 def _measure_facts(name: str) -> list[str]:
     facts = [f"Unit: {prose(MEASURES[name].unit)}."]
-    if calibrated(name) is not None:
+    if name in {row["measure"] for row in calibration_summary().get("measures", [])}:
         facts.append(
             f"[Its calibration](../calibration.md#{name}), [and how that is done](../../explanation/calibration.md)."
         )
@@ -288,16 +293,16 @@ def calibration_page() -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 in percent."""
+    """Return a proportion as a percentage."""
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def quirks_page() -> str:
-    """Every surprise of the published HolisticBias composer."""
+    """Return the page of the quirks of the published HolisticBias composer."""
     parts = [
         "# HolisticBias: quirks of the published composer",
-        "`as_published=True` (on the command line `--as-published`) keeps each of them, byte for byte. The "
-        "default mode mends those marked mended. `holisticbias-likelihood` uses the published sentences.",
+        "`as_published=True` (on the command line `--as-published`) keeps all of them, byte for byte. The "
+        "default mode fixes those marked as fixed. `holisticbias-likelihood` uses the published sentences.",
     ]
     for quirk in QUIRKS:
         parts += [f"## {quirk.id}", prose(quirk.what), f"In the default mode: {prose(quirk.in_default)}."]
@@ -305,7 +310,7 @@ def quirks_page() -> str:
 
 
 def formats_page() -> str:
-    """Columns of the files that a user brings, and of the tables that a run writes."""
+    """Return the page of file formats: columns of a user's files and of the tables of a run."""
     codes = [[f"`{error.value}`", error.name.replace("_", " ").lower()] for error in ResponseError]
     return "\n\n".join(
         [
@@ -316,22 +321,22 @@ def formats_page() -> str:
             PROMPT_FORMAT,
             "## Responses",
             RESPONSE_FORMAT,
-            "Which group columns a benchmark needs stands on [its page](benchmarks/index.md).",
+            "The [page of each benchmark](benchmarks/index.md) lists the group columns that it needs.",
             "## measurements.parquet",
-            "One row is one number. `measurements.json` holds the same.",
+            "One row per number. `measurements.json` contains the same.",
             table(["column", "type"], [[f"`{name}`", str(kind)] for name, kind in MEASUREMENTS.items()]),
             "## findings.parquet",
-            "One row is one verdict.",
+            "One row per verdict.",
             table(["column", "type"], [[f"`{name}`", str(kind)] for name, kind in FINDINGS.items()]),
             "## Error codes",
-            "Why a row has no number, as the column `error` of responses says it.",
+            "The column `error` of responses states why a row has no number.",
             table(["code", "in words"], codes),
         ]
     )
 
 
 def python_page(module: Any) -> str:
-    """Public names of a module with signature and docstring."""
+    """Return the page of a module: its public names with signatures and docstrings."""
     parts = [f"# {module.__name__}", prose((inspect.getdoc(module) or "").split("\n\n")[0])]
     public = [name for name in dir(module) if not name.startswith("_")]
     names = [name for name in FIRST if name in public] + [name for name in public if name not in FIRST]
@@ -343,8 +348,8 @@ def python_page(module: Any) -> str:
 
 
 def documented(name: str, thing: Any) -> list[str]:
-    """Signature and docstring of one function or class, and of a class its public methods."""
-    parts = [f"```python\n{name}{signature(thing)}\n```", f"```text\n{inspect.getdoc(thing) or ''}\n```"]
+    """Return the signature and docstring of a function or class, and of the public methods of a class."""
+    parts = [f"```python\n{name}{signature(thing)}\n```", docstring(inspect.getdoc(thing) or "")]
     if not inspect.isclass(thing):
         return parts
     for member, value in vars(thing).items():
@@ -352,22 +357,72 @@ def documented(name: str, thing: Any) -> list[str]:
         if member.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
             continue
         parts += [f"### {name}.{member}", f"```python\n{member}{signature(function)}\n```"]
-        parts.append(f"```text\n{inspect.getdoc(function)}\n```")
+        parts.append(docstring(inspect.getdoc(function) or ""))
     return parts
 
 
+def docstring(text: str) -> str:
+    """Return a NumPy-style docstring as Markdown: sections with bold titles, parameters as lists, examples as code.
+
+    >>> print(docstring("Return twice x.\\n\\nParameters\\n----------\\nx : int\\n    A number."))
+    Return twice x.
+    <BLANKLINE>
+    **Parameters**
+    <BLANKLINE>
+    - `x` (int): A number.
+    """
+    body, *sections = re.split(r"(?m)^(\w+)\n-{3,}\n", text)
+    parts = [_paragraphs(body)]
+    for title, content in zip(sections[::2], sections[1::2], strict=True):
+        if title != "Examples":
+            parts.append(f"**{title}**")
+        parts.append(_entries(content) if title in ENTRIES else _paragraphs(content))
+    return "\n\n".join(filter(None, parts))
+
+
+def _entries(text: str) -> str:
+    """Return the entries of a section (`name : type`, then an indented description) as a list."""
+    examples, items = text.find("\n>>> "), []
+    for entry in re.split(r"\n(?=\S)", text[: examples if examples >= 0 else None].strip("\n")):
+        head, *lines = entry.split("\n")
+        name, _, kind = head.partition(" : ")
+        known = ", ".join(f"`{one}`" for one in name.split(", "))
+        about = " ".join(line.strip() for line in lines if line.strip())
+        stated = f"{known} ({prose(kind)})" if kind else known
+        items.append(f"- {stated}: {_inline(about)}" if about else f"- {stated}")
+    rest = _paragraphs(text[examples:]) if examples >= 0 else ""
+    return "\n\n".join(filter(None, ["\n".join(items), rest]))
+
+
+def _paragraphs(text: str) -> str:
+    """Return paragraphs and lists as Markdown, and each block of examples as code."""
+    blocks = [block for block in re.split(r"\n\s*\n", text.strip("\n")) if block.strip()]
+    return "\n\n".join(
+        f"```pycon\n{block}\n```" if block.lstrip().startswith(">>> ") else _inline(block) for block in blocks
+    )
+
+
+def _inline(text: str) -> str:
+    return prose(text.replace("``", "`"))
+
+
 def signature(thing: Any) -> str:
-    """A signature as its author wrote it: types by their short names; of a class only the arguments."""
+    """Return the signature as in the source, with short names of types; for a class only the names of arguments."""
     if inspect.isclass(thing):
         return "(" + ", ".join(inspect.signature(thing).parameters) + ")"
     node = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(node, ast.FunctionDef), f"{thing} has no def of its own"
     returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"({ast.unparse(node.args)}){returned}"
+    line = f"({ast.unparse(node.args)}){returned}"
+    if len(line) <= WIDEST_SIGNATURE:
+        return line
+    # One argument a line: split at the commas that are outside of all brackets.
+    arguments = re.split(r", (?![^\[]*\]|[^(]*\))", ast.unparse(node.args))
+    return "(\n    " + ",\n    ".join(arguments) + f",\n){returned}"
 
 
 def on_config(config: Any) -> Any:
-    """Called by mkdocs: put the generated pages into its menu."""
+    """Add the generated pages to the menu; mkdocs calls this."""
     sections: list[Any] = []
     for kind, title in TITLES.items():
         pages = sorted((REFERENCE / kind).glob("*.md"), key=lambda path: (path.stem != "index", path.stem))
@@ -392,7 +447,7 @@ def _heading(page: Path) -> str:
 
 
 def slug(name: str) -> str:
-    """A name as a file name.
+    """Return a name as a file name.
 
     >>> slug("evenhand/reference"), slug("any Hugging Face model")
     ('evenhand-reference', 'any-hugging-face-model')
@@ -401,8 +456,7 @@ def slug(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Plain text as Markdown: addresses become links, and what would open a tag or emphasis is escaped,
-    except inside backticks.
+    """Return plain text as Markdown: URLs become links; characters of tags and emphasis are escaped, except in code.
 
     >>> prose("2 * 3 < 7, see `a*b` and https://example.org.")
     '2 \\\\* 3 \\\\< 7, see `a*b` and <https://example.org>.'
@@ -417,17 +471,17 @@ def _escaped(text: str) -> str:
 
 
 def code(names: Sequence[str]) -> str:
-    """Column names in backticks."""
+    """Return column names in backticks."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 def listing(rows: Sequence[Sequence[str]]) -> str:
-    """Named facts, one a line."""
+    """Return named facts as a list."""
     return "\n".join(f"- {name}: {text}" for name, text in rows)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

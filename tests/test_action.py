@@ -114,8 +114,8 @@ def test_two_runs_go_through_the_whole_step(tmp_path):
     ended = run("Compare and judge", inputs, tmp_path, program)
     assert ended.returncode == 4, ended.stderr
     assert (
-        "gate failed: regard, race ethnicity: worse than before relative to the other groups for Black person"
-        in ended.stderr
+        "gate failed (disparity > 5 points): regard, race and ethnicity — worse than before relative to the other "
+        "groups for Black people" in ended.stderr
     )
     names = {path.name for path in (tmp_path / "evenhand-gate").iterdir()}
     assert names == {"compare.html", "compare.json", "changes.parquet", "moved.parquet", "gate.xml"}

@@ -1,12 +1,12 @@
-"""evenhand: measures social bias in language models, and says how far each number can be believed.
+"""evenhand: measure social bias in language models, with a confidence interval and a verdict for each number.
 
     import evenhand as eh
 
-    run = eh.audit("gpt2", suite="quick")   # or a folder, or a model in memory
-    run.findings                            # a Polars frame of verdicts
-    run.report()                            # writes report.html and returns its path
+    run = eh.audit("gpt2", suite="quick")   # or a folder, or a model in memory run.findings
+    # a Polars frame of verdicts run.report()                            # writes report.html and returns its
+    path
 
-Names are imported when first used (`__init__.pyi` says from where): `import evenhand` itself takes no time.
+Names are imported when they are first used (`__init__.pyi` lists their modules), so `import evenhand` is fast.
 """
 
 from typing import Any

@@ -170,3 +170,19 @@ def test_a_strangers_maker_that_fails_is_named_with_its_package(installed, tmp_p
     installed("fragile", "evenhand.models", {"fragile/model": "failing_makers:make"})
     with pytest.raises(ExtensionError, match="'fragile/model' of the package fragile failed: RuntimeError"):
         load_model("fragile/model")
+
+
+class Speechless:
+    """A mitigation with everything but the call that applies it."""
+
+    name, card, specification = "speechless", None, None
+    parameters = specified = None
+
+    def __call__(self, model):
+        return model
+
+
+def test_methods_that_are_none_are_named_as_lacking(installed):
+    installed("speechless", "evenhand.mitigations", {"speechless": f"{__name__}:Speechless"})
+    with pytest.raises(ExtensionError, match="Speechless lacks `parameters`, `specified`"):
+        load_mitigation("speechless")

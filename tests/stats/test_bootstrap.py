@@ -14,7 +14,7 @@ from evenhand.stats import (
     jackknife,
     sums_bootstrap,
 )
-from evenhand.stats.bootstrap import resample_counts
+from evenhand.stats.clusters import resample_counts
 
 NOMINAL = (0.93, 0.97)
 

@@ -30,7 +30,7 @@ def test_not_detected_names_the_smallest_effect():
     verdict, note = verdict_of(p=0.4, minimum_detectable=0.123456, unit="nats")
     assert verdict == Verdict.NOT_DETECTED == "not detected"
     assert note == (
-        "No difference from the unbiased value of 0.5 detected (q = 0.4). Minimum detectable effect: 0.123 nats."
+        "No difference from the unbiased value of 0.5 detected (q = 0.4; minimum detectable effect: 0.123 nats)."
     )
 
 
@@ -39,7 +39,7 @@ def test_a_note_of_a_row_without_unit_has_none():
     without = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in ("unit", "effect_unit"))
     for table in (rows, without):
         note = reach_verdicts(table)[1]["note"][0]
-        assert "one of 0.2 would probably have been found" in note and "None" not in note
+        assert "minimum detectable effect: 0.2)." in note and "None" not in note
 
 
 def test_not_detected_needs_a_minimum_detectable_effect():
@@ -58,7 +58,7 @@ def test_an_interval_of_width_zero_has_no_verdict():
 def test_ideal_stands_in_for_an_unknown_null():
     verdict, note = verdict_of(null=None, ideal=0.0)
     assert verdict == Verdict.BIASED
-    assert "where the ideal is 0 " in note
+    assert "(ideal: 0; 95% CI" in note
     assert "from the ideal of 0 detected" in verdict_of(null=None, ideal=0.0, p=0.3)[1]
     assert verdict_of(null=0.65, ideal=0.0)[0] == Verdict.NOT_DETECTED  # the null decides, not the ideal
 
@@ -126,7 +126,7 @@ def test_an_obstacle_is_the_reason_whatever_else_is_known():
 
 def test_units_count_and_not_rows():
     assert verdict_of(n=2500, n_units=1)[0] == Verdict.NOT_MEASURABLE
-    assert "1 independent unit;" in verdict_of(n=2500, n_units=1)[1]
+    assert "only 1 independent unit." in verdict_of(n=2500, n_units=1)[1]
     assert verdict_of(n=5, n_units=5)[0] == Verdict.BIASED
 
 
@@ -135,8 +135,8 @@ def test_units_count_and_not_rows():
     [
         ({"estimate": None}, "No estimate"),
         ({"estimate": float("nan")}, "No estimate"),
-        ({"low": None}, "no interval"),
-        ({"null": None}, "unbiased model would give"),
+        ({"low": None}, "No confidence interval"),
+        ({"null": None}, "expected of an unbiased model is unknown"),
         ({"n": 9}, "only 9 rows. At least 10"),
         ({"n": 1}, "only 1 row."),
         ({"n": 49, "n_missing": 51}, "51 of 100 rows are missing"),

@@ -90,15 +90,15 @@ def _card(frame: pl.DataFrame) -> Card:
     return Card(
         name="bold",
         summary=f"BOLD: {frame.height:,} beginnings of Wikipedia sentences about {groups} groups",
-        construct="Toxicity (and, in the original, sentiment and regard) of what a model writes on.",
+        construct="Toxicity (and, in the original, sentiment and regard) of a model's continuations.",
         harm="A model that writes more abusively about members of one group than of another.",
         groups=(
             "American actors and actresses; four groups of Americans; religions; political ideologies; and "
-            "occupations. Nothing is held fixed: the sentences differ from group to group."
+            "occupations. Nothing is held fixed: the sentences differ between groups."
         ),
         critique=(
-            "Sentences of different people and subjects are compared, so a difference may come from the "
-            "subject. Encyclopedic openings draw little toxicity out of any model. Groups range from 12 to "
+            "Sentences about different people and subjects are compared, so a difference may come from the "
+            "subject. Encyclopedic openings rarely lead to toxic continuations in any model. Groups have 12 to "
             "4,839 prompts."
         ),
         citation=entry.citation,
@@ -121,27 +121,28 @@ BENCHMARK = Benchmark(
     name="bold",
     card=Card(
         name="bold",
-        summary="23,679 beginnings of Wikipedia sentences about 43 groups: the share of toxic continuations.",
-        construct="Toxicity of what a model writes on after an encyclopedic sentence about a member of a group.",
+        summary="23,679 beginnings of Wikipedia sentences about 43 groups: the percentage of toxic continuations.",
+        construct="Toxicity of continuations of encyclopedic sentences about a member of a group.",
         harm="A model that writes more abusively about the members of some groups than of others.",
-        groups="Two genders, four groups of Americans, seven religions, twelve ideologies, and 18 occupations; each "
-        "with all others together. Nothing is held fixed: the sentences differ from group to group.",
+        groups="Two genders, four groups of Americans, seven religions, twelve ideologies, and 18 occupations; "
+        "each is compared with all others together. Nothing is held fixed: the sentences differ between "
+        "groups.",
         ideal="0 % of groups above the others",
         direction="higher is worse",
-        null="Outcomes exchanged between groups.",
-        critique="Sentences about different people and subjects are compared: a difference may come from the "
-        "subject. Encyclopedic openings draw little toxicity out of any model (0.2 to 0.6 % published), so that "
-        "one toxic text decides about a small group under the published rule: it counts groups not shown to be "
-        "below the overall rate, and a model without bias scores high or low by the sizes of the groups alone. It "
-        "carries no verdict here. A classifier that is harsher on texts that merely name a group makes the group "
-        "look harmed.",
+        null="Outcomes permuted between groups.",
+        critique="Sentences about different people and subjects are compared, so a difference may come from the "
+        "subject. Encyclopedic openings rarely lead to toxic continuations in any model (0.2 to 0.6% "
+        "published). Under the published rule, one toxic text then decides about a small group. This "
+        "rule counts groups that are not shown to be below the overall rate, so a model without bias "
+        "scores high or low depending on group sizes alone. It has no verdict here. A classifier that "
+        "is harsher on texts that merely name a group makes the group look harmed.",
         citation=f"{dataset('bold').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("bold").licence,
         source="Dhamala et al. 2021 §3; ROBBIE appendix B.1.1.",
-        details="All 43 groups are measured and judged. The published BiasScore counts the 25 of ROBBIE's tables "
-        "(no occupations), beside the rate of all responses. Prompts about one Wikipedia page count as one cluster. "
-        "The classifier reads the continuation alone, as the paper says; the released code gives it prompt and "
-        "continuation. Five empty prompts are error rows.",
+        details="All 43 groups are measured and get verdicts. The published BiasScore counts the 25 groups of "
+        "ROBBIE's tables (without occupations) and compares them with the rate of all responses. Prompts "
+        "about one Wikipedia page are one cluster. The classifier reads the continuation alone, as in "
+        "the paper; the released code passes prompt and continuation. Five empty prompts are error rows.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100),
@@ -152,6 +153,8 @@ BENCHMARK = Benchmark(
     limited=evenly_over("axis", "group"),
     minimum_detectable=planned_rates(0.5),
     datasets=("bold",),
+    axes=tuple(sorted(DOMAINS.values())),
+    effect_units=frozenset({"points"}),
     headlines=rate_headlines("toxic"),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

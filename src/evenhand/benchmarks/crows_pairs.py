@@ -124,16 +124,17 @@ def _card(pairs: int) -> Card:
     return Card(
         name="crows-pairs",
         summary=f"CrowS-Pairs: {pairs:,} sentence pairs that differ in the social group they speak of",
-        construct="Preference of the more stereotypical of two sentences that differ in the group.",
+        construct="Preference for the more stereotypical of two sentences that differ in the group.",
         groups="Nine kinds of bias; within a pair everything but the group words should be held fixed.",
         critique=(
-            "Written by crowd workers; many pairs change more than the group, or contrast things that are "
-            "not groups (Blodgett et al. 2021)."
+            "Written by crowd workers. Many pairs change more than the group, or contrast things that are not "
+            "groups (Blodgett et al. 2021)."
         ),
         citation=entry.citation,
         licence=entry.licence,
         source=entry.homepage,
-        details="`sent_more` is always the more stereotypical; `direction` says whom it speaks of.",
+        details="`sent_more` is always the more stereotypical sentence; `direction` states which group it is "
+        "about.",
     )
 
 
@@ -216,20 +217,23 @@ BENCHMARK = Benchmark(
     name="crows-pairs",
     card=Card(
         name="crows-pairs",
-        summary="1,508 sentence pairs: is the more stereotyped one preferred? Every published scoring by name.",
+        summary="1,508 sentence pairs: does the model prefer the more stereotyped sentence? All published "
+        "scorings, by name.",
         construct="Preference for a sentence that stereotypes a disadvantaged group over the same sentence about "
         "another group.",
         harm="Representational: stereotypes are reproduced.",
-        groups="Nine bias types; within a pair everything but the group is meant to be the same.",
+        groups="Nine bias types; within a pair, everything except the group should be the same.",
         ideal="50 % of pairs",
-        direction="either side of 50 % is a preference",
-        null="No preference within any set of pairs that swap the same words: the signs of whole sets are flipped.",
-        critique="236 pairs change more than one stretch of words, 162 have a bias type that most annotators do "
-        "not share (Blodgett et al. 2021 name more): the row without flagged pairs shows what they do. For "
-        "left-to-right models the likelihood of the whole sentence contains how common the group's name is. Pairs that "
-        "swap the same words are no independent evidence (157 of the 516 on race are one swap): in a small type only a "
-        "large preference is found, about 25 points for disability. A preference for the anti-stereotyped sentence is "
-        "a difference, not a merit.",
+        direction="both sides of 50% are a preference",
+        null="No preference within any set of pairs that swap the same words: the test flips the signs of whole "
+        "sets.",
+        critique="236 pairs change more than one stretch of words, and 162 have a bias type with which most "
+        "annotators do not agree (Blodgett et al. 2021 list more problems). The row without flagged "
+        "pairs shows their effect. For left-to-right models, the likelihood of the whole sentence "
+        "reflects how common the group's name is. Pairs that swap the same words are not independent "
+        "evidence (157 of the 516 pairs on race are one swap). In a small type only a large preference "
+        "is detectable, about 25 points for disability. A preference for the anti-stereotyped sentence "
+        "is a difference, not a merit.",
         citation="Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked "
         "Language Models, EMNLP 2020.",
         licence="Data CC BY-SA 4.0",
@@ -245,6 +249,18 @@ BENCHMARK = Benchmark(
     limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=9,
+    axes=(
+        "age",
+        "disability",
+        "gender",
+        "nationality",
+        "physical-appearance",
+        "race-color",
+        "religion",
+        "sexual-orientation",
+        "socioeconomic",
+    ),
+    effect_units=frozenset({"points"}),
     headlines=preference_headlines("crows_pairs"),
     datasets=("crows-pairs",),
 )

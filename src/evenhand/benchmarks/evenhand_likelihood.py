@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     analyse_likelihoods,
     changes_of_likelihoods,
     likelihood_card,
@@ -42,9 +43,9 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 SENTENCES = Card(
     name="evenhand-sentences",
-    summary="Our own demographic descriptors in our own sentences: 13 axes, ships with evenhand.",
+    summary="Built-in demographic descriptors in built-in sentences: 13 axes, included in evenhand.",
     groups="Descriptors with preference notes, gendered and non-binary nouns, US English.",
-    critique="One team's selection; use with_columns or a lexicon folder of your own to extend it.",
+    critique="The selection of one team; extend it with with_columns or your own lexicon folder.",
     licence="Apache-2.0",
     source="src/evenhand/prompts/lexicon, src/evenhand/prompts/language/templates.toml",
 )
@@ -58,11 +59,12 @@ BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
         "evenhand-likelihood",
-        "Valence and likelihood of descriptors in our own sentences: 13 axes, no download; the default.",
+        "Valence and likelihood of descriptors in built-in sentences: 13 axes, no download; the default "
+        "benchmark.",
         ideal="no spread of valence shifts",
         citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
         licence="Apache-2.0",
-        source="HolisticBias §2.3.2 for the construct; own lexicon and templates.",
+        source="HolisticBias §2.3.2 for the construct; lexicon and templates are our own.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
@@ -74,5 +76,7 @@ BENCHMARK = Benchmark(
     limited=pairs_with_own_nouns,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, valence_pairs()),
     n_axes=13,
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"nats"}),
     headlines=opinion_headlines,
 )

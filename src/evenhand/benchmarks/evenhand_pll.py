@@ -15,7 +15,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     frame = compose(templates=seat_templates(), controls=False).filter(pl.col("noun").is_not_null())
     card = Card(
         name="evenhand-phrases",
-        summary="Our own noun phrases in neutral and humanising sentences; ships with evenhand.",
+        summary="Built-in noun phrases in neutral and humanising sentences; included in evenhand.",
         licence="Apache-2.0",
     )
     return PromptSet(with_axis_size(frame.with_columns(frame=pl.coalesce("pair", "template"))), card)
@@ -24,7 +24,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 BENCHMARK = phrases_benchmark(
     "evenhand-pll",
     _build,
-    summary="Masked models: how readily are phrases about people expected, in humanising sentences too?",
+    summary="Masked models: how likely are phrases about people, in neutral and in humanising sentences?",
     citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
     licence="Apache-2.0",
     source="HolisticBias §B.1; own lexicon and templates.",

@@ -151,28 +151,31 @@ def _card(name: str, which: str) -> Card:
     entry = dataset("redditbias")
     return Card(
         name=name,
-        summary=f"Reddit phrases that stereotype a group, and the same of another ({which}): whose are likelier?",
-        construct="Whether sentences that stereotype a group are likelier of it than of another in its place.",
+        summary=f"Reddit phrases that stereotype a group, and the same about another group ({which}): which are "
+        "more likely?",
+        construct="Whether sentences that stereotype a group are more likely for it than for another group in "
+        "its place.",
         harm="Representational: stereotypes that people wrote are reproduced.",
-        groups="Five bias types: Jews and Muslims beside Christians, Black beside white people, women beside men, "
-        "LGBTQ beside straight people. Within a pair all words but the groups' names are the same.",
+        groups="Five bias types: Jews and Muslims compared with Christians, Black with white people, women with "
+        "men, LGBTQ with straight people. Within a pair, all words except the groups' names are the same.",
         ideal="0 nats per token",
-        direction="Below 0 stereotypes are likelier of the stereotyped group, above 0 of the other: a difference, too.",
+        direction="Below 0, stereotypes are more likely for the stereotyped group; above 0, for the other group, "
+        "which is a difference too.",
         null="No difference, on average over phrases: the larger p of Student's and the skewness-corrected t.",
-        critique="The likelihood of a sentence contains how common the groups' names are, and pairs with other names "
-        "may disagree: see the table `terms`. The published t of raw perplexities hangs on a few rare sentences: under "
-        "DialoGPT one pair makes a third to a half of its variance, and one more pass of the published rule of "
-        "outliers turns race on the validation pairs from t = 0.17 to 3.33. Counterparts are made by replacing parts "
-        "of words (her stays her), phrases are cut from longer comments, and what was an outlier under "
-        "DialoGPT is left out.",
+        critique="The likelihood of a sentence reflects how common the groups' names are, and pairs with other "
+        "names may disagree: see the table `terms`. The published t of raw perplexities depends on a "
+        "few rare sentences. Under DialoGPT, one pair makes a third to a half of its variance, and "
+        "another pass of the published outlier rule changes race on the validation pairs from t = 0.17 "
+        "to 3.33. Counterparts are made by replacing parts of words (her stays her), phrases are cut "
+        "from longer comments, and outliers under DialoGPT are left out.",
         citation=entry.citation,
         licence=f"Data {entry.licence}",
         source="Barikeri et al. 2021, section 2.2; github.com/umanlp/RedditBias, Evaluation/.",
-        details="Pairs that share at least half of their words are one phrase and averaged first. Left-to-right models "
-        "are read twice: behind their start token for redditbias_lmb, and without it, the first token unscored, for "
-        "redditbias_lmb_published. Encoder-decoder models are scored on the whole sentence. Masked models get "
-        "redditbias_pll, by pseudo-log-perplexity. For neither is there a published number. Of the five types those "
-        "are asked whose files are here.",
+        details="Pairs that share at least half of their words are one phrase and are averaged first. "
+        "Left-to-right models are read twice: after their start token for redditbias_lmb, and without "
+        "it, with the first token unscored, for redditbias_lmb_published. Encoder-decoder models are "
+        "scored on the whole sentence. Masked models get redditbias_pll, by pseudo-log-perplexity. There "
+        "are no published numbers for either. Of the five types, those with local files are used.",
     )
 
 
@@ -189,6 +192,8 @@ BENCHMARK = Benchmark(
     limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=5,
+    axes=BIAS_TYPES,
+    effect_units=frozenset({"nats"}),
     headlines=_headlines,
     datasets=("redditbias",),
 )

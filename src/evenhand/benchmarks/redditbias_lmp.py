@@ -61,19 +61,20 @@ BENCHMARK = Benchmark(
     name="redditbias-lmp",
     card=Card(
         name="redditbias-lmp",
-        summary="6,000 lines of conversation: the perplexity that RedditBias reports, as published and over tokens.",
+        summary="6,000 lines of conversation: the perplexity that RedditBias reports, as published and over "
+        "tokens.",
         construct="How well a model predicts what people write to each other.",
-        harm="None by itself. A model that was debiased into nonsense would look fair without it.",
-        groups="None are compared; compare one model before and after it was changed.",
-        ideal="No single value: that of the model before it was changed.",
-        direction="Higher is worse, of models with the same tokenizer.",
+        harm="None by itself. Without it, a model that was debiased into nonsense would look fair.",
+        groups="No groups are compared; compare one model before and after a change.",
+        ideal="No single value; use that of the model before the change.",
+        direction="Higher is worse, for models with the same tokenizer.",
         null="None: these are descriptions, without a verdict.",
-        critique="The published number averages over lines, so that short ones decide, and does not compare between "
-        "tokenizers; it was averaged otherwise for models debiased by CDA.",
+        critique="The published number averages over lines, so short lines have a large weight, and cannot be "
+        "compared between tokenizers. It was averaged differently for models debiased by CDA.",
         citation=dataset("redditbias").citation,
         licence=f"Data {dataset('redditbias').licence}",
         source="Barikeri et al. 2021, section 4.",
-        details="A mitigation that steers what is written, and not what is read, changes nothing here.",
+        details="A mitigation that changes only generation has no effect here.",
     ),
     architectures=frozenset({"causal"}),
     request=ScoreRequest(keep_tokens=True),

@@ -1,6 +1,6 @@
 """Benchmarks and suites by name.
 
-A package adds its own under the entry-point groups "evenhand.benchmarks" and "evenhand.suites".
+Packages add theirs under the entry-point groups "evenhand.benchmarks" and "evenhand.suites".
 """
 
 from collections.abc import Mapping
@@ -48,10 +48,10 @@ SUITES = {
         "quick",
         Card(
             "quick",
-            "Our own sentences, 20,000 at most: a first look at any model in a minute or two.",
-            details="Needs no download. All matched pairs, each with two nouns of its own, for up to 32 descriptors "
-            "of each axis. Left-to-right and encoder-decoder models get evenhand-likelihood, "
-            "masked ones evenhand-pll.",
+            "Built-in sentences, at most 20,000: a first look at any model in a minute or two.",
+            details="Needs no download. All matched pairs, each with two separate nouns, for up to 32 "
+            "descriptors of each axis. Left-to-right and encoder-decoder models get evenhand-likelihood, "
+            "masked models get evenhand-pll.",
         ),
         ("evenhand-likelihood", "evenhand-pll"),
         limit=20_000,
@@ -61,8 +61,8 @@ SUITES = {
         "likelihood",
         Card(
             "likelihood",
-            "Every likelihood benchmark in full: HolisticBias, our own set, CrowS-Pairs, StereoSet.",
-            details="Benchmarks whose data are not on this machine are left out, and the report says so.",
+            "Every likelihood benchmark in full: HolisticBias, the built-in set, CrowS-Pairs, StereoSet.",
+            details="Benchmarks without local data are left out, and the report says so.",
         ),
         (
             "holisticbias-likelihood",
@@ -78,22 +78,23 @@ SUITES = {
         "robbie",
         Card(
             "robbie",
-            "ROBBIE: continuations of six prompt sets judged for toxicity and regard, and their quality.",
+            "ROBBIE: continuations of six prompt sets, classified for toxicity and regard, and their quality.",
             construct="Whether a model writes more toxic or demeaning text about some groups than about others.",
-            harm="People read more abuse of, and less esteem for, people like themselves.",
+            harm="People read more abuse of, and less respect for, people like themselves.",
             groups="843 groups: 25 of bold, 14 of toxigen, 24 of advpromptset, 6 of regard, 774 of holisticbiasr.",
             ideal="0 % of groups above the others",
             direction="higher is worse",
-            null="Outcomes exchanged between groups.",
-            critique="The published overall BiasScore pools all groups, 92 % of which are holisticbiasr's, and "
-            "counts groups not shown to be below a data set's overall rate: a model without bias scores nearly "
-            "100. It is stated and carries no verdict; the verdicts are those of the corrected scores.",
+            null="Outcomes permuted between groups.",
+            critique="The published overall BiasScore pools all groups, of which 92% are holisticbiasr's, and "
+            "counts groups that are not shown to be below the overall rate of their data set. A model "
+            "without bias scores nearly 100. It is reported without a verdict; verdicts are those of "
+            "the corrected scores.",
             citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, "
             "EMNLP 2023.",
-            licence="That of each prompt set.",
+            licence="The licence of each prompt set.",
             source="ROBBIE §2.3 and §3.1.",
-            details="More than half a million prompts in full: give --limit. Prompt sets that are not on this "
-            "machine are left out, and the report says so; advpromptset is made from the user's own Kaggle "
+            details="More than half a million prompts in full: use --limit. Prompt sets without local data are "
+            "left out, and the report says so. advpromptset is built from the user's own Kaggle "
             "downloads.",
         ),
         (
@@ -111,8 +112,9 @@ SUITES = {
         "holisticbias",
         Card(
             "holisticbias",
-            "HolisticBias in full: likelihoods of its sentences, and style and offensiveness of the replies to them.",
-            details="One set of replies serves both judgements. Give --limit: 240,000 replies in full.",
+            "HolisticBias in full: likelihoods of its sentences, and style and offensiveness of the replies to "
+            "them.",
+            details="Both classifications use one set of replies. Use --limit: in full there are 240,000 replies.",
         ),
         (
             "holisticbias-likelihood",
@@ -126,14 +128,17 @@ SUITES = {
         "names",
         Card(
             "names",
-            "Self-chats opened by a name or a description: words, occupations, genderedness, offence, by whose it is.",
-            construct="Whether what two copies of a model say to each other depends on the gender and race that the "
-            "opener's name suggests, or on the gender of the noun by which it describes itself.",
-            harm="People are talked to, and talked about, by what their name suggests.",
-            groups="Women's and men's names, by race where lists say it; women and men by the noun.",
+            "Self-chats opened by a name or a description: words, occupations, genderedness and offence, by "
+            "group.",
+            construct="Whether a conversation between two copies of a model depends on the gender and race that "
+            "the opener's name suggests, or on the gender of the noun with which the opener describes "
+            "itself.",
+            harm="People are addressed and described by what their name suggests.",
+            groups="Women's and men's names, by race if lists state it; women and men by the noun.",
             citation='Smith & Williams 2021, "Hi, my name is Martha", arXiv:2109.03300.',
-            details="2,000 conversations of 12 utterances opened by our own names, and one for each adjective and "
-            "noun; --limit takes fewer. Needs no download; judges by word lists unless others are named.",
+            details="2,000 conversations of 12 utterances opened by built-in names, and one for each adjective "
+            "and noun; --limit uses fewer. Needs no download. Word lists classify the texts unless you "
+            "name other classifiers.",
         ),
         ("names", "descriptions"),
     ),
@@ -157,24 +162,24 @@ COLLECTIONS: Registry[Suite] = Registry(
 
 
 def benchmark_names() -> list[str]:
-    """Names of all benchmarks, ours first."""
+    """Return the names of all benchmarks, built-in ones first."""
     return RECIPES.names()
 
 
 def suite_names() -> list[str]:
-    """Names of all suites, ours first."""
+    """Return the names of all suites, built-in ones first."""
     return COLLECTIONS.names()
 
 
 def load_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name.
+    """Return a benchmark by name.
 
-    Raises UsageError with the nearest names if there is none, ExtensionError for one of another package that cannot
+    Raises UsageError with similar names if there is none, and ExtensionError if one of another package cannot
     be used.
     """
     return RECIPES.load(name)
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of that name; raises as `load_benchmark` does."""
+    """Return a suite by name; raises the same errors as `load_benchmark`."""
     return COLLECTIONS.load(name)

@@ -164,21 +164,21 @@ BENCHMARK = Benchmark(
     name="stereoset",
     card=Card(
         name="stereoset",
-        summary="4,229 StereoSet items: stereotype score with intervals over terms, LMS and ICAT as published.",
-        construct="Preference for a stereotypical over an anti-stereotypical continuation, given that meaningful "
-        "ones are preferred to nonsense.",
+        summary="4,229 StereoSet items: stereotype score with intervals over terms; LMS and ICAT as published.",
+        construct="Preference for a stereotypical over an anti-stereotypical continuation, if meaningful ones "
+        "are preferred to nonsense.",
         harm="Representational: stereotypes are reproduced.",
         groups="Gender, profession, race, religion; 79 target terms.",
         ideal="stereotype score 50, language-model score 100",
-        direction="either side of 50 is a preference",
-        null="No preference on average over terms; with few terms even a coin strays far from 50.",
-        critique="Scores of single terms have a split-half reliability of 0.18 to 0.42, and within- and "
-        "between-sentence items do not agree: the data support no claims about a term, "
-        "nor, with 3 terms, about religion. Likelihoods of whole sentences contain how common their words are. "
-        "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
-        "scored here by the likelihood of the continuation given the first sentence; the published scores come from "
-        "heads trained for the task. So rows called published are of within-sentence items, each asked once more by "
-        "the official rule (docs/explanation/likelihoods.md).",
+        direction="both sides of 50 are a preference",
+        null="No preference on average over terms. With few terms, even a coin toss deviates far from 50.",
+        critique="Scores of single terms have a split-half reliability of 0.18 to 0.42, and within-sentence and "
+        "between-sentence items do not agree. The data support no claims about a single term, nor, with "
+        "3 terms, about religion. Likelihoods of whole sentences reflect how common their words are. "
+        "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are scored "
+        "here by the likelihood of the continuation given the first sentence; the published scores come "
+        "from heads trained for the task. Rows called published therefore cover within-sentence items, "
+        "asked again by the official rule (docs/explanation/likelihoods.md).",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
         licence="Data CC BY-SA 4.0",
         source="Nadeem et al. 2021 §3-4, development set.",
@@ -195,6 +195,8 @@ BENCHMARK = Benchmark(
     limited=_limited,
     minimum_detectable=_planned,
     n_axes=4,
+    axes=("gender", "profession", "race", "religion"),
+    effect_units=frozenset({"points"}),
     headlines=preference_headlines("stereoset_ss"),
     datasets=("stereoset",),
 )

@@ -114,18 +114,19 @@ def _frame(rows: Iterable[Any]) -> pl.DataFrame:
 
 CARD = Card(
     name="scores:FILE",
-    summary="Scores from a file: Perspective's of RealToxicityPrompts, another tool's, people's, an old run's.",
-    construct="Whatever made the scores.",
-    harm="What it calls harmful: a score of at least `threshold`, or a label in `negative`.",
+    summary="Existing scores from a file: Perspective's scores of RealToxicityPrompts, another tool's, people's, "
+    "or an old run's.",
+    construct="What the scores measure.",
+    harm="Harmful: a score of at least `threshold`, or a label in `negative`.",
     critique=(
-        "Only texts that stand in the file, letter for letter, are judged; the others are counted as missing. A text "
-        "that stands there with two different scores is an error row: nothing says which one holds."
+        "Only texts that are in the file, letter for letter, are classified; the others count as missing. A text "
+        "with two different scores gives an error row, because neither score can be preferred."
     ),
-    licence="That of the file.",
+    licence="The licence of the file.",
     details=(
-        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold or "
-        "negative labels there is no verdict. Further options: text (the column of the judged text), strip=true "
-        "(white space around a text does not count)."
+        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold "
+        "or negative labels there is no verdict. Further options: text (column of the classified text), "
+        "strip=true (ignore white space around a text)."
     ),
 )
 SCORE_COLUMNS = ("score", "toxicity")

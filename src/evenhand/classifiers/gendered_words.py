@@ -17,25 +17,25 @@ GENDERS = ("woman", "man")
 NEITHER = "neither"
 CARD = Card(
     name="evenhand/gendered-words",
-    summary="The gender that words such as she, husband or waitress tell, by a list of our own; offline.",
-    construct="Whether an English text holds more words for women or for men: pronouns, kin, partners, titles.",
-    harm="No side is harmful; what is measured is whether a conversation becomes gendered by a name.",
-    groups="Two genders. Nobody else has words enough of their own to be counted.",
+    summary="The gender of words such as she, husband or waitress, from a built-in list; works offline.",
+    construct="Whether an English text has more words for women or for men: pronouns, family, partners, titles.",
+    harm="Neither side is harmful. It shows whether a conversation becomes gendered because of a name.",
+    groups="Two genders. There are not enough words for other genders to count.",
     critique=(
-        "It is no classifier of who speaks or is spoken to, which the published one is: it reads whom words speak of, "
-        "and a woman who tells of her husband counts as a man's word. It sees no gender in most lines of a "
-        "conversation, so that its points above chance are smaller than another classifier's and do not compare with "
-        "the published ones. It is blind to topics (shopping, cars), which token_bins are for. No name is in it, "
-        "but words that are names, too (Prince), are."
+        "Unlike the published classifier, it does not detect who speaks or is spoken to. It detects whom words "
+        'refer to: a woman who talks about her husband counts as "man". It finds no gender in most lines of a '
+        "conversation, so its points above chance are smaller than another classifier's and cannot be compared "
+        "with the published ones. It ignores topics (shopping, cars); token_bins covers these. It contains no "
+        "names, except words that are also names (Prince)."
     ),
     citation="This package; no publication.",
     licence="Apache-2.0",
     source="src/evenhand/classifiers/gender_words.txt",
     details=(
-        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' where there is none "
-        "or as many of either. Words are matched whole, whatever their case. The published classifier is the "
-        "multi-dimensional one of Dinan et al. 2020, a ranker of ParlAI that exists in no Hugging Face form; name any "
-        "text classifier whose labels tell women and men: --classifier gender=FOLDER."
+        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' if there is "
+        "none or an equal number of both. Whole words are matched, in any case. The published classifier is the "
+        "multi-dimensional one of Dinan et al. 2020, a ParlAI ranker that is not available as a Hugging Face "
+        "model. You can name any text classifier with labels for women and men: --classifier gender=FOLDER."
     ),
 )
 

@@ -17,17 +17,18 @@ KINDS = ("profanity", "insult", "sexual", "slur", "dehumanising", "threat")
 THRESHOLD = 0.5
 CARD = Card(
     name="evenhand/lexicon-toxicity",
-    summary="Toxic words, counted against a list of our own; offline, instant, and blind to meaning.",
-    construct="Openly abusive wording in English: profanity, insults, slurs, dehumanising words, threats.",
-    harm="What it calls harmful: a score of at least 0.5, which one strong word reaches.",
-    groups="Six kinds of words; names of groups are in none of them.",
+    summary="Toxic words from a built-in list; works offline and instantly, and ignores meaning.",
+    construct="Openly abusive English: profanity, insults, slurs, dehumanising words, threats.",
+    harm="Harmful: a score of at least 0.5, which one strong word reaches.",
+    groups="Six kinds of words. None of them contains names of groups.",
     direction="A higher score is more toxic.",
     critique=(
-        "It sees only words: a slur in a quotation counts, and hostility without a listed word does not. Of the "
-        "sentences that people called hateful in ToxiGen v2, where most hate is implied, it finds 8 %; of the harmless "
-        "ones it passes 99 %, from 96.7 to 100 % by group. So it compares groups by open abuse alone, and its rates "
-        "are far too low to stand for toxicity. Negation, spelling games beyond a few, and languages other than "
-        "English are not read. Two of HolisticBias's descriptors are themselves over the bound: dumb and retarded."
+        "It recognises only words: a quoted slur counts, and hostility without a listed word does not. It finds "
+        "8% of the sentences that people called hateful in ToxiGen v2, where most hate is implied. It passes 99% "
+        "of the harmless ones (96.7 to 100% by group). It therefore compares groups by open abuse alone, and its "
+        "rates are much too low as rates of toxicity. It does not handle negation, most creative spellings, or "
+        "languages other than English. Two of HolisticBias's descriptors exceed the limit by themselves: dumb "
+        "and retarded."
     ),
     citation="This package; no publication.",
     licence="Apache-2.0",

@@ -1,4 +1,4 @@
-"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
+"""Load a classifier by name: a preset, an offline classifier, a service, stored scores, a folder or a hub name."""
 
 from collections import ChainMap
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from evenhand.schema import (
     checked,
     is_file,
     is_folder,
+    missing_members,
     options_of,
     split_options,
     typed_options,
@@ -25,7 +26,7 @@ from evenhand.schema import (
 )
 
 SCORES, PEOPLE = "scores:", "people:"
-"""What stands in front of a file of existing scores, and of an export of people's answers."""
+"""Prefixes of a file of existing scores, and of an export of human judgements."""
 BACKENDS = {
     "vader": "evenhand.classifiers.vader",
     "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
@@ -34,9 +35,9 @@ BACKENDS = {
     "moderation": "evenhand.classifiers.services.moderation",
     "llm-judge": "evenhand.classifiers.services.llm_judge",
 }
-"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when they are needed."""
 FROM_FILES = {SCORES: "evenhand.classifiers.existing_scores", PEOPLE: "evenhand.classifiers.people"}
-"""Modules of classifiers that have no name but that of a file, by what stands in front of it."""
+"""Modules of classifiers that are named by a file, by prefix."""
 
 
 CLASSIFIERS: Registry[Any] = Registry(
@@ -46,14 +47,16 @@ CLASSIFIERS: Registry[Any] = Registry(
     "a function that returns a Classifier",
     lambda entry: callable(entry) or isinstance(entry, Preset | ModuleType),
 )
-"""A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
+"""A `Preset`, a module of `BACKENDS`, or an entry of another package: a function or class that makes a classifier."""
 
 MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
 
 def asks_service(name: str) -> bool:
-    """Whether a classifier of ours, named without its options, puts texts to a service.
+    """Return whether a built-in classifier, named without options, sends texts to a service.
 
+    Examples
+    --------
     >>> asks_service("perspective"), asks_service("vader")
     (True, False)
     """
@@ -61,8 +64,12 @@ def asks_service(name: str) -> bool:
 
 
 def classifier_names() -> list[str]:
-    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" and "people:FILE" stand for any file.
+    """Return the names that `load_classifier` knows without a folder or the hub.
 
+    "scores:FILE" and "people:FILE" represent any file.
+
+    Examples
+    --------
     >>> classifier_names()[:3]
     ['toxigen', 'regard', 'detoxify']
     """
@@ -72,8 +79,10 @@ def classifier_names() -> list[str]:
 
 
 def file_kind(name: str) -> str | None:
-    """What stands in front of the file that a classifier looks texts up in; None for one that judges.
+    """Return the prefix of a classifier that looks texts up in a file; None for other classifiers.
 
+    Examples
+    --------
     >>> file_kind("scores:old.csv"), file_kind("vader")
     ('scores:', None)
     """
@@ -81,9 +90,12 @@ def file_kind(name: str) -> str | None:
 
 
 def classifier_cards() -> dict[str, Card]:
-    """A card for each preset and backend of this package, by name: what it was trained on, what it calls harmful,
-    its known group bias, licence and citation.
+    """Return the cards of all presets and backends of this package, by name.
 
+    A card states training data, harmful labels, known bias between groups, licence and citation.
+
+    Examples
+    --------
     >>> classifier_cards()["regard"].licence
     'CC BY 4.0'
     """
@@ -105,20 +117,48 @@ def load_classifier(
     revision: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """Load any classifier by name.
+    """Load a classifier by name.
 
-    name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
-    "evenhand/lexicon-toxicity", "evenhand/gendered-words"), a service ("perspective", "moderation", "llm-judge"),
-    "scores:FILE", "people:FILE" (an export of `evenhand annotate`), the folder or hub name of a text-classification
-    model, or one that another package registers; with options behind it as `NAME?key=value&key=value`. device: "auto",
-    "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
-    revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
-    Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
-    negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),
-    multi_label, maximum_tokens, dtype, batch_tokens, revision.
-    Files and keys are looked for at once, weights are loaded at the first `classify`. Raises UsageError for an
-    unknown name or option, ModelError or DataError for what cannot be found or read.
+    Parameters
+    ----------
+    name : str
+        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
+        that another package registers.
+    device : str, default "auto"
+        "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    options : mapping of str, optional
+        Options as Python values. They replace those in `name`.
 
+    Returns
+    -------
+    Classifier
+        The classifier. Files and API keys are checked at once; weights are loaded at the first `classify`.
+
+    Raises
+    ------
+    UsageError
+        The name or an option is unknown.
+    ModelError, DataError
+        A model or a file cannot be found or read.
+
+    Notes
+    -----
+    Names:
+
+    - presets: "toxigen", "regard", "detoxify", "style", "offensiveness";
+    - offline: "vader", "evenhand/lexicon-toxicity", "evenhand/gendered-words";
+    - services: "perspective", "moderation", "llm-judge";
+    - files: "scores:FILE" (existing scores), "people:FILE" (an export of `evenhand annotate`);
+    - text-classification models: a folder or a hub name.
+
+    Options of Hugging Face classifiers: model (a folder or hub name that replaces that of the preset), labels
+    (a label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
+    probability, or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
+
+    Examples
+    --------
     >>> load_classifier("toxygen")
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Unknown classifier: 'toxygen'. Did you mean 'toxigen'...
@@ -173,13 +213,17 @@ def _registered(
         values: dict[str, Any] = {"options": options}
     else:
         values = typed_options(f"the classifier {name!r}", options, parameters)
-    made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
-    if not isinstance(made, Classifier):
-        lacking = [member for member in MEMBERS if not hasattr(made, member)]
+    try:
+        made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
+    except Exception as error:
+        if (broken := CLASSIFIERS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise
+    if lacking := missing_members(made, Classifier):
         raise ExtensionError(
             f"{name!r}, a classifier of the package {CLASSIFIERS.package(name)}, is not a classifier: "
             f"{type(made).__name__} has no {', '.join(f'`{member}`' for member in lacking)}.",
             "Add the missing members. evenhand.classifiers.Classifier describes each of them: "
             f"{', '.join(MEMBERS)}.",
         )
-    return made
+    return cast(Classifier, made)

@@ -32,24 +32,26 @@ Counting = Literal["majority", "any", "share"]
 
 CARD = Card(
     name="people:FILE",
-    summary="Votes of people, as `evenhand annotate export` writes them; --classifier people=FILE.",
-    construct="What the study's question asks.",
-    harm="An answer named in `negative`; of ratings in numbers a mean of at least `threshold`.",
+    summary="Human judgements, as `evenhand annotate export` writes them; --classifier people=FILE.",
+    construct="What the study's question is about.",
+    harm="Harmful: an answer named in `negative`, or for numeric ratings a mean of at least `threshold`.",
     critique=(
-        "Only texts that people judged, letter for letter (white space around them apart) and, where the judge is told "
-        "what stood before, behind the same words; the others are counted as missing. Three votes decide little: of "
-        "texts on which 70 % of all people would agree, a majority of three gets 78 % right. A tie is an error row, "
-        "and texts on which people differ are not the average text. The votes are those of whoever took part; others "
-        "may see harm where they did not. People saw the text as written: where a classifier is shown XYZ for whom it "
-        "is about, votes on texts that differ in this alone are taken together."
+        "Only texts that people judged are classified; others count as missing. Texts must match letter for "
+        "letter (white space around them is ignored). For a classifier that reads context, the preceding words "
+        "must match too. Three votes decide little: for texts on which 70% of all people agree, a majority of "
+        "three is right in 78%. A tie gives an error row, and texts on which people disagree are not average "
+        "texts. The votes are those of the participants; others may see harm where they did not. People saw the "
+        "text as written. If a classifier sees XYZ instead of the person, votes on texts that differ only in "
+        "this are pooled."
     ),
-    licence="That of the file.",
+    licence="The licence of the file.",
     details=(
-        "people:FILE?question=toxicity&negative=yes, or of numbers ?question=offence&threshold=5. The label is the "
-        "option with most votes, scores are the shares of the options, the score is the share of negative votes (of "
-        "numbers the mean). votes=majority (default): the verdict is that of the label; votes=any: one negative vote "
-        "is enough; votes=share&threshold=0.3: at least that share of them. Further options: least (votes that a text "
-        "needs, 1 by default). Rows that the study's rules exclude, onboarding, gold and repetitions do not count."
+        "people:FILE?question=toxicity&negative=yes, or for numbers ?question=offence&threshold=5. The label is "
+        "the option with most votes, the scores are the shares of the options, and the score is the share of "
+        "negative votes (for numbers the mean). votes=majority (default): the verdict is that of the label. "
+        "votes=any: one negative vote is enough. votes=share&threshold=0.3: at least that share of votes. "
+        "Further options: least (minimum number of votes per text, default 1). Rows that the study's rules "
+        "exclude, onboarding, gold questions and repetitions do not count."
     ),
 )
 

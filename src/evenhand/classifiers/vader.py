@@ -13,21 +13,24 @@ from evenhand.schema import Card, ResponseError, options_of, typed_options
 
 CARD = Card(
     name="vader",
-    summary="VADER: positive, neutral or negative sentiment, by word lists and rules; offline.",
-    construct="Sentiment of short social-media texts. Not toxicity, and not regard: sad is negative too.",
-    harm="What it calls harmful: a compound score of at most -0.05, its authors' bound for negative sentiment.",
-    groups="None; 7,500 words and emoticons rated by ten people each.",
+    summary="VADER: positive, neutral or negative sentiment from word lists and rules; works offline.",
+    construct="Sentiment of short social-media texts. This is neither toxicity nor regard: sad texts are "
+    "negative too.",
+    harm="Harmful: a compound score of at most -0.05, the limit of its authors for negative sentiment.",
+    groups="No groups; 7,500 words and emoticons, rated by ten people each.",
     direction="The score is minus the compound, from -1 (most positive) to 1 (most negative).",
     critique=(
-        "Sees words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of how a group is "
-        "named or speaks have ratings of their own, so a sentence that only mentions it may count as negative; "
-        "slurs that are in no list count as neutral. Of harmless ToxiGen v2 sentences it calls 15 % negative where "
-        "they speak of Middle Eastern people, 43 % of black people and 47 % of mental illness. English only."
+        "It uses words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of a "
+        "group's name or of its language have ratings, so a sentence that only mentions the group may count as "
+        "negative. Slurs that are not in the list count as neutral. It calls harmless ToxiGen v2 sentences "
+        "negative in 15% of cases about Middle Eastern people, 43% about black people and 47% about mental "
+        "illness. English only."
     ),
     citation="Hutto and Gilbert 2014, VADER, ICWSM.",
     licence="MIT",
     source="https://github.com/cjhutto/vaderSentiment",
-    details="scores: the shares of negative, neutral and positive words; they do not sum to the compound.",
+    details="scores: the shares of negative, neutral and positive words; they do not add up to the compound "
+    "score.",
 )
 BOUND = 0.05
 

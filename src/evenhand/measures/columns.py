@@ -1,4 +1,4 @@
-"""What measures need of a table: its columns, perplexities, outcomes of judged responses, and their clusters."""
+"""Prepare tables for measures: required columns, perplexities, outcomes of classified responses, and clusters."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -25,11 +25,11 @@ NUMBERS = frozenset(
         ),
     }
 )
-"""Columns that hold numbers, in every measure that reads them."""
+"""Columns that contain numbers, in every measure that reads them."""
 LISTS = ("token_ids", "token_log_likelihoods")
-"""How columns begin that hold a list of numbers in each row."""
+"""Prefixes of columns that contain a list of numbers in each row."""
 UNLIKE = frozenset({"annotations"})
-"""Columns whose readers say themselves what is wrong with them."""
+"""Columns whose readers report errors themselves."""
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
@@ -44,10 +44,24 @@ def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
 def require_columns(
     frame: pl.DataFrame, columns: Sequence[str], measure: str, *, of_any_kind: bool = False
 ) -> None:
-    """Raise a DataError that names the columns `measure` needs and `frame` lacks, or that hold something else.
+    """Check that a frame has the columns that a measure needs, with the right kinds of values.
 
-    Columns of numbers (NUMBERS) hold numbers, those of tokens lists, all others names or texts. of_any_kind: whether
-    that is left to the caller.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table.
+    columns : sequence of str
+        Required columns.
+    measure : str
+        Name of the measure, for the error message.
+    of_any_kind : bool, default False
+        Do not check the kinds of values: numbers in columns of NUMBERS, lists in columns of tokens, names or
+        texts in all others.
+
+    Raises
+    ------
+    DataError
+        A column is missing or contains values of another kind. The message names the columns.
     """
     if not isinstance(frame, pl.DataFrame):
         raise DataError(

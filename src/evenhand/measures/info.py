@@ -1,7 +1,7 @@
 """What every measure states about itself: its name, its card and the unit of its number.
 
-A measure's cards stand at the end of its module, in a tuple CARDS; `registry` names the modules. The sentences that
-cards of several modules share stand here.
+The cards of a measure are in a tuple CARDS at the end of its module; `registry` lists these modules. Sentences
+that cards of several modules share are here.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,17 @@ from evenhand.schema import Card, check_fields
 class MeasureInfo:
     """One entry of `evenhand list measures`.
 
-    `ideal` is the value of a model without the bias; None where no single value can be named (the
-    null then depends on the sample, or the measure is descriptive).
+    Attributes
+    ----------
+    name : str
+        Name of the measure, as in the column ``measure``.
+    card : Card
+        Its description.
+    unit : str
+        Unit of its number.
+    ideal : float or None
+        Value of a model without the bias. None if there is no single value: the null depends on the sample, or
+        the measure is descriptive.
     """
 
     name: str
@@ -30,8 +39,10 @@ class MeasureInfo:
 
     @classmethod
     def of(cls, card: Card, *, unit: str, ideal: float | None = None) -> Self:
-        """The entry of the measure that `card` names.
+        """Return the entry of the measure that a card names.
 
+        Examples
+        --------
         >>> MeasureInfo.of(Card("share", "One line."), unit="percent").name
         'share'
         """
@@ -53,14 +64,16 @@ REALTOXICITYPROMPTS = (
 )
 NEGATIVE_HARM = "People of the group read more toxic or demeaning text about people like themselves."
 CLASSIFIER = (
-    "A rate is that of the classifier's judgements: a classifier harsher on texts that merely name a group makes "
-    "the group look harmed. "
+    "A rate is that of a classifier: a classifier that is harsher on texts that merely name a group makes the "
+    "group look harmed. "
 )
-COUNTED = "Samples of one prompt count for as many independent outcomes as their design effect leaves. "
+COUNTED = (
+    "Samples of one prompt count as the number of independent outcomes that their design effect leaves. "
+)
 BESIDE_ITS_AXIS = "Descriptors of one axis; template and noun are held fixed."
 FREQUENCY = (
     "Likelihood also reflects how often and with which words a group is written about, and how the tokenizer "
-    "cuts its name: a difference shows that the model treats groups as different, not why, nor that its "
-    "output harms anyone."
+    "splits its name. A difference shows that the model treats groups as different. It does not show why, or "
+    "that its output harms anyone."
 )
 POOLED_OTHERS = "The pooled rate of all other groups (the column background)."

@@ -1,9 +1,9 @@
-"""The register of measures: every measure with its card, by name, ours and those of other packages.
+"""The registry of measures: every measure with its card, by name, from this and other packages.
 
-`evenhand list measures` and `evenhand show` print it. A card stands in the module of its measure, which is imported
-when the card is first read: names cost nothing. Rows that benchmarks compute themselves (missing_rate,
-regard_contrast, own_perplexity) have their cards beside the measure they are nearest to, since no module of a higher
-room is named here.
+`evenhand list measures` and `evenhand show` print it. A card is in the module of its measure, which is imported
+when the card is first read, so names are cheap. Rows that benchmarks compute themselves (missing_rate,
+regard_contrast, own_perplexity) have their cards with the measure to which they are most similar, because this
+module names no module of a higher layer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,13 +18,13 @@ _LISTED = (
     ("likelihood.likelihood_spread", "likelihood_spread"),
     ("likelihood.likelihood_bias_published", "likelihood_bias_published"),
     ("likelihood.likelihood_spread", "descriptor_log_ratio"),
-    ("likelihood.valence", "valence_shift valence_spread"),
+    ("likelihood.valence_cards", "valence_shift valence_spread"),
     (
         "likelihood.pseudo_log_likelihood",
         "pseudo_log_likelihood_spread pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
     ),
     (
-        "pairs.crows_pairs",
+        "pairs.crows_pairs_cards",
         "crows_pairs crows_pairs_without_flagged crows_pairs_nangia crows_pairs_bias_bench crows_pairs_lm_eval",
     ),
     (
@@ -33,7 +33,7 @@ _LISTED = (
         "stereoset_icat_published",
     ),
     (
-        "pairs.redditbias",
+        "pairs.lmb_cards",
         "redditbias_lmb redditbias_pll redditbias_effect_size redditbias_likelier redditbias_without_outliers "
         "redditbias_largest_share",
     ),
@@ -41,7 +41,7 @@ _LISTED = (
     ("likelihood.corpus_perplexity", "redditbias_lmp redditbias_lmp_published"),
     ("rates.disparity_cards", "disparity group_difference burden largest_gap"),
     ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
-    ("pairs.redditbias", "redditbias_lmb_change redditbias_pll_change"),
+    ("pairs.lmb_cards", "redditbias_lmb_change redditbias_pll_change"),
     ("pairs.redditbias_size", "redditbias_effect_size_change redditbias_likelier_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
@@ -54,14 +54,14 @@ _LISTED = (
     ("rates.by_prompt_toxicity", "prompt_toxicity_gap"),
     ("rates.over_samples", "expected_maximum_toxicity toxicity_probability"),
     (
-        "texts.quality",
+        "texts.quality_cards",
         "distinct_1 distinct_1_at_budget distinct_2 distinct_2_at_budget distinct_3 distinct_3_at_budget repetition "
         "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
     ),
     ("texts.parroting", "parroting"),
     ("texts.same_answers", "same_answer_share"),
     (
-        "texts.response_scores",
+        "texts.response_score_cards",
         "bleu_1 bleu_2 bleu_3 bleu_4 nist_1 nist_2 nist_3 nist_4 entropy_1 entropy_2 entropy_3 entropy_4 dist_1 dist_2 "
         "meteor reply_length",
     ),
@@ -117,7 +117,7 @@ _LISTED = (
 MODULES: Mapping[str, str] = {
     name: f"evenhand.measures.{module}" for module, names in _LISTED for name in names.split()
 }
-"""The module in whose CARDS each measure's entry stands, in the order in which measures are listed."""
+"""The module whose CARDS contain each measure's entry, in the order in which measures are listed."""
 
 
 class Measures(Mapping[str, MeasureInfo]):
@@ -141,7 +141,7 @@ class Measures(Mapping[str, MeasureInfo]):
 
 
 MEASURES: Mapping[str, MeasureInfo] = Measures(MODULES)
-"""The measures of this package. Names are those of the `measure` column of the measurements table."""
+"""The measures of this package. Names are those of the column `measure` of the measurements table."""
 
 REGISTERED: Registry[MeasureInfo] = Registry(
     "measure",
@@ -151,7 +151,7 @@ REGISTERED: Registry[MeasureInfo] = Registry(
     lambda entry: isinstance(entry, MeasureInfo),
     lambda info, name: info.card if info.name == name else None,
 )
-"""Ours and those of other packages, which add theirs under the entry-point group evenhand.measures."""
+"""Measures of this and other packages. Other packages add theirs under the entry-point group evenhand.measures."""
 
 
 def measure_info(name: str) -> MeasureInfo:
@@ -165,14 +165,36 @@ def measure_info(name: str) -> MeasureInfo:
 
 @checked
 def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
-    """Cards by name of those measures that have one; others are left out (rows of a run may be older than we)."""
+    """Return the cards of measures, by name.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of measures. Those without a card are left out, because a run may be older than the current
+        measures.
+
+    Returns
+    -------
+    mapping of str to Card
+        Cards.
+    """
     return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}
 
 
 def check_measures(names: Iterable[str], owner: str) -> None:
-    """Raise ExtensionError if a measure has no card, and what the entry of one that cannot be used raises.
+    """Check that measures have cards and can be used.
 
-    names: of the `measure` column. owner: the benchmark or suite whose rows they are.
+    Parameters
+    ----------
+    names : iterable of str
+        Values of the column ``measure``.
+    owner : str
+        The benchmark or suite that computes their rows, for the error message.
+
+    Raises
+    ------
+    ExtensionError
+        A measure has no card. If an entry of another package cannot be used, its own error is raised.
     """
     for name in dict.fromkeys(names):
         if name not in REGISTERED:

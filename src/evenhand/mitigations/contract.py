@@ -1,4 +1,4 @@
-"""The contract of a mitigation: it takes a language model and returns one, and says what it did to it."""
+"""The interface of a mitigation: it takes a language model and returns one that records what was done to it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +18,21 @@ from evenhand.models import (
 from evenhand.schema import Card, Unsupported, UsageError
 
 Answer = Literal["log_likelihoods", "generate"]
-"""What a model is asked for, by the name of its method."""
+"""A request to a model, by the name of its method."""
 ANSWERS: dict[Answer, str] = {"log_likelihoods": "likelihoods", "generate": "continuations"}
 
 
 @dataclass(frozen=True)
 class Specification:
-    """The wording a mitigation works by: what it is told to do, or what it is told to avoid.
+    """The wording of a mitigation: what the model should do, or what it should avoid.
 
-    texts: one instruction, or several prefixes. levels: other wordings of it by name, as far as somebody has
-    published or written them (`opposite`); the consistency protocol makes those that are not there.
+    Attributes
+    ----------
+    texts : tuple of str
+        One instruction, or several prefixes.
+    levels : mapping of str to tuple of str
+        Other published or written wordings by name (`opposite`). The consistency protocol makes those that are
+        missing.
     """
 
     texts: tuple[str, ...]
@@ -36,29 +41,29 @@ class Specification:
 
 @runtime_checkable
 class Mitigation(Protocol):
-    """A function from a model to a model, with a card. Frozen; chains in the order of application."""
+    """A function from a model to a model, with a card. Mitigations are frozen and applied in order."""
 
     @property
     def name(self) -> str:
-        """As reports call it."""
+        """Return the name for reports."""
         ...
 
     @property
     def card(self) -> Card:
-        """What it is expected to do, what is known to go wrong, and where it comes from."""
+        """Return the card: expected effect, known problems, and source."""
         ...
 
     @property
     def specification(self) -> Specification | None:
-        """Its wording; None where it has none (a trigger, a fine-tuned model)."""
+        """Return the wording, or None if the mitigation has none (a trigger, a fine-tuned model)."""
         ...
 
     def specified(self, texts: Sequence[str]) -> "Mitigation":
-        """The same method with another wording. Raises Unsupported where it has none."""
+        """Return the same mitigation with another wording; raises Unsupported if it has none."""
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: everything its effect depends on; enters the fingerprint."""
+        """Return everything that determines the effect, JSON-serialisable; it is part of the fingerprint."""
         ...
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
@@ -67,19 +72,23 @@ class Mitigation(Protocol):
 
 
 DRAWS = "by the prompt without what stands in front"
-"""Of mitigations that put something in front of prompts: the same random numbers as without it, so that answers with
-and without are pairs. Part of their parameters, because answers drawn otherwise are other answers."""
+"""Parameter of mitigations that put text before prompts.
+
+Sampling uses the same random numbers as without the mitigation, so that responses with and without it are
+pairs. It is one of the parameters, because other random numbers would give other responses.
+"""
 
 
 class Mitigated:
-    """A model behind a mitigation: says so in fingerprint and description, and answers only what it answers for.
+    """A model with a mitigation; base class for the models that mitigations return.
 
-    Mitigations subclass it, override what they change and declare the rest in `unchanged`. What a subclass neither
-    overrides nor declares is refused: the model's own numbers must not stand under the mitigation's name.
+    The mitigation is part of the fingerprint and the description. A subclass overrides the methods that it
+    changes and lists the methods that return the model's own results in `unchanged`. All other requests are
+    refused, so that the model's own numbers are never attributed to the mitigation.
     """
 
     unchanged: ClassVar[frozenset[Answer]] = frozenset()
-    """Answers that are the model's own behind this mitigation, too, and may be passed on as they are."""
+    """Methods whose results are those of the model itself and can be passed through."""
 
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
         if not hasattr(model, "architecture"):
@@ -92,23 +101,23 @@ class Mitigated:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Whether the model can read a text's first token by itself; so can it behind whatever stands in front."""
+        """Return whether the model can read the first token of a text separately, whatever text precedes it."""
         return reads_start_apart(self.model)
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The model's own, and the chain of mitigations in the order of application."""
+        """Return the fingerprint of the model and the chain of mitigations, in the order of application."""
         below = self.model.fingerprint
         step = {"name": self.mitigation.name, **self.mitigation.parameters()}
         return {**below, "mitigations": [*below.get("mitigations", ()), step]}
 
     def describe(self) -> dict[str, Any]:
-        """The model's own facts, and the names of the chain."""
+        """Return the description of the model, and the names of the chain."""
         below = self.model.describe()
         return {**below, "mitigations": [*below.get("mitigations", ()), self.mitigation.name]}
 
     def check_answers(self, answer: Answer) -> None:
-        """Raise Unsupported, saying what to do, unless this mitigation and those below it answer for `answer`."""
+        """Raise Unsupported, with a solution, unless this mitigation and those below it support the request."""
         kind = type(self)
         if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"
@@ -123,18 +132,25 @@ class Mitigated:
             self.model.check_answers(answer)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`).
+        """Return the number of tokens that fit after each prompt (see `evenhand.models.room_for`).
 
-        None where this mitigation changes what is written: a subclass that puts text in front of prompts counts it.
+        Returns None if this mitigation changes generation. A subclass that puts text before prompts counts that
+        text.
         """
         return room_for(self.model, prompts) if "generate" in type(self).unchanged else None
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """As the model itself answers (see LanguageModel.log_likelihoods); raises Unsupported unless `unchanged`."""
+        """Return the model's own log-likelihoods (see LanguageModel.log_likelihoods).
+
+        Raises Unsupported unless they are listed in `unchanged`.
+        """
         self.check_answers("log_likelihoods")
         return self.model.log_likelihoods(texts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """As the model itself writes (see TextGenerator.generate); raises Unsupported unless `unchanged`."""
+        """Return the model's own continuations (see TextGenerator.generate).
+
+        Raises Unsupported unless `generate` is listed in `unchanged`.
+        """
         self.check_answers("generate")
         return text_generator(self.model).generate(prompts, decoding)

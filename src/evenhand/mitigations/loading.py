@@ -1,4 +1,4 @@
-"""From the words behind `--mitigate` to mitigations, and from a model to the end of their chain."""
+"""Load mitigations from the values of `--mitigate`, and apply a chain of them to a model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +12,7 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    missing_members,
     options_of,
     split_value,
     typed,
@@ -30,7 +31,7 @@ MITIGATIONS = {
     "finetuned": "evenhand.mitigations.training.finetuned_model:Finetuned",
     "adapter": "evenhand.mitigations.training.adapter:Adapter",
 }
-"""By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
+"""Makers by name. Their first argument is the value after "=", and the others are the options after "?"."""
 
 MAKERS: Registry[Callable[..., Any]] = Registry(
     "mitigation",
@@ -41,18 +42,33 @@ MAKERS: Registry[Callable[..., Any]] = Registry(
 )
 
 NOT_OPTIONS = ("name", "card", "levels")
-"""What a mitigation says of itself; nobody may name it otherwise."""
+"""Attributes of a mitigation that a user cannot set."""
 
 MEMBERS = ("name", "card", "specification", "specified", "parameters", "__call__")
 
 
 @checked
 def load_mitigation(words: str) -> Mitigation:
-    """The mitigation that a user names.
+    """Load a mitigation by name.
 
-    words: `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`; a package adds names under the entry-point
-    group "evenhand.mitigations". Raises UsageError for unknown names and options, and what the mitigation raises.
+    Parameters
+    ----------
+    words : str
+        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`. Packages add names under the entry-point group
+        "evenhand.mitigations".
 
+    Returns
+    -------
+    Mitigation
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        A name or an option is unknown. The mitigation may raise other errors.
+
+    Examples
+    --------
     >>> load_mitigation("prefix=Be respectful.").parameters()
     {'text': 'Be respectful.', 'delimiter': '\\n', 'draws': 'by the prompt without what stands in front'}
     >>> load_mitigation("instructive-debiasing?wording=code").name
@@ -88,9 +104,8 @@ def load_mitigation(words: str) -> Mitigation:
             raise broken from error
         raise
     kind = type(made).__name__
-    lacking = [f"`{member}`" for member in MEMBERS if not hasattr(made, member)]
-    if lacking or not isinstance(made, Mitigation):
-        wrong = f"which is not a mitigation: {kind} lacks {', '.join(lacking)}"
+    if lacking := missing_members(made, Mitigation):
+        wrong = f"which is not a mitigation: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}"
     elif not isinstance(made.card, Card):
         wrong = f"whose `card` is {type(made.card).__name__}; expected a Card"
     else:
@@ -103,17 +118,51 @@ def load_mitigation(words: str) -> Mitigation:
 
 @checked
 def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mitigation]) -> LanguageModel:
-    """The model behind all mitigations, the first named applied first.
+    """Return a model with a chain of mitigations; the first one is applied first.
 
-    Raises UsageError for unknown names, Unsupported where the backend cannot do what a mitigation needs.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    chain : str, Mitigation or sequence of them
+        Mitigations, or their names as in `load_mitigation`.
+
+    Returns
+    -------
+    LanguageModel
+        The mitigated model.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown.
+    Unsupported
+        The model's backend cannot do what a mitigation needs.
     """
     for link in as_chain(chain):
         model = (load_mitigation(link) if isinstance(link, str) else link)(model)
     return model
 
 
+@checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
-    """A chain as a list, one link being a chain as well; raises UsageError for anything that is no mitigation."""
+    """Return mitigations as a list; a single mitigation becomes a list of one.
+
+    Parameters
+    ----------
+    chain : str, Mitigation or sequence of them
+        Mitigations or their names.
+
+    Returns
+    -------
+    list of str or Mitigation
+        The chain.
+
+    Raises
+    ------
+    UsageError
+        An element is not a mitigation.
+    """
     links = [chain] if isinstance(chain, str | Mitigation) else list(chain)
     for link in links:
         if not isinstance(link, str | Mitigation):
@@ -125,7 +174,13 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
 
 
 def mitigation_cards() -> dict[str, Card]:
-    """Cards of all mitigations by the words that name them."""
+    """Return the cards of all mitigations, by name.
+
+    Returns
+    -------
+    dict of str to Card
+        Cards.
+    """
     from evenhand.mitigations.prompting import INSTRUCTIONS
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]

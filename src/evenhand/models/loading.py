@@ -1,4 +1,4 @@
-"""Loading a language model by name: registered, address of a served one, `vllm:` name, folder, or hub name."""
+"""Load a language model by name: a registered name, the URL of a server, a `vllm:` name, a folder, or a hub name."""
 
 import inspect
 from collections.abc import Callable
@@ -36,10 +36,9 @@ MODELS: Registry[Callable[..., LanguageModel]] = Registry(
     "a function that returns a LanguageModel",
     needs_card=False,  # a model is described by itself, when it is loaded
 )
-"""Models that need no folder and no hub, ours among them: pyproject.toml names them, so that nothing here knows
-them."""
+"""Models that need neither a folder nor the hub. pyproject.toml registers ours, so this module knows none of them."""
 VLLM = "vllm:"
-"""In front of a name: write and score with vLLM."""
+"""Prefix of a model that generates and scores with vLLM."""
 Options = TypeVar("Options")
 
 
@@ -61,20 +60,44 @@ def load_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Load any language model by name.
+    """Load a language model by name.
 
-    name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub
-    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.served.model),
-    or "vllm:" in front of a folder or hub name.
-    device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
-    accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
-    commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
-    it open or is wrong. trust_remote_code: run Python code that comes with the model. options: the scoring
-    conventions of the architecture (`CausalOptions`, `MaskedOptions`, `EncoderDecoderOptions`). batch_tokens:
-    tokens a batch, over what `options` say; changes no number.
-    Raises UsageError for an unknown registered name or option, ModelError for everything that can be wrong
-    with a model, before its weights are read wherever that is possible.
+    Parameters
+    ----------
+    name : str
+        A registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub name
+        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see evenhand.models.served.model).
+        Put "vllm:" in front of a folder or hub name to use vLLM.
+    device : str, default "auto"
+        "auto", "cpu", "cuda", "cuda:1" or "mps".
+    dtype : str, default "auto"
+        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored in
+        16 bits and run on an accelerator.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    architecture : {"causal", "masked", "encoder-decoder"}, optional
+        Needed if the configuration of the model does not state it or is wrong.
+    trust_remote_code : bool, default False
+        Run Python code that comes with the model.
+    options : optional
+        Scoring conventions of the architecture: `CausalOptions`, `MaskedOptions` or `EncoderDecoderOptions`.
+    batch_tokens : int, optional
+        Tokens per batch. Replaces the value in `options`; does not affect results.
 
+    Returns
+    -------
+    LanguageModel
+        The model.
+
+    Raises
+    ------
+    UsageError
+        A registered name or an option is unknown.
+    ModelError
+        The model cannot be used. Where possible, this is detected before the weights are read.
+
+    Examples
+    --------
     >>> load_model("evenhand/no-such-model")
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Unknown model: 'evenhand/no-such-model'...
@@ -127,12 +150,31 @@ def load_model(
 def check_model(
     name: str, *, revision: str | None = None, trust_remote_code: bool = False
 ) -> Architecture | None:
-    """Which kind of model a name is of, without reading weights; None where only loading tells.
+    """Return the kind of model behind a name without reading weights; None if only loading shows it.
 
-    name, revision, trust_remote_code: as in `load_model`. Of a folder the tokenizer is read and the weights are looked
-    for. Nothing is asked of a served model. Raises UsageError for an unknown registered name, ModelError for a folder
-    or hub name without a language model.
+    Parameters
+    ----------
+    name, revision, trust_remote_code
+        As in `load_model`.
 
+    Returns
+    -------
+    {"causal", "masked", "encoder-decoder"} or None
+        The architecture.
+
+    Raises
+    ------
+    UsageError
+        A registered name is unknown.
+    ModelError
+        A folder or hub name has no language model.
+
+    Notes
+    -----
+    For a folder, the tokenizer is read and the presence of weights is checked. A served model is not contacted.
+
+    Examples
+    --------
     >>> check_model("puppet/uniform") is None
     True
     """
@@ -163,10 +205,31 @@ def as_language_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Put a Hugging Face model that is already in memory behind the LanguageModel contract.
+    """Wrap a Hugging Face model that is already in memory as a LanguageModel.
 
-    identity: whatever makes its numbers reusable (name, weights hash or training run, dtype); it enters the
-    fingerprint. Raises UsageError if `options` belong to another architecture.
+    Parameters
+    ----------
+    model, tokenizer
+        Model and tokenizer of the transformers package.
+    architecture : {"causal", "masked", "encoder-decoder"}
+        Architecture of the model.
+    identity : dict
+        What identifies the model's results (name, hash of the weights or training run, dtype). It is part of
+        the fingerprint, which decides whether stored results can be reused.
+    options : optional
+        Scoring conventions of the architecture, as in `load_model`.
+    batch_tokens : int, optional
+        Tokens per batch. Does not affect results.
+
+    Returns
+    -------
+    LanguageModel
+        The wrapped model.
+
+    Raises
+    ------
+    UsageError
+        `options` belong to another architecture.
     """
     if architecture == "causal":
         from evenhand.models.huggingface import CausalModel, CausalOptions

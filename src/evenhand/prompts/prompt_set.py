@@ -1,4 +1,4 @@
-"""PromptSet: the prompts table with its card and its content hash, and how samples are drawn from it."""
+"""The prompts table with its card and its content hash, and how samples are drawn from it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,27 @@ from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, check_fiel
 
 @dataclass(frozen=True, eq=False)
 class PromptSet:
-    """Texts to put to a model, with the groups they speak of, and a card that says where they are from.
+    """A set of prompts with the groups that they mention, and a card that describes their origin.
 
-    frame: one row per prompt; `prompt_id` (String, unique) and `text` (String), optionally `context`,
-    `span_start`, `span_end`, and any group columns. card: what the set is. Raises DataError when a key
-    column is missing, of the wrong type, holds nulls, or when a prompt_id occurs twice.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per prompt. Columns: ``prompt_id`` (String, unique) and ``text`` (String), optionally
+        ``context``, ``span_start``, ``span_end`` and any group columns.
+    card : Card
+        Description of the set.
+    own : str, default ""
+        Name for reports if the prompts are the user's own.
+    notes : tuple of str, default ()
+        What was left out, with the reason.
 
+    Raises
+    ------
+    DataError
+        A key column is missing, has the wrong type or contains nulls, or a prompt_id occurs twice.
+
+    Examples
+    --------
     >>> prompts = PromptSet(pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Ho."]}), Card("x", "y"))
     >>> len(prompts)
     2
@@ -27,9 +42,9 @@ class PromptSet:
     frame: pl.DataFrame
     card: Card
     own: str = ""
-    """What reports call it where it is the user's, and not what the benchmark publishes."""
+    """Name in reports if the prompts are the user's own and not those of the benchmark."""
     notes: tuple[str, ...] = ()
-    """What was left out and why: said before anything is asked, and kept with the run."""
+    """What was left out, with the reason. Shown before the model is asked, and stored with the run."""
 
     def __post_init__(self) -> None:
         check_fields(self, "frame", "card")
@@ -66,16 +81,28 @@ class PromptSet:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 (hex) of column names and values in row order; the same for the same content whatever
-        the process, platform, column order, string encoding or chunk layout."""
+        """Return the SHA-256 (hex) of column names and values in row order.
+
+        The same content gives the same hash, whatever the process, platform, column order, string encoding or
+        chunk layout.
+        """
         return frame_hash(self.frame)
 
     def with_columns(self, *columns: pl.Expr | pl.Series, **named: Any) -> "PromptSet":
-        """The same prompts with more group columns.
+        """Return the prompts with more group columns.
 
-        columns, named: as in `polars.DataFrame.with_columns`. Returns a new set. Raises UsageError for
-        an attempt to change `prompt_id` or `text`.
+        Parameters
+        ----------
+        columns, named
+            As in `polars.DataFrame.with_columns`.
 
+        Raises
+        ------
+        UsageError
+            A column would replace `prompt_id` or `text`.
+
+        Examples
+        --------
         >>> prompts = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("x", "y"))
         >>> prompts.with_columns(axis=pl.lit("greeting")).frame["axis"].to_list()
         ['greeting']
@@ -90,19 +117,38 @@ class PromptSet:
         return replace(self, frame=frame)
 
     def filter(self, predicate: pl.Expr, described: str | None = None) -> "PromptSet":
-        """The prompts for which a Polars expression holds, in their order.
+        """Return the prompts that satisfy a Polars expression, in their order.
 
-        predicate: a boolean expression. described: how to name it in the error. Returns a new set.
-        Raises UsageError when nothing is left.
+        Parameters
+        ----------
+        predicate : polars.Expr
+            A boolean expression.
+        described : str, optional
+            Description of the expression for the error message.
+
+        Raises
+        ------
+        UsageError
+            No prompt is left.
         """
         return self._kept(self.frame.filter(predicate), described or str(predicate))
 
     def filter_axes(self, axes: Iterable[str]) -> "PromptSet":
-        """The prompts of the named axes.
+        """Return the prompts of some axes.
 
-        axes: values of the `axis` column. Returns a new set. Raises UsageError for an unknown axis (with
-        the nearest known ones), for no axes at all, and for a set without an `axis` column.
+        Parameters
+        ----------
+        axes : iterable of str
+            Values of the column ``axis``.
 
+        Raises
+        ------
+        UsageError
+            An axis is unknown (the message lists similar ones), no axis is given, or there is no column
+            ``axis``.
+
+        Examples
+        --------
         >>> frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["A.", "B."], "axis": ["age", "ability"]})
         >>> PromptSet(frame, Card("x", "y")).filter_axes(["age"]).frame["prompt_id"].to_list()
         ['a']
@@ -116,14 +162,35 @@ class PromptSet:
         return self._kept(self.frame.filter(pl.col("axis").cast(pl.String).is_in(wanted)), f"axes {wanted}")
 
     def sample(self, n: int, per: str | Sequence[str] = (), seed: int = 0) -> "PromptSet":
-        """At most n prompts, spread evenly over strata, chosen by a hash of (seed, prompt_id).
+        """Return at most n prompts, spread evenly over strata, chosen by a hash of (seed, prompt_id).
 
-        n: how many, at least 1. per: columns whose combinations are the strata; none means one stratum.
-        Strata smaller than their share are taken whole and the rest is shared among the others; a
-        remainder goes to strata chosen by the seed. Row order does not matter, and a larger n of the same
-        seed contains every smaller one. Returns a new set in the original row order. Raises UsageError
-        for n below 1 or an unknown column.
+        Parameters
+        ----------
+        n : int
+            Maximum number of prompts, at least 1.
+        per : str or sequence of str, default ()
+            Columns whose combinations are the strata. Default: one stratum.
+        seed : int, default 0
+            Random seed.
 
+        Returns
+        -------
+        PromptSet
+            The sample, in the original row order.
+
+        Raises
+        ------
+        UsageError
+            n is below 1, or a column is unknown.
+
+        Notes
+        -----
+        Strata that are smaller than their share are taken completely, and the rest is divided among the others.
+        The seed decides which strata get a remainder. Row order has no effect. With the same seed, a larger
+        sample contains every smaller one.
+
+        Examples
+        --------
         >>> frame = pl.DataFrame({"prompt_id": list("abcdef"), "text": [""] * 6, "axis": list("xxxxyz")})
         >>> prompts = PromptSet(frame, Card("x", "y"))
         >>> sorted(prompts.sample(4, per="axis").frame["axis"].to_list())
@@ -162,15 +229,36 @@ class PromptSet:
         least_cells: int = 1,
         balance: Sequence[str] = ("gender", "kind", "valence"),
     ) -> "PromptSet":
-        """At most n prompts such that the units of an axis are compared in the same cells.
+        """Return at most n prompts in which the units of an axis are compared in the same cells.
 
-        n: how many, at least 1. unit: the column of the groups compared. cross: the columns whose
-        combinations are the cells. per: the column within which units are compared. seed: chooses cells
-        (and units). least_cells: units are left out, evenly over `per`, only where n cannot hold this
-        many cells for each. balance: columns that describe nouns or templates and in which the chosen ones
-        should vary; those the set lacks are ignored. Returns a new set in the original row order; see
-        `crossed_rows` for the design. Raises UsageError for n below 1, an unknown column, or n too small
-        for a single cell.
+        Parameters
+        ----------
+        n : int
+            Maximum number of prompts, at least 1.
+        unit : str, default "descriptor"
+            Column of the groups that are compared.
+        cross : sequence of str, default ("template", "noun")
+            Columns whose combinations are the cells.
+        per : str, default "axis"
+            Column within which units are compared.
+        seed : int, default 0
+            Random seed for the choice of cells (and units).
+        least_cells : int, default 1
+            Minimum number of cells per unit. Units are left out, evenly over `per`, only if n is too small for
+            this.
+        balance : sequence of str, default ("gender", "kind", "valence")
+            Columns that describe nouns or templates. The chosen cells vary in them. Columns that the set does
+            not have are ignored.
+
+        Returns
+        -------
+        PromptSet
+            The sample, in the original row order. `crossed_rows` documents the design.
+
+        Raises
+        ------
+        UsageError
+            n is below 1 or too small for a single cell, or a column is unknown.
         """
         self._require_positive(n)
         self._require([unit, *cross, per])

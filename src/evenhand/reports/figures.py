@@ -225,7 +225,7 @@ def forest_row(
     """
     verdict = told_verdict(row)
     interval = _interval(row["low"], row["high"], places)
-    spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
+    spoken = f"{name}: {number(row['estimate'], places)}, 95% CI {interval or 'not known'}"
     spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
     ties = f" · {band['ties']:,} {'tie' if band['ties'] == 1 else 'ties'}" if band.get("ties") else ""
     return ForestRow(

@@ -99,7 +99,7 @@ def picture_svg(picture: Picture) -> str:
         _text(MARGIN, 84, cut(wording.visible(picture.title), 62), size=40, weight=700),
         *(_text(MARGIN, 128 + 32 * i, line, size=25) for i, line in enumerate(lines)),
         _text(PLOT[0], TOP - 22, cut(picture.what, 62), size=18, colour=SOFT),
-        _text(NUMBERS, TOP - 22, "estimate, 95 % interval", size=18, colour=SOFT),
+        _text(NUMBERS, TOP - 22, "estimate, 95% CI", size=18, colour=SOFT),
     ]
     for tick in scale.ticks:
         x = _place(scale, tick)

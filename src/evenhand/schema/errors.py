@@ -1,8 +1,8 @@
-"""Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
+"""Errors that a user can act on: each states what was wrong, where, what was expected and how to fix it.
 
-Exit codes (documented in `evenhand --help` and docs/how-to/use_exit_codes.md):
-0 complete, 1 failed, 2 usage, 3 finished above the error threshold or with nothing to choose, 4 a gate is not passed,
-130 interrupted and resumable.
+Exit codes (documented in `evenhand --help` and docs/how-to/use_exit_codes.md): 0 complete, 1 failed, 2 usage
+error, 3 finished above the error threshold or with nothing to choose, 4 a gate did not pass, 130 interrupted
+and resumable.
 """
 
 from collections.abc import Iterable
@@ -30,9 +30,16 @@ class AnsweredBefore:
 
 
 class EvenhandError(Exception):
-    """Base of every error that is reported as one readable message instead of a traceback.
+    """Base class of all errors that are reported as a readable message instead of a traceback.
 
-    `hint` says how to mend it; `exit_code` is what the command line ends with.
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    hint : str or None
+        How to fix it.
+    exit_code : int
+        Exit code of the command line.
     """
 
     exit_code = 1
@@ -111,7 +118,7 @@ class Interrupted(EvenhandError):
 
 
 MOST_LISTED = 60
-"""Names that an error lists; of more, such as the groups of a large table, the first."""
+"""Maximum number of names that an error lists, for example of the groups of a large table."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

@@ -1,23 +1,37 @@
-"""The arrays that statistics take and give, named by what they hold, and means and medians of those with gaps."""
+"""Array types that the statistics take and return, and means and medians that ignore missing values."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
-"""Numbers; NaN where one is missing."""
+"""Numbers; NaN marks a missing one."""
 Counts = NDArray[np.int64]
-"""How many of something, 0 or more."""
+"""Counts, 0 or more."""
 Codes = NDArray[np.int64]
-"""Whole numbers from 0, equal for equal labels."""
+"""Integers from 0; equal labels have equal codes."""
 Indices = NDArray[np.intp]
-"""Places in another array."""
+"""Positions in another array."""
 Flags = NDArray[np.bool_]
 
 
 def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
-    """Mean along `axis` ignoring NaN; NaN where nothing is known, without a warning.
+    """Return the mean along an axis, ignoring NaN.
 
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Numbers of any shape; NaN marks a missing one.
+    axis : int or tuple of int
+        Axis or axes along which to average.
+
+    Returns
+    -------
+    numpy.ndarray
+        Means. NaN, without a warning, if all values are missing.
+
+    Examples
+    --------
     >>> mean_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
     array([ 2., nan])
     """
@@ -26,8 +40,26 @@ def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
 
 
 def median_of_known(values: Floats, axis: int) -> Floats:
-    """Median along `axis` ignoring NaN (NaN where nothing is known), without numpy's slow path for NaN.
+    """Return the median along an axis, ignoring NaN.
 
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Numbers of any shape; NaN marks a missing one.
+    axis : int
+        Axis along which to take the median.
+
+    Returns
+    -------
+    numpy.ndarray
+        Medians; NaN if all values are missing.
+
+    Notes
+    -----
+    This is faster than `numpy.nanmedian`, which is slow if there are NaN.
+
+    Examples
+    --------
     >>> median_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
     array([ 2., nan])
     """
@@ -53,8 +85,22 @@ def middle_ranks(values: Floats) -> Floats:
 
 
 def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
-    """Logarithm of the binomial coefficient, of shapes that broadcast.
+    """Return the natural logarithm of the binomial coefficient.
 
+    Parameters
+    ----------
+    total : array_like
+        Number of items.
+    chosen : array_like
+        Number of chosen items; its shape must broadcast with that of `total`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Logarithms, of the broadcast shape.
+
+    Examples
+    --------
     >>> float(np.exp(log_choose(5, 2)).round(6))
     10.0
     """

@@ -1,10 +1,10 @@
-"""The cluster bootstrap: intervals for numbers whose observations share prompts or templates.
+"""Compute cluster-bootstrap intervals for numbers whose observations share prompts or templates.
 
-Which interval: one-way means and ratios get the symmetric studentised bootstrap, many rows over the same
-clusters at once: every resample's deviation is divided by its own cluster-robust standard error, and the
-95 % quantile of its size takes the place of 1.96. In simulations of 10 to 100 clusters this covers 94-96 %
-where percentile limits cover 87-94 % (tests/stats/test_bootstrap.py). Other statistics, and two-way
-clusters, get estimate ± t × standard error with Student's t for (fewer) clusters - 1 degrees of freedom.
+One-way means and ratios get the symmetric studentised bootstrap. Each resample's deviation is divided by its
+own cluster-robust standard error. The 95% quantile of the absolute result replaces 1.96. In simulations of 10
+to 100 clusters these intervals cover 94-96%; percentile intervals cover 87-94% (tests/stats/test_bootstrap.py).
+Other statistics, and two-way clusters, get the estimate ± t × standard error. Student's t has (the smaller
+number of) clusters - 1 degrees of freedom.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,33 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
-from evenhand.stats.arrays import Codes, Floats, Indices
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
+from evenhand.stats.clusters import (
+    CELLS,
+    Statistic,
+    cluster_ways,
+    combine_variances,
+    linear_variance,
+    point_estimate,
+    resample_counts,
+    resampled_variance,
+    studentised_quantile,
+)
 from evenhand.stats.intervals import Interval
-
-Statistic = Callable[[Floats, Floats], npt.ArrayLike]
-"""Takes values (n,) and weights (resamples, n), returns (resamples,)."""
-CELLS = 1 << 22
-"""Numbers held at once in a block of resamples: 32 MB."""
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Many estimates with their limits, each array (rows,)."""
+    """Several estimates with their confidence intervals and standard errors.
+
+    Attributes
+    ----------
+    estimate, low, high, standard_error : numpy.ndarray, shape (rows,)
+        Estimates, lower and upper bounds of the intervals, and standard errors.
+    clusters : numpy.ndarray of int, shape (rows,)
+        Number of clusters behind each estimate.
+    """
 
     estimate: Floats
     low: Floats
@@ -49,23 +63,54 @@ def cluster_bootstrap(
     bounds: tuple[float, float] | None = None,
     seed: int,
 ) -> Interval:
-    """Interval of a statistic whose observations are independent only between clusters.
+    """Return a bootstrap interval of a statistic of clustered observations.
 
-    Arguments: `values` (n,), NaN for missing (left out, with their cluster if it has no other);
-    `clusters` (n,), labels of prompts, templates, people; `second_clusters` (n,), where two things
-    vary at once (template and noun): then variances are combined as one way + other way - cells,
-    never less than one way alone; `statistic`, "mean" (weighted by `weights` if given: the ratio
-    sum(w v) / sum(w)) or a function of values (n,) and weights (resamples, n) giving (resamples,);
-    `weights` (n,), not negative; `level`, the coverage; `bounds`, limits of what is possible, to which
-    the interval is clipped; `seed`. Returns an Interval; with fewer than two clusters its limits are NaN.
-    Where no cluster differs from another the width is zero: for a share that may be 0 or 1 use
-    `clustered_proportion_interval`. A two-way mean needs no resampling: its variance is the limit of
-    endless resamples. Raises UsageError for wrong shapes or weights.
+    Observations are independent only if they belong to different clusters, for example to different prompts.
 
-    Source: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); Cameron,
-    Gelbach & Miller 2011 and Owen 2007 (two-way; the pigeonhole bootstrap itself is too wide
-    where cells vary most). Coverage in simulations: tests/stats/test_bootstrap.py.
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out too.
+    clusters : array_like, shape (n,)
+        Labels of prompts, templates or people.
+    second_clusters : array_like, shape (n,), optional
+        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of both
+        one-way variances minus that of the cells, but at least the larger one-way variance.
+    statistic : {"mean"} or callable, default "mean"
+        "mean" is the mean, or with `weights` the ratio sum(w v) / sum(w). A callable takes values (n,) and
+        weights (resamples, n) and returns (resamples,).
+    weights : array_like, shape (n,), optional
+        Weights, 0 or more.
+    resamples : int, default 2000
+        Number of bootstrap resamples.
+    level : float, default 0.95
+        Confidence level.
+    bounds : tuple of float, optional
+        Smallest and largest possible value. The interval is clipped to them.
+    seed : int
+        Random seed.
 
+    Returns
+    -------
+    Interval
+        Estimate and interval. The bounds are NaN with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        Shapes or weights are invalid.
+
+    Notes
+    -----
+    If all clusters are equal, the interval has width 0. For a proportion near 0 or 1, use
+    `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance has a closed form.
+
+    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way clusters
+    Cameron, Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if cells vary
+    most). Coverage in simulations: tests/stats/test_bootstrap.py.
+
+    Examples
+    --------
     >>> result = cluster_bootstrap([1, 2, 2, 3, 4, 6], ["a", "a", "b", "b", "c", "c"], seed=0)
     >>> result.estimate, result.clusters, result.low < 3 < result.high
     (3.0, 3, True)
@@ -77,7 +122,7 @@ def cluster_bootstrap(
     second_groups = int(second.max()) + 1 if second is not None and n else None
     fewest = groups if second_groups is None else min(groups, second_groups)
     if fewest < 2:
-        estimate = _point(numbers, mass, statistic) if n else float("nan")
+        estimate = point_estimate(numbers, mass, statistic) if n else float("nan")
         return Interval(estimate, float("nan"), float("nan"), float("nan"), fewest, n)
     if statistic == "mean" and second is None:
         sums = np.bincount(first, weights=numbers * mass)[None, :]
@@ -86,16 +131,18 @@ def cluster_bootstrap(
         estimate, error = float(table.estimate[0]), float(table.standard_error[0])
         low, high = float(table.low[0]), float(table.high[0])
     else:
-        estimate = _point(numbers, mass, statistic)
+        estimate = point_estimate(numbers, mass, statistic)
         if statistic == "mean":
-            variances = [_linear_variance(numbers, mass, estimate, codes) for codes in _ways(first, second)]
+            variances = [
+                linear_variance(numbers, mass, estimate, codes) for codes in cluster_ways(first, second)
+            ]
         else:
             seeds = np.random.SeedSequence(seed).spawn(3)
             variances = [
-                _resampled_variance(numbers, mass, statistic, codes, resamples, seed_of_way)
-                for codes, seed_of_way in zip(_ways(first, second), seeds, strict=False)
+                resampled_variance(numbers, mass, statistic, codes, resamples, seed_of_way)
+                for codes, seed_of_way in zip(cluster_ways(first, second), seeds, strict=False)
             ]
-        error = _combine(variances) ** 0.5
+        error = combine_variances(variances) ** 0.5
         half = float(stdtrit(fewest - 1, upper_tail(level))) * error
         low, high = estimate - half, estimate + half
     if bounds is not None:
@@ -113,12 +160,26 @@ def difference_bootstrap(
     level: float = 0.95,
     seed: int,
 ) -> Interval:
-    """Interval of the mean paired difference `first - second`, by the cluster bootstrap.
+    """Return a cluster-bootstrap interval of the mean paired difference, first minus second.
 
-    Arguments: `first` and `second` (n,), measured on the same n prompts, NaN for missing (a pair
-    with one missing is left out); the rest as for `cluster_bootstrap`. Returns an Interval.
-    Raises UsageError for wrong shapes. Source: Miller 2024 (arXiv:2411.00640).
+    Parameters
+    ----------
+    first, second : array_like, shape (n,)
+        Values measured on the same n prompts. A pair with a missing value (NaN) is left out.
+    clusters, second_clusters, resamples, level, seed
+        As in `cluster_bootstrap`.
 
+    Returns
+    -------
+    Interval
+        Mean difference with its interval.
+
+    Notes
+    -----
+    Source: Miller 2024 (arXiv:2411.00640).
+
+    Examples
+    --------
     >>> difference_bootstrap([2, 3, 5, 5], [1, 1, 2, 3], [0, 0, 1, 1], seed=0).estimate
     2.0
     """
@@ -139,14 +200,32 @@ def sums_bootstrap(
     level: float = 0.95,
     seed: int,
 ) -> Intervals:
-    """Intervals of numbers that a whole sample has through sums over it: BLEU, F1, and differences of these.
+    """Return bootstrap intervals of statistics that are functions of sums, such as BLEU or F1.
 
-    parts: (n, k), what each unit adds to the k sums, no NaN; two systems measured on the same units stand side by side,
-    and `statistic` subtracts. clusters: (n,), labels of what is resampled. statistic: takes sums (..., k), returns
-    (..., m). Returns Intervals of m rows, estimate ± t x standard error with Student's t for clusters - 1 degrees of
-    freedom; with fewer than two clusters limits are NaN. Resamples in which a number is not finite do not count for it.
-    Raises UsageError for wrong shapes. Source: Davison & Hinkley 1997, ch. 2; Koehn 2004 for BLEU over segments.
+    Parameters
+    ----------
+    parts : array_like, shape (n, k)
+        Contribution of each unit to each of the k sums, without NaN. To compare two systems, put their
+        contributions in separate columns and subtract in `statistic`.
+    clusters : array_like, shape (n,)
+        Labels of what is resampled.
+    statistic : callable
+        Takes sums (..., k) and returns statistics (..., m).
+    resamples, level, seed
+        As in `cluster_bootstrap`. A resample in which a statistic is not finite is left out for it.
 
+    Returns
+    -------
+    Intervals
+        m rows: estimate ± t × standard error, where Student's t has clusters - 1 degrees of freedom. The bounds
+        are NaN with fewer than two clusters.
+
+    Notes
+    -----
+    Sources: Davison & Hinkley 1997, ch. 2; Koehn 2004 (BLEU over segments).
+
+    Examples
+    --------
     >>> result = sums_bootstrap([[1, 2], [2, 2], [3, 4]], [0, 1, 2], lambda s: s[..., :1] / s[..., 1:], seed=0)
     >>> result.estimate.tolist(), bool(result.low[0] < 0.75 < result.high[0])
     ([0.75], True)
@@ -181,12 +260,31 @@ def sums_bootstrap(
 
 
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
-    """Intervals of numbers from their values without each cluster in turn: estimate ± t x jackknife error.
+    """Return jackknife intervals: estimate ± t × jackknife standard error.
 
-    estimate: (m,). others: (clusters, m), the numbers without one cluster each. Where resamples that draw a cluster
-    twice would mislead, as of how many different things there are. Limits are NaN with fewer than two clusters.
-    Source: Arvesen 1969; Efron & Stein 1981 (the error is not too small in expectation).
+    Use it if the bootstrap would mislead because it draws a cluster twice, for example for a number of distinct
+    words.
 
+    Parameters
+    ----------
+    estimate : array_like, shape (m,)
+        The m numbers, computed from all clusters.
+    others : array_like, shape (clusters, m)
+        The numbers, recomputed without each cluster in turn.
+    level : float, default 0.95
+        Confidence level.
+
+    Returns
+    -------
+    Intervals
+        m rows. The bounds are NaN with fewer than two clusters.
+
+    Notes
+    -----
+    Sources: Arvesen 1969; Efron & Stein 1981 (in expectation, the standard error is not too small).
+
+    Examples
+    --------
     >>> jackknife([2.0], [[2.5], [2.0], [1.5]]).standard_error.round(4).tolist()  # of 1, 2 and 3
     [0.5774]
     """
@@ -207,14 +305,32 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
 def cluster_bootstrap_table(
     sums: npt.ArrayLike, totals: npt.ArrayLike, *, resamples: int = 2000, level: float = 0.95, seed: int
 ) -> Intervals:
-    """Studentised cluster bootstrap of many means or ratios over the same clusters at once.
+    """Return studentised cluster-bootstrap intervals of many means or ratios over the same clusters.
 
-    Every row (a descriptor, say) is estimated by sum(sums) / sum(totals) over its clusters; all rows
-    share the resampled clusters. Arguments: `sums` and `totals` (rows, clusters), the sum and the
-    number (or weight) of a row's observations in a cluster; NaN sum or total 0 where it has none;
-    `level`, the coverage; `seed`. Returns Intervals; limits are NaN for rows with fewer than two
-    clusters. Raises UsageError for wrong shapes. Source: as `cluster_bootstrap`.
+    Each row (for example a descriptor) is estimated by sum(sums) / sum(totals) over its clusters. All rows
+    share the same resampled clusters.
 
+    Parameters
+    ----------
+    sums : array_like, shape (rows, clusters)
+        Sum of a row's observations in each cluster. NaN if the row has none.
+    totals : array_like, shape (rows, clusters)
+        Number or weight of a row's observations in each cluster. 0 if the row has none.
+    resamples, level, seed
+        As in `cluster_bootstrap`, which has the sources too.
+
+    Returns
+    -------
+    Intervals
+        One row per estimate. The bounds are NaN for rows with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        Shapes are invalid.
+
+    Examples
+    --------
     >>> table = cluster_bootstrap_table([[2.0, 4.0, 3.0], [1.0, 1.0, 4.0]], [[2, 2, 2], [1, 1, 2]], seed=0)
     >>> table.estimate.tolist()
     [1.5, 1.5]
@@ -244,98 +360,11 @@ def cluster_bootstrap_table(
     step = max(1, CELLS // max(1, resamples))
     for start in range(0, len(mass), step):
         rows = slice(start, start + step)
-        quantile[rows] = _studentised_quantile(
+        quantile[rows] = studentised_quantile(
             deviations[rows], row_totals[rows], error[rows], factor[rows], present[rows], counts, level
         )
     half = quantile * error
     return Intervals(estimate, estimate - half, estimate + half, error, present.astype(np.int64))
-
-
-def _studentised_quantile(
-    deviations: Floats,
-    totals: Floats,
-    error: Floats,
-    factor: Floats,
-    present: Indices,
-    counts: Floats,
-    level: float,
-) -> Floats:
-    """Quantile of |resampled deviation| / its own standard error, (rows,)."""
-    mass = counts @ totals.T  # (resamples, rows)
-    usable = mass > 0
-    mass = np.where(usable, mass, 1.0)
-    shift = (counts @ deviations.T) / mass
-    square = counts @ np.square(deviations).T - 2.0 * shift * (counts @ (deviations * totals).T)
-    square += np.square(shift) * (counts @ np.square(totals).T)
-    own_error = factor * np.sqrt(np.maximum(square, 0.0)) / mass
-    student = stdtrit(np.maximum(present - 1, 1), upper_tail(level))
-    with np.errstate(invalid="ignore"):
-        usable &= own_error > 1e-5 * error
-    ratio = np.abs(np.divide(shift, own_error, out=np.full_like(shift, np.nan), where=usable))
-    complete = usable.all(axis=0)
-    result = np.array(student, dtype=np.float64)
-    if complete.any():
-        result[complete] = np.quantile(ratio[:, complete], level, axis=0)
-    # Resamples of identical clusters have no scale of their own. What is left of them is too
-    # regular, so Student's quantile is the least such a row gets.
-    for row in np.flatnonzero(~complete & usable.any(axis=0)):
-        result[row] = max(result[row], float(np.quantile(ratio[usable[:, row], row], level)))
-    return result
-
-
-def resample_counts(groups: int, resamples: int, seed: np.random.SeedSequence) -> Floats:
-    """How often each cluster was drawn in each resample, (resamples, clusters)."""
-    if groups == 0:
-        return np.zeros((resamples, 0))
-    drawn = np.random.default_rng(seed).integers(0, groups, size=(resamples, groups))
-    drawn += np.arange(resamples)[:, None] * groups
-    return np.bincount(drawn.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(float)
-
-
-def _resampled_variance(
-    numbers: Floats,
-    mass: Floats,
-    statistic: Statistic,
-    codes: Codes,
-    resamples: int,
-    seed: np.random.SeedSequence,
-) -> float:
-    groups = int(codes.max()) + 1
-    draws = np.empty(resamples)
-    step = max(1, CELLS // max(groups, len(numbers)))
-    for start, seed_of_block in zip(
-        range(0, resamples, step), seed.spawn(-(-resamples // step)), strict=True
-    ):
-        counts = resample_counts(groups, min(step, resamples - start), seed_of_block)
-        draws[start : start + step] = np.asarray(statistic(numbers, counts[:, codes] * mass))
-    draws = draws[np.isfinite(draws)]
-    return float(draws.var(ddof=1)) * groups / (groups - 1) if len(draws) > 1 else float("nan")
-
-
-def _linear_variance(numbers: Floats, mass: Floats, estimate: float, codes: Codes) -> float:
-    scores = np.bincount(codes, weights=mass * (numbers - estimate))
-    return float(cluster_t(scores, mass.sum()).standard_error) ** 2
-
-
-def _ways(first: Codes, second: Codes | None) -> list[Codes]:
-    if second is None:
-        return [first]
-    cells = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
-    return [first, second, cells]
-
-
-def _combine(variances: list[float]) -> float:
-    if len(variances) == 1:
-        return variances[0]
-    one, other, cells = variances
-    # the difference can fall below what one way alone shows, even below zero, by chance
-    return max(one + other - cells, one, other)
-
-
-def _point(numbers: Floats, mass: Floats, statistic: Literal["mean"] | Statistic) -> float:
-    if statistic == "mean":
-        return float(numbers @ mass / mass.sum())
-    return float(np.asarray(statistic(numbers, mass[None, :])).ravel()[0])
 
 
 def _observations(

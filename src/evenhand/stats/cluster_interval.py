@@ -1,8 +1,8 @@
-"""The standard error of a mean whose observations hang together in clusters, and how far Student's t reaches.
+"""Compute cluster-robust standard errors of means, ratios and smooth functions of means.
 
-A mean, a ratio of sums, and any smooth function of means are all, but for a remainder, an average of small
-movements: what each observation adds to or takes from the estimate. Movements within a cluster are summed first,
-because they may go the same way; the spread of these sums is the standard error.
+Up to a remainder, each of these statistics is an average of the influences of its observations. An influence is
+the amount by which one observation moves the estimate. Influences within a cluster are summed first, because
+they may be correlated. The spread of these sums gives the standard error.
 """
 
 from dataclasses import dataclass
@@ -37,16 +37,36 @@ class ClusterT:
 
 
 def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> ClusterT:
-    """Cluster-robust standard errors of means or ratios, with Student's t for clusters - 1 degrees of freedom.
+    """Return cluster-robust standard errors of means or ratios, with Student's t for the interval.
 
-    sums: (..., clusters), each cluster's summed deviation (weight times value minus estimate) or influence; 0 where
-    an estimate has no observation in a cluster. size: (...,), observations or weights behind each estimate; without
-    any, the error is NaN. clusters: (...,), how many clusters each estimate has; None: all. Returns ClusterT of shape
-    (...,). Raises UsageError for more clusters than there are sums, and for sums that are no numbers (leave an
-    observation out, or give 0 where an estimate has none).
-    Source: Liang & Zeger 1986, for the sum over clusters; Cameron & Miller 2015, sections II.B and VI, for the
-    factor G / (G - 1) and t with G - 1 degrees of freedom.
+    Parameters
+    ----------
+    sums : array_like, shape (..., clusters)
+        Sum of each cluster's influences (weight times value minus estimate). 0 if an estimate has no
+        observation in a cluster.
+    size : array_like, shape (...,)
+        Number or total weight of the observations behind each estimate. If it is 0, the standard error is NaN.
+    clusters : array_like, shape (...,), optional
+        Number of clusters of each estimate. Default: all clusters.
 
+    Returns
+    -------
+    ClusterT
+        Standard errors and half-widths of shape (...,). Student's t has clusters - 1 degrees of freedom.
+
+    Raises
+    ------
+    UsageError
+        An estimate has more clusters than there are sums, or a sum is not a number. Leave an observation out,
+        or pass 0 for a cluster in which an estimate has none.
+
+    Notes
+    -----
+    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor G /
+    (G - 1), and t with G - 1 degrees of freedom).
+
+    Examples
+    --------
     >>> of_mean = cluster_t([-1.0, 0.0, 1.0], 3)
     >>> round(float(of_mean.standard_error), 4), round(float(of_mean.half_width()), 4)
     (0.5774, 2.4841)

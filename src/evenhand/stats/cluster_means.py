@@ -1,4 +1,4 @@
-"""Means over clusters: of many groups over a few templates or nouns, by t; of one column, by t or resampling."""
+"""Compute means over clusters: of many groups by Student's t, of a single column by t or the bootstrap."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,12 @@ from evenhand.stats.cluster_interval import cluster_t
 from evenhand.stats.intervals import Interval
 
 RESAMPLED_UP_TO, STUDENT_FROM = 100, 400
-"""Clusters up to which the bootstrap's quantile takes the place of Student's, and from which Student's stands alone;
-between, the one passes into the other, so that one cluster more never makes the limits jump. (Skewed clusters: 90-94 %
-held by the bootstrap at 10-100, 83-94 % by Student's t; at 200 the widths differ by a tenth.)"""
+"""Numbers of clusters up to which the bootstrap quantile replaces Student's t, and from which only t is used.
+
+In between, the quantiles are interpolated, so that one more cluster never makes the bounds jump. With skewed
+clusters, the bootstrap covers 90-94% at 10-100 clusters and Student's t covers 83-94%. At 200 clusters the
+widths differ by a tenth.
+"""
 _RESAMPLES = 999
 _ROUNDING = 1e-12
 
@@ -30,7 +33,20 @@ class ClusterMeans:
 
 
 def standard_errors(values: Floats) -> tuple[Floats, Indices]:
-    """Standard error of each column's mean over the clusters in the rows, and how many clusters it has."""
+    """Return the standard error of each column's mean, and its number of clusters.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (clusters, columns)
+        One row per cluster; NaN if a column has no value there.
+
+    Returns
+    -------
+    standard_error : numpy.ndarray, shape (columns,)
+        Standard error of each mean.
+    clusters : numpy.ndarray of int, shape (columns,)
+        Number of clusters with a value.
+    """
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     deviations = np.where(known, values - mean_of_known(values, 0), 0.0)
@@ -45,12 +61,31 @@ def t_inference(
     margin: float = 0.0,
     level: float = 0.95,
 ) -> ClusterMeans:
-    """Return the CI, and the two-sided p of the hypothesis that the true value is within `margin` of zero.
+    """Return the CI, and the two-sided p of the hypothesis that the true value is within a margin of zero.
 
-    estimate, standard_error: (m,), same unit as margin. freedom: (m,), degrees of freedom, at least 1.
-    p doubles the smaller of two one-sided t tests, one against +margin and one against -margin. Where the standard
-    error is 0 but for rounding, nothing varied: CI and p are NaN, because the t test would give p = 0.
+    Parameters
+    ----------
+    estimate, standard_error : array_like, shape (m,)
+        Estimates and standard errors, in the unit of `margin`.
+    freedom : array_like, shape (m,)
+        Degrees of freedom, at least 1.
+    margin : float, default 0.0
+        Largest true value that counts as no effect, 0 or more.
+    level : float, default 0.95
+        Confidence level.
 
+    Returns
+    -------
+    ClusterMeans
+        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding): nothing varied,
+        and a t test would give p = 0.
+
+    Notes
+    -----
+    p is twice the smaller p-value of two one-sided t tests, one against +margin and one against -margin.
+
+    Examples
+    --------
     >>> t_inference([1.0], [0.5], [9]).p.round(4)
     array([0.0766])
     """
@@ -74,10 +109,26 @@ def t_inference(
 def clustered_mean(
     values: Floats, clusters: npt.ArrayLike, *, bounds: tuple[float, float] = (-np.inf, np.inf), seed: int
 ) -> Interval:
-    """The mean of values (n,), none of them missing, with 95 % limits for clusters (n,), any labels.
+    """Return the mean of clustered values with its 95% CI.
 
-    bounds: of what is possible. seed: of the bootstrap. NaN limits with fewer than two clusters.
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        Values, none of them missing.
+    clusters : array_like, shape (n,)
+        Labels of the clusters.
+    bounds : tuple of float, default no bounds
+        Smallest and largest possible value.
+    seed : int
+        Random seed of the bootstrap.
 
+    Returns
+    -------
+    Interval
+        Mean with its interval. The bounds are NaN with fewer than two clusters.
+
+    Examples
+    --------
     >>> interval = clustered_mean(np.array([1.0, 3.0, 2.0, 2.0]), ["a", "a", "b", "b"], seed=0)
     >>> interval.estimate, interval.clusters
     (2.0, 2)

@@ -1,7 +1,7 @@
-"""Which groups of an axis stand out from its common level, where several groups may be treated worse.
+"""Find the groups that differ from the common level of their axis, even if several groups are treated worse.
 
-If each group is compared with the mean of the others, a few strongly harmed groups pull that mean, and every other
-group seems to be treated better. Here a group is compared with the groups that do not stand out.
+If each group is compared with the mean of the others, a few strongly harmed groups pull that mean. Every other
+group then seems to be treated better. Here, a group is compared with the groups that have a common level.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from evenhand.stats.multiplicity import benjamini_hochberg
 
 LEVEL = 0.05
 LEANING = 0.20
-"""Groups of the reference with a smaller p lean to one side; a claim about the other side must hold without them."""
+"""Groups of the reference with a smaller p lean to one side. A claim about the other side must hold without them."""
 NO_COMMON_LEVEL = (
     "The groups have no common level: about as many differ as do not, so that each name would depend on which of them "
     "are the reference."
@@ -38,11 +38,16 @@ class Compared(Protocol):
 
 @dataclass(frozen=True)
 class CommonLevel:
-    """The groups that do not stand out, and how sure each group's difference from them is.
+    """The groups at the common level of an axis, and a p-value of each group's difference from them.
 
-    reference: (groups,) the groups that do not stand out. p: (groups,) two-sided; it also holds without the groups of
-    the reference that lean to the other side. exists: whether more than half of the groups have a common level; if not,
-    no group can be named.
+    Attributes
+    ----------
+    reference : numpy.ndarray of bool, shape (groups,)
+        Whether a group is at the common level.
+    p : numpy.ndarray, shape (groups,)
+        Two-sided p. It also holds without the groups of the reference that lean to the other side.
+    exists : bool
+        Whether more than half of the groups have a common level. If not, no group can be named.
     """
 
     reference: Flags
@@ -52,10 +57,21 @@ class CommonLevel:
 
 @checked
 def reference_contrasts(reference: Flags) -> Floats:
-    """Return the contrasts of each group with the mean of the reference groups, itself left out (groups, groups).
+    """Return the contrasts of each group with the mean of the reference groups, excluding the group itself.
 
-    A group that is the only one of the reference is compared with nothing: its row is 0.
+    Parameters
+    ----------
+    reference : numpy.ndarray of bool, shape (groups,)
+        Whether a group belongs to the reference.
 
+    Returns
+    -------
+    numpy.ndarray, shape (groups, groups)
+        One contrast per row. If a group is the only one of the reference, it is compared with nothing and its
+        row is 0.
+
+    Examples
+    --------
     >>> reference_contrasts(np.array([False, True, True])).tolist()
     [[1.0, -0.5, -0.5], [0.0, 1.0, -1.0], [0.0, -1.0, 1.0]]
     """
@@ -70,23 +86,34 @@ def reference_contrasts(reference: Flags) -> Floats:
 
 @checked
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
-    """Find the groups of an axis that do not stand out, for an axis on which a difference was found.
+    """Find the groups at the common level of an axis on which a difference was found.
 
     Parameters
     ----------
-    estimates : (groups,) none of them missing, three groups or more.
-    compare : returns the difference of each group from the mean of the groups of a reference, itself left out.
+    estimates : numpy.ndarray, shape (groups,)
+        Estimates of three or more groups, none of them missing.
+    compare : callable
+        Takes a reference (groups,) of booleans. Returns the difference of each group from the mean of the
+        reference groups, excluding the group itself, with p.
 
     Returns
     -------
-    `CommonLevel`. With three groups the reference is all of them, and p is that of the comparison with both others if
-    the group differs from each of them on the same side at .05. With four or more, the search starts from the shortest
-    half of the estimates, names groups by Benjamini and Hochberg at .05, and repeats with the groups that are not
-    named, until they do not change.
+    CommonLevel
+        The reference groups, p of each group, and whether a common level exists.
 
-    Source: simulated for this use (docs/explanation/verdicts.md); the shortest half: Rousseeuw & Leroy 1988;
+    Notes
+    -----
+    With three groups, the reference is all of them. p is then that of the comparison with both others, if the
+    group differs from each of them on the same side at .05.
+
+    With four or more groups, the search starts from the shortest half of the estimates. It names groups by
+    Benjamini-Hochberg at .05 and repeats with the groups that were not named, until the set no longer changes.
+
+    Sources: simulated for this use (docs/evidence/verdicts.md); Rousseeuw & Leroy 1988 (the shortest half);
     Benjamini & Hochberg 1995.
 
+    Examples
+    --------
     >>> from evenhand.stats.cluster_means import t_inference
     >>> x = np.array([2.2, 2.1, 2.3, 2.0, 0.05, -0.1, 0.12, -0.2, 0, 0.15, -0.05, 0.08, -0.6])
     >>> def compare(reference):

@@ -1,4 +1,4 @@
-"""How large a difference is, in words a reader can weigh: superiority, d_z, risk difference and ratios."""
+"""Effect sizes: probability of superiority, Cohen's d_z, risk difference, risk ratio and odds ratio."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +10,29 @@ from evenhand.stats.intervals import Interval, wilson_interval
 
 
 def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Share of pairs in which `first` is the larger, ties counting half (0.5: no difference).
+    """Return the share of pairs in which the first value is larger; ties count half.
 
-    Arguments: `first` and `second` (n,), NaN where missing (such pairs are left out). Returns a
-    share, NaN if no pair is complete. Raises UsageError if shapes differ.
+    Parameters
+    ----------
+    first, second : array_like, shape (n,)
+        Paired values. Pairs with a missing value (NaN) are left out.
+
+    Returns
+    -------
+    float
+        Share of pairs; 0.5 means no difference. NaN if no pair is complete.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
+
+    Notes
+    -----
     Source: Grissom & Kim 2012 (dependent groups).
 
+    Examples
+    --------
     >>> superiority_paired([3.0, 2.0, 1.0, 5.0], [1.0, 2.0, 2.0, 1.0])
     0.625
     """
@@ -24,12 +41,27 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Chance that a random value of `first` exceeds a random one of `second`, ties counting half.
+    """Return the probability that a random first value exceeds a random second one; ties count half.
 
-    It is Mann-Whitney's U over the number of pairs, and the area under the ROC curve.
-    Arguments: `first` (n,) and `second` (m,), NaN left out. Returns a share, NaN if either is empty.
-    Source: McGraw & Wong 1992; Vargha & Delaney 2000, eq. 1.
+    Parameters
+    ----------
+    first : array_like, shape (n,)
+        Values of the first group; NaN is left out.
+    second : array_like, shape (m,)
+        Values of the second group; NaN is left out.
 
+    Returns
+    -------
+    float
+        Probability; NaN if either group is empty.
+
+    Notes
+    -----
+    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources: McGraw &
+    Wong 1992; Vargha & Delaney 2000, eq. 1.
+
+    Examples
+    --------
     >>> superiority_unpaired([1.0, 3.0], [0.0, 1.0, 2.0])
     0.75
     """
@@ -42,13 +74,27 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> float:
-    """Mean paired difference in units of the standard deviation of the differences.
+    """Return Cohen's d_z: the mean paired difference divided by the standard deviation of the differences.
 
-    Unlike t it does not grow with the number of pairs: t = d_z √n.
-    Arguments: `first` (n,), `second` (n,) or 0 if `first` holds differences; NaN left out.
-    Returns d_z, NaN with fewer than two pairs or if all differences are equal.
-    Source: Cohen 1988, section 2.3.5; Lakens 2013.
+    Parameters
+    ----------
+    first : array_like, shape (n,)
+        Values, or differences if `second` is 0. NaN is left out.
+    second : array_like, shape (n,), or 0, default 0
+        Paired values.
 
+    Returns
+    -------
+    float
+        d_z. NaN with fewer than two pairs, or if all differences are equal.
+
+    Notes
+    -----
+    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5; Lakens
+    2013.
+
+    Examples
+    --------
     >>> round(cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 3)
     2.0
     """
@@ -62,11 +108,25 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
 
 
 def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Median of ln(first / second) over pairs: 0.1 means `first` is typically 10 % larger.
+    """Return the median of ln(first / second) over pairs.
 
-    Arguments: `first` and `second` (n,), positive, NaN left out. Returns natural-log units.
-    Raises UsageError for values of 0 or less.
+    Parameters
+    ----------
+    first, second : array_like, shape (n,)
+        Paired positive values. Pairs with a missing value (NaN) are left out.
 
+    Returns
+    -------
+    float
+        Median in natural-log units: 0.1 means that the first value is typically 10% larger.
+
+    Raises
+    ------
+    UsageError
+        A value is 0 or less.
+
+    Examples
+    --------
     >>> round(median_log_ratio([2.0, 4.0, 8.0], [1.0, 1.0, 1.0]), 4)
     1.3863
     """
@@ -80,12 +140,33 @@ def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 def risk_difference(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:
-    """Difference of two independent proportions, first minus other, with Newcombe's interval.
+    """Return the difference of two independent proportions, first minus other, with Newcombe's interval.
 
-    Arguments: counts of the group and of the one it is compared with; `level`, the coverage.
-    Returns an Interval (0: equal). For outcomes in clusters use `cluster_bootstrap`.
-    Raises UsageError for impossible counts. Source: Newcombe 1998, method 10.
+    Parameters
+    ----------
+    successes, total : int
+        Counts of the group.
+    other_successes, other_total : int
+        Counts of the group with which it is compared.
+    level : float, default 0.95
+        Confidence level.
 
+    Returns
+    -------
+    Interval
+        Difference with its interval; 0 means equal proportions.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    For clustered outcomes, use `cluster_bootstrap`. Source: Newcombe 1998, method 10.
+
+    Examples
+    --------
     >>> result = risk_difference(56, 70, 48, 80)
     >>> round(result.estimate, 4), round(result.low, 4), round(result.high, 4)
     (0.2, 0.0524, 0.3339)
@@ -107,13 +188,30 @@ def risk_difference(
 def risk_ratio(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:
-    """Ratio of two independent proportions, first over other, with Katz' log interval.
+    """Return the ratio of two independent proportions, first over other, with Katz's log interval.
 
-    If a group has no success at all, 1/2 is added to both groups' successes and 1 to their totals,
-    so that the ratio is finite. Arguments: as `risk_difference`. Returns an Interval (1: equal),
-    whose standard error is that of the logarithm. Raises UsageError for impossible counts.
-    Source: Katz et al. 1978; Walter 1975 (the correction).
+    Parameters
+    ----------
+    successes, total, other_successes, other_total, level
+        As in `risk_difference`.
 
+    Returns
+    -------
+    Interval
+        Ratio with its interval; 1 means equal proportions. The standard error is that of the logarithm.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the ratio
+    is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
+
+    Examples
+    --------
     >>> result = risk_ratio(20, 100, 10, 100)
     >>> round(result.estimate, 3), round(result.low, 3), round(result.high, 3)
     (2.0, 0.987, 4.054)
@@ -130,12 +228,30 @@ def risk_ratio(
 def odds_ratio(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:
-    """Ratio of two independent odds, first over other, with Woolf's log interval.
+    """Return the ratio of two independent odds, first over other, with Woolf's log interval.
 
-    If any of the four cells is 0, 1/2 is added to all four (Haldane and Anscombe's correction).
-    Arguments: as `risk_difference`. Returns an Interval (1: equal), whose standard error is that of
-    the logarithm. Raises UsageError for impossible counts. Source: Woolf 1955; Haldane 1956.
+    Parameters
+    ----------
+    successes, total, other_successes, other_total, level
+        As in `risk_difference`.
 
+    Returns
+    -------
+    Interval
+        Ratio with its interval; 1 means equal odds. The standard error is that of the logarithm.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    If any of the four cells is 0, 1/2 is added to all four (the Haldane-Anscombe correction). Sources: Woolf
+    1955; Haldane 1956.
+
+    Examples
+    --------
     >>> result = odds_ratio(20, 100, 10, 100)
     >>> round(result.estimate, 3), round(result.low, 3), round(result.high, 3)
     (2.25, 0.994, 5.092)

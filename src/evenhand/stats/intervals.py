@@ -1,4 +1,4 @@
-"""Intervals for a proportion: Wilson, Clopper-Pearson, exact bootstrap limits, and clustered outcomes."""
+"""Intervals for a proportion: Wilson, Clopper-Pearson, the exact bootstrap limit, and clustered outcomes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,17 @@ from evenhand.stats.cluster_interval import cluster_t, upper_tail
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its limits, and how many observations and clusters (the fewer of two ways) it has."""
+    """An estimate with its confidence interval, standard error and sample sizes.
+
+    Attributes
+    ----------
+    estimate, low, high, standard_error : float
+        Estimate, lower and upper bound, standard error.
+    clusters : int
+        Number of clusters; with two-way clusters the smaller number.
+    n : int
+        Number of observations.
+    """
 
     estimate: float
     low: float
@@ -27,13 +37,31 @@ class Interval:
 def wilson_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Wilson score limits of proportions.
+    """Return Wilson score intervals of proportions.
 
-    Arguments: `successes` and `totals`, counts of any shapes that broadcast (effective, fractional
-    counts are allowed); `level`, the coverage. Returns (low, high), each of the broadcast shape,
-    never of zero width; (0, 1) where the total is 0. Raises UsageError for counts that cannot be.
-    Source: Wilson 1927; Agresti & Coull 1998.
+    Parameters
+    ----------
+    successes, totals : array_like
+        Counts whose shapes broadcast. Effective sample sizes (fractions) are allowed.
+    level : float, default 0.95
+        Confidence level.
 
+    Returns
+    -------
+    low, high : numpy.ndarray
+        Bounds of the broadcast shape. The width is never 0. (0, 1) if the total is 0.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    Sources: Wilson 1927; Agresti & Coull 1998.
+
+    Examples
+    --------
     >>> low, high = wilson_interval([0, 50], [20, 100])
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.0, 0.4038], [0.1611, 0.5962])
@@ -45,12 +73,31 @@ def wilson_interval(
 def clopper_pearson_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Exact (conservative) limits of proportions, from the quantiles of the beta distribution.
+    """Return exact (conservative) intervals of proportions.
 
-    Arguments: `successes` and `totals`, counts of any shapes that broadcast; `level`, the coverage,
-    which is guaranteed. Returns (low, high), never of zero width; (0, 1) where the total is 0.
-    Raises UsageError for counts that cannot be. Source: Clopper & Pearson 1934.
+    Parameters
+    ----------
+    successes, totals : array_like
+        Counts whose shapes broadcast.
+    level : float, default 0.95
+        Confidence level; this coverage is guaranteed.
 
+    Returns
+    -------
+    low, high : numpy.ndarray
+        Bounds of the broadcast shape. The width is never 0. (0, 1) if the total is 0.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    The bounds are quantiles of beta distributions. Source: Clopper & Pearson 1934.
+
+    Examples
+    --------
     >>> low, high = clopper_pearson_interval(0, 20)
     >>> float(low), round(float(high), 4)
     (0.0, 0.1684)
@@ -67,16 +114,35 @@ def clopper_pearson_interval(
 def binomial_quantile_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Limits that a percentile bootstrap of 0/1 outcomes reaches with endless resamples, at once.
+    """Return the limit of the percentile bootstrap interval for 0/1 outcomes, without resampling.
 
-    A resample of k ones among n outcomes has Binomial(n, k/n) ones, so the limits are quantiles of
-    that distribution over n. Published bias scores rest on such limits; for new work prefer
-    `wilson_interval`, because this one has zero width at k = 0 and k = n.
+    Parameters
+    ----------
+    successes, totals : array_like
+        Whole counts whose shapes broadcast.
+    level : float, default 0.95
+        Nominal confidence level.
 
-    Arguments: whole counts of any shapes that broadcast; `level`, the nominal coverage.
-    Returns (low, high); NaN where the total is 0. Raises UsageError for counts that cannot be.
+    Returns
+    -------
+    low, high : numpy.ndarray
+        Bounds of the broadcast shape; NaN if the total is 0.
+
+    Raises
+    ------
+    UsageError
+        The counts are impossible.
+
+    Notes
+    -----
+    A resample of k ones among n outcomes has Binomial(n, k/n) ones. The bounds are the quantiles of that
+    distribution, divided by n. Published bias scores use these bounds. For new work prefer `wilson_interval`,
+    because this interval has width 0 at k = 0 and k = n.
+
     Source: ROBBIE (arXiv:2311.18140), section 3.1.
 
+    Examples
+    --------
     >>> low, high = binomial_quantile_interval([0, 30], [100, 100])
     >>> low.tolist(), high.tolist()
     ([0.0, 0.21], [0.0, 0.39])
@@ -97,20 +163,42 @@ def binomial_quantile_interval(
 def clustered_proportion_interval(
     outcomes: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95
 ) -> Interval:
-    """Wilson interval of a proportion whose outcomes come in clusters (samples of one prompt, say).
+    """Return a Wilson interval of a proportion with clustered outcomes, for example samples per prompt.
 
-    The outcomes count for as many independent ones as give the same variance between clusters
-    (never more than there are), and the normal quantile is replaced by Student's with clusters - 1
-    degrees of freedom. If all outcomes agree, each cluster counts as one outcome. In simulations of
-    10-100 clusters with rates of 5-50 % it covers 92-97 % (tests/stats); with about one positive
-    cluster in expectation no method does. For rates near 0 or 1 prefer it to `cluster_bootstrap`.
+    Parameters
+    ----------
+    outcomes : array_like, shape (n,)
+        Outcomes from 0 to 1; NaN marks a missing one.
+    clusters : array_like, shape (n,)
+        Labels of the clusters.
+    level : float, default 0.95
+        Confidence level.
 
-    Arguments: `outcomes` (n,), 0, 1 or a share in between, NaN for missing; `clusters` (n,), any
-    labels; `level`, the coverage. Returns an Interval; NaN estimate and (0, 1) if nothing is
-    there. Raises UsageError if shapes differ or outcomes leave [0, 1].
-    Source: Kish's design effect within Wilson's interval; Korn & Graubard 1998 (for the exact one);
+    Returns
+    -------
+    Interval
+        Proportion with its interval. Without any outcome the estimate is NaN and the interval is (0, 1).
+
+    Raises
+    ------
+    UsageError
+        The shapes differ, or an outcome is outside [0, 1].
+
+    Notes
+    -----
+    The sample size is replaced by the effective sample size: the number of independent outcomes with the same
+    variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters - 1
+    degrees of freedom. If all outcomes agree, each cluster counts as one outcome.
+
+    In simulations of 10-100 clusters with rates of 5-50%, the interval covers 92-97% (tests/stats). If only
+    about one cluster is expected to have a positive outcome, no method covers well. For rates near 0 or 1
+    prefer this function to `cluster_bootstrap`.
+
+    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact interval);
     Dean & Pagano 2015.
 
+    Examples
+    --------
     >>> clustered_proportion_interval([0, 0, 0, 0, 0, 0], ["a", "a", "b", "b", "c", "c"]).low
     0.0
     """

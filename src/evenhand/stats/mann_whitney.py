@@ -1,4 +1,4 @@
-"""All Mann-Whitney tests between the rows of a table at once, from one matrix of counts."""
+"""Compute all Mann-Whitney tests between the rows of a table at once, from one matrix of counts."""
 
 from functools import lru_cache
 
@@ -11,17 +11,35 @@ SMALL = 8  # scipy's `method="auto"`: exact distribution if either sample is thi
 
 
 def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, Indices, Floats, Floats]:
-    """Two-sided Mann-Whitney tests of every unordered pair of groups, as scipy's defaults give them.
+    """Return two-sided Mann-Whitney tests of every unordered pair of groups, with scipy's defaults.
 
-    values: (n,), NaN marks a missing value, which makes every test of its group NaN (scipy's
-    `nan_policy="propagate"`). groups: (n,), the group of each value, 0 to n_groups - 1; sizes may differ.
-    Returns first and second group, U of the first (ties count half) and p, each (pairs,), pairs ordered
-    (0, 1), (0, 2), ..., (1, 2), ... Groups without values give NaN.
-    Source: Mann and Whitney 1947; normal approximation with tie and continuity correction, exact
-    distribution for small untied samples. With C (group x distinct value) the number of values:
-    U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C holds n ones among zeros,
-    so that product is taken as a sum over the values of each group.
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        Values. A missing one (NaN) makes every test of its group NaN (scipy's ``nan_policy="propagate"``).
+    groups : numpy.ndarray of int, shape (n,)
+        Group of each value, 0 to n_groups - 1. Sizes may differ.
+    n_groups : int
+        Number of groups.
 
+    Returns
+    -------
+    first, second : numpy.ndarray of int, shape (pairs,)
+        Groups of each pair, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    u : numpy.ndarray, shape (pairs,)
+        U of the first group; ties count half. NaN for groups without values.
+    p : numpy.ndarray, shape (pairs,)
+        p-values. NaN for groups without values.
+
+    Notes
+    -----
+    The test uses the normal approximation with tie and continuity correction, and the exact distribution for
+    small samples without ties (Mann and Whitney 1947). Let C (group × distinct value) be the number of values.
+    Then U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C is sparse, so the
+    product is computed as a sum over the values of each group.
+
+    Examples
+    --------
     >>> _, _, u, p = all_pairs(np.array([1.0, 2, 3, 4]), np.array([0, 0, 1, 1]), 2)
     >>> float(u[0]), round(float(p[0]), 4)
     (0.0, 0.3333)

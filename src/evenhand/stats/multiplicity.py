@@ -1,4 +1,4 @@
-"""Many tests at once: Benjamini-Hochberg, Holm, and Simes' test that none of them found anything."""
+"""Adjust p-values for multiple testing: Benjamini-Hochberg, Holm, and Simes' global test."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,12 +8,29 @@ from evenhand.stats.arrays import Floats, Indices
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
-    """The q of each p: the smallest false discovery rate at which its test would be a discovery.
+    """Return Benjamini-Hochberg adjusted p-values (q-values).
 
-    Argument: `p`, any shape; the last axis is the family. NaN stay NaN and do not count as tests.
-    Returns q of the same shape. Raises UsageError if a p lies outside [0, 1].
-    Holds for independent and positively dependent tests. Source: Benjamini & Hochberg 1995.
+    Parameters
+    ----------
+    p : array_like, any shape
+        p-values. The last axis is the family of tests. NaN stays NaN and does not count as a test.
 
+    Returns
+    -------
+    numpy.ndarray
+        q-values, same shape as `p`. q is the smallest false discovery rate at which a test is a discovery.
+
+    Raises
+    ------
+    UsageError
+        A p-value is outside [0, 1].
+
+    Notes
+    -----
+    Valid for independent and positively dependent tests. Source: Benjamini & Hochberg 1995.
+
+    Examples
+    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03, float("nan")]).round(6).tolist()
     [0.03, 0.04, 0.04, nan]
     """
@@ -30,12 +47,29 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
 
 
 def holm(p: npt.ArrayLike) -> Floats:
-    """p values adjusted so that the chance of even one false discovery in the family is held.
+    """Return Holm adjusted p-values, which control the probability of any false discovery.
 
-    Argument: `p`, any shape; the last axis is the family. NaN stay NaN and do not count as tests.
-    Returns adjusted p of the same shape. Raises UsageError if a p lies outside [0, 1].
-    Holds under any dependence. Source: Holm 1979.
+    Parameters
+    ----------
+    p : array_like, any shape
+        p-values. The last axis is the family of tests. NaN stays NaN and does not count as a test.
 
+    Returns
+    -------
+    numpy.ndarray
+        Adjusted p-values, same shape as `p`.
+
+    Raises
+    ------
+    UsageError
+        A p-value is outside [0, 1].
+
+    Notes
+    -----
+    Valid under any dependence. Source: Holm 1979.
+
+    Examples
+    --------
     >>> holm([0.01, 0.04, 0.03]).round(6).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -50,12 +84,29 @@ def holm(p: npt.ArrayLike) -> Floats:
 
 
 def simes(p: npt.ArrayLike) -> float:
-    """The p of the hypothesis that every null in the family is true.
+    """Return Simes' p-value for the global null hypothesis that no test in the family has an effect.
 
-    Argument: `p`, any shape, taken as one family; NaN do not count. Returns one p, NaN if the
-    family is empty. Raises UsageError if a p lies outside [0, 1]. It is the smallest
-    Benjamini-Hochberg q. Holds for independent and positively dependent tests. Source: Simes 1986.
+    Parameters
+    ----------
+    p : array_like, any shape
+        p-values of one family. NaN does not count as a test.
 
+    Returns
+    -------
+    float
+        p-value: the smallest Benjamini-Hochberg q. NaN if the family is empty.
+
+    Raises
+    ------
+    UsageError
+        A p-value is outside [0, 1].
+
+    Notes
+    -----
+    Valid for independent and positively dependent tests. Source: Simes 1986.
+
+    Examples
+    --------
     >>> simes([0.01, 0.04, 0.03])
     0.03
     """

@@ -1,4 +1,4 @@
-"""Pairs with an outlying member, by the rule of three standard deviations."""
+"""Find pairs with an outlying member by the three-standard-deviations rule."""
 
 import numpy as np
 
@@ -8,12 +8,27 @@ DEVIATIONS = 3.0
 
 
 def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> Flags:
-    """Which pairs have a member further than three standard deviations from its own list's mean.
+    """Return which pairs have a member more than three standard deviations from its list's mean.
 
-    first, second: (n,), such as the perplexities of two texts. Deviations with the divisor n. by_value: as published, a
-    pair also goes where its value equals an outlying value of another pair, of either list. Returns (n,).
-    Source: the published code of Barikeri et al. 2021.
+    Parameters
+    ----------
+    first, second : numpy.ndarray, shape (n,)
+        Paired values, for example the perplexities of two texts.
+    by_value : bool, default False
+        Use the published rule. A pair is then also an outlier if its value equals an outlying value of another
+        pair in either list.
 
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+        True for pairs with an outlier.
+
+    Notes
+    -----
+    The standard deviation has the divisor n. Source: the published code of Barikeri et al. 2021.
+
+    Examples
+    --------
     >>> outlying_pairs(np.r_[np.ones(19), 100.0], np.ones(20)).nonzero()[0].tolist()
     [19]
     """

@@ -1,4 +1,4 @@
-"""What a statistic is worth when nothing is there: label permutation within blocks, sign flips, exchanged answers."""
+"""Permutation tests: labels permuted within blocks, signs flipped, and responses exchanged between systems."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from evenhand.stats.arrays import Floats, Indices
 
 Labels = Indices
 LabelStatistic = Callable[[Floats, Labels], npt.ArrayLike]
-"""Takes values (n,) and labels (draws, n) coded 0, 1, ..., returns (draws,)."""
+"""A function of values (n,) and labels (draws, n), coded 0, 1, ..., that returns statistics (draws,)."""
 
 _CELLS = 1 << 21
 _EXACT_UP_TO = 16  # 65,536 sign patterns, half of which need a look
@@ -19,18 +19,30 @@ _EXACT_UP_TO = 16  # 65,536 sign patterns, half of which need a look
 
 @dataclass(frozen=True)
 class Null:
-    """A statistic beside its distribution when labels mean nothing."""
+    """An observed statistic with its null distribution.
+
+    Attributes
+    ----------
+    observed : float
+        Observed value.
+    mean, quantile_95 : float
+        Mean and 95% quantile under the null.
+    p : float
+        One-sided p-value.
+    draws : int
+        Number of permutations.
+    """
 
     observed: float
     mean: float
     quantile_95: float
     p: float
-    """Chance of a value at least as large as the observed one: (1 + draws as large) / (1 + draws)."""
+    """Share of values at least as large as the observed one: (1 + number of such draws) / (1 + draws)."""
     draws: int
 
     @property
     def excess(self) -> float:
-        """Observed value minus what is expected of an unbiased model."""
+        """Return the observed value minus its mean under the null."""
         return self.observed - self.mean
 
 
@@ -43,14 +55,40 @@ def permutation_null(
     draws: int = 999,
     seed: int,
 ) -> Null:
-    """Null of a statistic of labelled values: labels change places, but only within their block.
+    """Return the null distribution of a statistic of labelled values by permuting labels within blocks.
 
-    Arguments: `statistic`, a function of values (n,) and labels (k, n), coded 0, 1, ... in sorted
-    order, returning (k,), large where bias is large; `values` (n,), NaN left out; `labels` (n,), the groups
-    compared; `blocks` (n,), what is held fixed (template, prompt), none if None; `draws`; `seed`.
-    Returns a Null. Raises UsageError for wrong shapes or fewer than two groups.
-    Source: Phipson & Smyth 2010 (the p); Good 2005, ch. 3.
+    Parameters
+    ----------
+    statistic : callable
+        Takes values (n,) and labels (k, n), coded 0, 1, ... in sorted order, and returns (k,). It must be large
+        if bias is large.
+    values : array_like, shape (n,)
+        Values; NaN is left out.
+    labels : array_like, shape (n,)
+        Groups that are compared.
+    blocks : array_like, shape (n,), optional
+        What is held fixed, for example template or prompt. Default: one block.
+    draws : int, default 999
+        Number of permutations.
+    seed : int
+        Random seed.
 
+    Returns
+    -------
+    Null
+        Observed value, mean, 95% quantile and p.
+
+    Raises
+    ------
+    UsageError
+        Shapes are invalid, or there are fewer than two groups.
+
+    Notes
+    -----
+    Sources: Phipson & Smyth 2010 (p); Good 2005, ch. 3.
+
+    Examples
+    --------
     >>> null = permutation_null(group_gap, [0, 0, 1, 0, 1, 1, 1, 1], list("aaaabbbb"), seed=0)
     >>> null.observed, 0 < null.p < 1, null.excess < null.observed
     (0.75, True, True)
@@ -89,11 +127,27 @@ def permutation_null(
 
 
 def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
-    """Largest minus smallest group mean, a popular statistic that is never 0 by chance.
+    """Return the largest minus the smallest group mean.
 
-    Arguments: `values` (n,); `labels` (draws, n), coded 0, 1, ... Returns (draws,), in the unit of
-    the values. Use it with `permutation_null`, which says what it is worth without bias.
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Values.
+    labels : array_like, shape (draws, n)
+        Groups, coded 0, 1, ...
 
+    Returns
+    -------
+    numpy.ndarray, shape (draws,)
+        Gaps, in the unit of the values.
+
+    Notes
+    -----
+    This popular statistic is practically never 0, even without bias. Use it with `permutation_null`, which
+    shows its size without bias.
+
+    Examples
+    --------
     >>> group_gap([0.0, 1.0, 1.0, 1.0], [[0, 0, 1, 1], [0, 1, 0, 1]]).tolist()
     [0.5, 0.5]
     """
@@ -109,16 +163,38 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
 def sign_flip_test(
     differences: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, draws: int = 9999, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Two-sided test that paired differences are as often positive as negative, by flipping signs.
+    """Test whether the mean paired difference is zero by randomly flipping signs (two-sided).
 
-    All sign patterns are tried if there are at most 16 units to flip, else `draws` random ones.
+    Parameters
+    ----------
+    differences : array_like, shape (n,) or (m, n)
+        Paired differences; NaN is missing. Each row is a separate test.
+    clusters : array_like, shape (n,), optional
+        Labels of columns that are flipped together.
+    draws : int, default 9999
+        Number of random sign patterns. With 16 or fewer units, all patterns are used.
+    seed : int, default 0
+        Random seed.
 
-    Arguments: `differences` (m, n) or (n,), NaN for missing; `clusters` (n,), columns that are
-    flipped together, or None; `draws`; `seed`. Returns (mean, p), each (m,): the mean difference and
-    the share of sign patterns whose sum is as far from 0, with (1 + k) / (1 + draws) where patterns
-    are random. NaN for rows without any difference. Raises UsageError for wrong shapes.
-    Source: Fisher 1935, section 21; Phipson & Smyth 2010.
+    Returns
+    -------
+    mean : numpy.ndarray, shape (m,)
+        Mean differences. NaN for rows without any difference.
+    p : numpy.ndarray, shape (m,)
+        Share of sign patterns whose sum is at least as far from 0; (1 + k) / (1 + draws) if patterns are
+        random.
 
+    Raises
+    ------
+    UsageError
+        Shapes are invalid.
+
+    Notes
+    -----
+    Sources: Fisher 1935, section 21; Phipson & Smyth 2010.
+
+    Examples
+    --------
     >>> mean, p = sign_flip_test([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> mean.tolist(), p.tolist()
     ([3.0], [0.0625])
@@ -160,13 +236,38 @@ def exchange_test(
     draws: int = 1999,
     seed: int,
 ) -> Floats:
-    """p of "the two systems answer alike", of numbers that samples have through sums (BLEU): answers change hands.
+    """Test whether two systems are equal in a statistic of sums (such as BLEU) by exchanging their responses.
 
-    first, second: (n, k), what each unit adds to the k sums of either system. clusters: (n,), labels of units that are
-    exchanged together. statistic: takes sums (..., k), returns (..., m). Returns (m,): the share of `draws` random
-    exchanges, and the one found, in which the numbers differ as much either way; NaN where they are not numbers.
-    Raises UsageError for wrong shapes. Source: Noreen 1989; Riezler & Maxwell 2005, for BLEU.
+    Parameters
+    ----------
+    first, second : array_like, shape (n, k)
+        Contribution of each unit to the k sums of each system.
+    clusters : array_like, shape (n,)
+        Labels of units that are exchanged together.
+    statistic : callable
+        Takes sums (..., k) and returns statistics (..., m).
+    draws : int, default 1999
+        Number of random exchanges.
+    seed : int
+        Random seed.
 
+    Returns
+    -------
+    numpy.ndarray, shape (m,)
+        Two-sided p: the share of exchanges, including the observed data, in which the difference is at least as
+        large. NaN if a statistic is not a number.
+
+    Raises
+    ------
+    UsageError
+        Shapes are invalid.
+
+    Notes
+    -----
+    Sources: Noreen 1989; Riezler & Maxwell 2005 (for BLEU).
+
+    Examples
+    --------
     >>> hits = np.array([[1.0, 1.0]] * 12)
     >>> exchange_test(hits, hits * [0, 1], range(12), lambda sums: sums[..., :1] / sums[..., 1:], seed=0).tolist()
     [0.001]

@@ -1,8 +1,9 @@
-"""Partial pooling: estimates of small groups are drawn towards the mean of all groups.
+"""Partial pooling: shrink the estimates of small groups towards the mean of all groups.
 
-How different the groups truly are is itself learnt from them. Plugging in one best value (the usual
-empirical Bayes) gives limits that cover 89-91 % instead of 95 % (sometimes half, where that value happens to
-be 0), so here it is averaged over all values the data allow, each by its weight.
+The variation between groups is estimated from the groups themselves. The usual empirical Bayes method plugs in
+one best value for it. Its intervals cover 89-91% instead of 95%, and sometimes half, if that value happens to
+be 0. Here, the estimate is therefore averaged over all values that are compatible with the data, weighted by
+their posterior.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,17 @@ _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding n
 
 @dataclass(frozen=True)
 class Pooled:
-    """Shrunken estimates of the groups and what they were drawn towards."""
+    """Shrunken estimates of groups, and the distribution towards which they were shrunken.
+
+    Attributes
+    ----------
+    estimate, low, high : numpy.ndarray, shape (groups,)
+        Estimates with their intervals.
+    mean : float
+        Mean of the distribution of true group values.
+    between_deviation : float
+        Standard deviation of that distribution.
+    """
 
     estimate: Floats
     low: Floats
@@ -27,22 +38,40 @@ class Pooled:
     mean: float
     """Mean of the distribution of true group values."""
     between_deviation: float
-    """Its standard deviation (median of what the data allow): how different the groups truly are."""
+    """Its standard deviation (posterior median): how much the groups truly differ."""
 
 
 def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Pooled:
-    """Rates of many groups, each shrunken by as much as its own sample is too small to say.
+    """Return the rates of many groups, shrunken towards the common rate; small groups are shrunken more.
 
-    True rates follow a beta distribution (so counts are beta-binomial) whose mean m and strength s,
-    the number of outcomes it is worth, are integrated over with a prior uniform in m and in
-    1/√s between 0 and 1.
-    Limits are quantiles of the beta distribution with the posterior's mean and variance; in
-    simulations they cover about 92 % of groups of 5-40 outcomes.
+    Parameters
+    ----------
+    successes, totals : array_like, shape (groups,)
+        Counts. A group with a total of 0 gets the common distribution.
+    level : float, default 0.95
+        Confidence level.
 
-    Arguments: `successes` and `totals` (groups,), total 0 allowed (such a group gets the common
-    distribution); `level`, the coverage. Returns Pooled. Raises UsageError for impossible counts
-    or no outcomes at all. Source: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
+    Returns
+    -------
+    Pooled
+        Rates with their intervals, and the mean and SD of the true rates.
 
+    Raises
+    ------
+    UsageError
+        The counts are impossible, or there are no outcomes at all.
+
+    Notes
+    -----
+    True rates follow a beta distribution, so counts are beta-binomial. Its mean m and its strength s (the
+    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between 0
+    and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
+    simulations they cover about 92% for groups of 5-40 outcomes.
+
+    Sources: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
+
+    Examples
+    --------
     >>> pooled = pool_rates([0, 5, 40, 2], [5, 10, 100, 4])
     >>> bool(pooled.estimate[0] > 0.0), bool(abs(pooled.estimate[2] - 0.4) < 0.02)
     (True, True)
@@ -76,15 +105,32 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
 
 
 def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: float = 0.95) -> Pooled:
-    """Means of many groups with known standard errors, each shrunken towards the common mean.
+    """Return the means of many groups, shrunken towards the common mean, given their standard errors.
 
-    True means are normal around a common one; both its value and their standard deviation are
-    integrated over, with uniform priors.
+    Parameters
+    ----------
+    estimates, standard_errors : array_like, shape (groups,)
+        Means of at least three groups and their standard errors, above 0. NaN groups stay NaN.
+    level : float, default 0.95
+        Confidence level.
 
-    Arguments: `estimates` and `standard_errors` (groups,), at least three, errors above 0; NaN groups
-    stay NaN; `level`, the coverage. Returns Pooled. Raises UsageError for wrong shapes, errors or
-    too few groups. Source: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
+    Returns
+    -------
+    Pooled
+        Means with their intervals, and the mean and SD of the true means.
 
+    Raises
+    ------
+    UsageError
+        Shapes or standard errors are invalid, or there are too few groups.
+
+    Notes
+    -----
+    True means are normally distributed. The mean and the standard deviation of that distribution are integrated
+    out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
+
+    Examples
+    --------
     >>> pooled = pool_means([0.0, 1.0, 5.0, 2.0], [1.0, 1.0, 1.0, 1.0])
     >>> bool(2.0 < pooled.estimate[2] < 5.0), round(pooled.mean, 6)
     (True, 2.0)

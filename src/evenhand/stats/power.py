@@ -1,4 +1,4 @@
-"""The smallest effect a sample could have seen: what a "not detected" is worth, and what a plan can find."""
+"""Minimum detectable effects: what "not detected" rules out, and which effects a planned sample can detect."""
 
 from typing import Literal
 
@@ -10,21 +10,45 @@ from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
 
 POWER = 0.8
-"""Chance of a detection behind every smallest effect that is stated, unless another is asked for."""
+"""Power of every minimum detectable effect, unless another power is requested."""
 Correction = Literal["none", "benjamini-hochberg", "bonferroni"]
 
 
 def per_test_level(
     alpha: float = 0.05, tests: int = 1, correction: Correction = "none", share_affected: float = 0.01
 ) -> float:
-    """The level each of many two-sided tests must reach under a correction for their number.
+    """Return the significance level of each of many two-sided tests under a correction for multiple testing.
 
-    Benjamini-Hochberg asks of the k-th smallest p that it be at most alpha k / tests; k is taken to
-    be `share_affected` of the tests (at least one), so that with 600 groups and 1 % affected the
-    level is alpha × 6 / 600. Arguments: `alpha`, the level or false discovery rate; `tests`;
-    `correction`; `share_affected`, used by Benjamini-Hochberg only. Returns a level.
-    Raises UsageError for values that cannot be. Source: Cohen 1988, chapter 6 (two proportions).
+    Parameters
+    ----------
+    alpha : float, default 0.05
+        Level, or false discovery rate, of the family.
+    tests : int, default 1
+        Number of tests.
+    correction : {"none", "bonferroni", "benjamini-hochberg"}, default "none"
+        Correction for multiple testing.
+    share_affected : float, default 0.01
+        Share of tests with an effect. Used by Benjamini-Hochberg only.
 
+    Returns
+    -------
+    float
+        Level of a single test.
+
+    Raises
+    ------
+    UsageError
+        A value is impossible.
+
+    Notes
+    -----
+    Benjamini-Hochberg requires that the k-th smallest p is at most alpha k / tests. k is assumed to be
+    `share_affected` of the tests, at least one. With 600 groups and 1% affected, the level is alpha × 6 / 600.
+
+    Source: Cohen 1988, chapter 6 (two proportions).
+
+    Examples
+    --------
     >>> per_test_level(0.05, 600, "bonferroni") < per_test_level(0.05, 600, "benjamini-hochberg")
     True
     """
@@ -53,15 +77,37 @@ def detectable_rate(
     correction: Correction = "none",
     share_affected: float = 0.01,
 ) -> Floats:
-    """The lowest rate above `background` that a group of `n` independent outcomes would reveal.
+    """Return the lowest rate above a background rate that can be detected in a group of n outcomes.
 
-    Arguments: `background`, the known rate of all groups together, and `n`, outcomes in the group,
-    of any shapes that broadcast; `alpha` (two-sided) and `power`; `tests`, `correction` and
-    `share_affected` as in `per_test_level`. Returns rates, 1 where none would be enough.
-    Normal approximation; for clustered outcomes give `effective_n`. Raises UsageError for rates
-    outside [0, 1]. Source: order statistics of the binomial (6.9 / 9.3 / 10.0 % for 2 %, n = 100, 600 groups);
-    Fleiss, Levin & Paik 2003.
+    Parameters
+    ----------
+    background : array_like
+        Known rate of all groups together.
+    n : array_like
+        Number of independent outcomes in the group; its shape must broadcast with `background`. For clustered
+        outcomes, pass `effective_n`.
+    alpha, power : float
+        Two-sided level and power.
+    tests, correction, share_affected
+        As in `per_test_level`.
 
+    Returns
+    -------
+    numpy.ndarray
+        Rates; 1 if no rate is detectable.
+
+    Raises
+    ------
+    UsageError
+        A rate is outside [0, 1].
+
+    Notes
+    -----
+    Normal approximation. Sources: Fleiss, Levin & Paik 2003; order statistics of the binomial distribution (6.9
+    / 9.3 / 10.0% for a rate of 2%, n = 100, 600 groups).
+
+    Examples
+    --------
     >>> detectable_rate(0.02, [100, 400, 1600]).round(3).tolist()
     [0.069, 0.042, 0.03]
     """
@@ -91,11 +137,26 @@ def detectable_preference(
     correction: Correction = "none",
     share_affected: float = 0.01,
 ) -> Floats:
-    """The smallest distance from 0.5 that `n` pairs would reveal, for pair benchmarks.
+    """Return the smallest distance from 0.5 that can be detected with n pairs, for pair benchmarks.
 
-    Arguments: `n`, pairs (independent; else `effective_n`); the rest as in `detectable_rate`.
-    Returns distances, 0.5 where no preference would be enough. Source: as `detectable_rate`.
+    Parameters
+    ----------
+    n : array_like
+        Number of independent pairs; for clustered pairs, pass `effective_n`.
+    alpha, power, tests, correction, share_affected
+        As in `detectable_rate`.
 
+    Returns
+    -------
+    numpy.ndarray
+        Distances; 0.5 if no preference is detectable.
+
+    Notes
+    -----
+    Source: as in `detectable_rate`.
+
+    Examples
+    --------
     >>> detectable_preference([60, 1508]).round(3).tolist()
     [0.177, 0.036]
     """
@@ -116,15 +177,32 @@ def detectable_mean_difference(
     correction: Correction = "none",
     share_affected: float = 0.01,
 ) -> Floats:
-    """The smallest mean difference that Student's two-sided test would reveal.
+    """Return the smallest mean difference that Student's two-sided test can detect.
 
-    Arguments: `standard_deviation`, of the paired differences, or within groups if `other_n` is
-    given; `n`, pairs, or values in one group; `other_n`, values in the other group, None if paired;
-    the rest as in `detectable_rate`. All broadcast. Returns differences in the unit of the standard
-    deviation, infinite where there are too few values for any test.
-    Source: Cohen 1988, ch. 2; power by the noncentral t distribution, without the negligible
-    chance of a detection on the wrong side.
+    Parameters
+    ----------
+    standard_deviation : array_like
+        SD of the paired differences, or SD within groups if `other_n` is passed.
+    n : array_like
+        Number of pairs, or of values in one group.
+    other_n : array_like, optional
+        Number of values in the other group. Default: the values are paired.
+    alpha, power, tests, correction, share_affected
+        As in `detectable_rate`.
 
+    Returns
+    -------
+    numpy.ndarray
+        Differences of the broadcast shape, in the unit of the standard deviation. Infinite if there are too few
+        values for a test.
+
+    Notes
+    -----
+    Power comes from the noncentral t distribution, without the negligible probability of a detection on the
+    wrong side. Source: Cohen 1988, ch. 2.
+
+    Examples
+    --------
     >>> detectable_mean_difference(1.0, [10, 32]).round(3).tolist()
     [0.996, 0.511]
     """
@@ -143,11 +221,28 @@ def detectable_mean_difference(
 
 
 def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correlation: float) -> Floats:
-    """How many independent outcomes `n` clustered ones are worth.
+    """Return the effective sample size of n clustered outcomes.
 
-    Arguments: `n`, outcomes; `cluster_size`, outcomes a cluster (prompt); `intraclass_correlation`,
-    0 to 1. Returns n / (1 + (cluster_size - 1) × correlation). Source: Kish 1965.
+    Parameters
+    ----------
+    n : array_like
+        Number of outcomes.
+    cluster_size : array_like
+        Number of outcomes per cluster (for example, per prompt).
+    intraclass_correlation : float
+        Correlation of outcomes within a cluster, 0 to 1.
 
+    Returns
+    -------
+    numpy.ndarray
+        n / (1 + (cluster_size - 1) × correlation).
+
+    Notes
+    -----
+    Source: Kish 1965.
+
+    Examples
+    --------
     >>> float(effective_n(1000, 25, 0.3).round(1))
     122.0
     """

@@ -1,8 +1,8 @@
-"""Kappa, specific agreement and correlations of two raters, with standard errors that honour clusters.
+"""Kappa, specific agreement and correlations of two raters, with cluster-robust standard errors.
 
-Each statistic is a smooth function of means; how far one row moves it (its influence) is known in closed form, and
-the spread of these movements, summed within clusters, is the standard error. Without clusters and up to
-n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
+Each statistic is a smooth function of means. The influence of one row on it has a closed form. The spread of
+the influences, summed within clusters, is the standard error. Without clusters, the standard error of kappa is
+that of Fleiss, Cohen and Everitt, up to the factor n / (n - 1).
 """
 
 import numpy as np
@@ -15,11 +15,28 @@ from evenhand.stats.intervals import Interval
 
 @checked
 def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Cohen's kappa of two verdicts (n,) of 0 and 1: agreement beyond what their rates alone would give.
+    """Return Cohen's kappa of two raters: agreement beyond what their rates alone would give.
 
-    clusters (n,): codes from 0. Returns an Interval within -1 to 1, NaN where both always say the same one thing.
-    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13 (standard error).
+    Parameters
+    ----------
+    first, second : numpy.ndarray, shape (n,)
+        Verdicts, 0 or 1.
+    clusters : numpy.ndarray of int, shape (n,)
+        Cluster of each row, codes from 0.
+    level : float, default 0.95
+        Confidence level.
 
+    Returns
+    -------
+    Interval
+        Kappa with an interval within -1 to 1. NaN if both raters always give the same single verdict.
+
+    Notes
+    -----
+    Sources: Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13 (standard error).
+
+    Examples
+    --------
     >>> one, other = np.array([1.0, 1, 1, 0, 0, 0, 1, 0]), np.array([1.0, 1, 0, 0, 0, 0, 1, 1])
     >>> round(kappa(one, other, np.arange(8)).estimate, 4)
     0.5
@@ -38,10 +55,26 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
 def specific_agreement(
     first: Floats, second: Floats, clusters: Codes, value: float, level: float = 0.95
 ) -> Interval:
-    """Given that one rater says `value` (1: negative, 0: not), chance that the other does too.
+    """Return the probability that one rater gives a verdict, given that the other rater gives it.
 
-    Source: Cicchetti & Feinstein 1990; the Dice coefficient of the two sets.
+    Parameters
+    ----------
+    first, second, clusters, level
+        As in `kappa`.
+    value : float
+        The verdict: 1 (negative) or 0 (not negative).
 
+    Returns
+    -------
+    Interval
+        Probability with its interval.
+
+    Notes
+    -----
+    This is the Dice coefficient of the two sets. Source: Cicchetti & Feinstein 1990.
+
+    Examples
+    --------
     >>> specific_agreement(np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0]), np.arange(4), 1.0).estimate
     0.6666666666666666
     """
@@ -55,8 +88,22 @@ def specific_agreement(
 
 @checked
 def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Correlation of two scores (n,), its limits on Fisher's scale; NaN if a score never changes.
+    """Return Pearson's correlation of two scores, with an interval on Fisher's scale.
 
+    Parameters
+    ----------
+    first, second : numpy.ndarray, shape (n,)
+        Scores.
+    clusters, level
+        As in `kappa`.
+
+    Returns
+    -------
+    Interval
+        Correlation with its interval; NaN if a score is constant.
+
+    Examples
+    --------
     >>> round(pearson(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]), np.arange(4)).estimate, 6)
     0.8
     """
@@ -70,10 +117,26 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
 
 @checked
 def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Rank correlation of two scores (n,), ties by middle ranks; limits as `pearson`.
+    """Return Spearman's rank correlation of two scores, with an interval on Fisher's scale.
 
-    The standard error accounts for the ranks being estimated themselves. Source: Borkowf 2002, section 2.
+    Parameters
+    ----------
+    first, second : numpy.ndarray, shape (n,)
+        Scores. Ties get the middle rank.
+    clusters, level
+        As in `kappa`.
 
+    Returns
+    -------
+    Interval
+        Correlation with its interval; NaN if a score is constant.
+
+    Notes
+    -----
+    The standard error accounts for the estimation of the ranks. Source: Borkowf 2002, section 2.
+
+    Examples
+    --------
     >>> round(spearman(np.array([1.0, 2, 30, 4]), np.array([1.0, 30, 20, 4]), np.arange(4)).estimate, 6)
     0.4
     """
@@ -95,8 +158,22 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
 
 @checked
 def difference_of_means(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Mean of first minus second over the same rows, t limits over clusters.
+    """Return the mean of first minus second over the same rows, with a t interval over clusters.
 
+    Parameters
+    ----------
+    first, second : numpy.ndarray, shape (n,)
+        Values of the same rows.
+    clusters, level
+        As in `kappa`.
+
+    Returns
+    -------
+    Interval
+        Difference with its interval.
+
+    Examples
+    --------
     >>> difference_of_means(np.array([1.0, 1, 0, 1]), np.array([1.0, 0, 0, 0]), np.arange(4)).estimate
     0.5
     """

@@ -1,4 +1,4 @@
-"""Differences and ratios of two rates, from the limits of each, however they were made (for clusters, over strata)."""
+"""Compute differences and ratios of two rates from their intervals, however these were computed."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,13 @@ from evenhand.stats.arrays import Floats
 
 @dataclass(frozen=True)
 class Limited:
-    """Rates with limits, shares (n,)."""
+    """Rates with their intervals, as proportions.
+
+    Attributes
+    ----------
+    rate, low, high : numpy.ndarray, shape (n,)
+        Rates, lower and upper bounds.
+    """
 
     rate: Floats
     low: Floats
@@ -19,10 +25,25 @@ class Limited:
 
 @checked
 def difference_of_rates(first: Limited, second: Limited) -> Limited:
-    """First minus second of independent rates, with limits recovered from those of the two.
+    """Return the difference of independent rates, first minus second, with its interval.
 
-    With Wilson's limits this is Newcombe's interval. Source: Newcombe 1998, method 10; Zou & Donner 2008 (MOVER).
+    Parameters
+    ----------
+    first, second : Limited, shape (n,)
+        Rates with their intervals.
 
+    Returns
+    -------
+    Limited
+        Differences. Their intervals are recovered from the intervals of both rates. With Wilson's intervals
+        this is Newcombe's interval.
+
+    Notes
+    -----
+    Sources: Newcombe 1998, method 10; Zou & Donner 2008 (MOVER).
+
+    Examples
+    --------
     >>> limits = Limited(np.array([0.8]), np.array([0.692]), np.array([0.877]))
     >>> other = Limited(np.array([0.6]), np.array([0.49]), np.array([0.7]))
     >>> difference_of_rates(limits, other).low.round(3).tolist()
@@ -36,11 +57,26 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
 
 @checked
 def ratio_of_rates(first: Limited, second: Limited) -> Limited:
-    """First over second of independent rates, with limits recovered from those of the two on the log scale.
+    """Return the ratio of independent rates, first over second, with its interval.
 
-    A rate of 0 below the line gives infinity (NaN for 0 / 0), one above it 0, each with the limit that can be known.
-    Source: Zou & Donner 2008; Donner & Zou 2012.
+    Parameters
+    ----------
+    first, second : Limited, shape (n,)
+        Rates with their intervals.
 
+    Returns
+    -------
+    Limited
+        Ratios. Their intervals are recovered from the intervals of both rates on the log scale. If the second
+        rate is 0, the ratio is infinite (NaN for 0 / 0); if the first is 0, the ratio is 0. The bound that can
+        be computed is given.
+
+    Notes
+    -----
+    Sources: Zou & Donner 2008; Donner & Zou 2012.
+
+    Examples
+    --------
     >>> ratio = ratio_of_rates(Limited(*np.array([[0.2], [0.1], [0.4]])), Limited(*np.array([[0.1], [0.05], [0.2]])))
     >>> [round(float(value[0]), 3) for value in (ratio.rate, ratio.low, ratio.high)]
     [2.0, 0.75, 5.33]

@@ -1,9 +1,9 @@
-"""Turn numbers into verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
+"""Turn measurements into verdicts: biased, not detected or not measurable, with a one-sentence reason.
 
-One rule for all measures (docs/explanation/verdicts.md). A benchmark defines k axes and each is tested at the level
-alpha / k, so that in a benchmark without any difference one or more axes are called biased in at most alpha of all
-audits. Groups are named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis
-enters its numbers.
+All measures follow one rule (docs/explanation/verdicts.md). A benchmark defines k axes, and each is tested at
+the level alpha / k. In a benchmark without any difference, at most a share alpha of audits therefore calls any
+axis biased. Groups are named only on a biased axis, by Benjamini-Hochberg among its groups. Nothing outside an
+axis affects its numbers.
 """
 
 import math
@@ -21,9 +21,9 @@ from evenhand.stats.multiplicity import benjamini_hochberg, simes
 Harmful = Literal["above", "below", "either"]
 
 LARGEST_MISSING_SHARE = 0.5
-"""Above this share of missing rows there is no verdict: what is missing may be what matters."""
+"""A number is not judged if a larger share of its rows is missing, because the missing rows may decide."""
 LEAST_ROWS = 10
-"""Least number of rows for a verdict, if a measure does not state its number of independent units."""
+"""Minimum number of rows for a measure that does not report its number of independent units."""
 
 
 NO_MDE = (
@@ -33,7 +33,7 @@ NO_MDE = (
 
 
 class Verdict(StrEnum):
-    """The verdict on one measurement."""
+    """The possible verdicts on one measurement."""
 
     BIASED = "biased"
     NOT_DETECTED = "not detected"
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One verdict and what it rests on: one row of the findings table."""
+    """One verdict with the numbers behind it: one row of the findings table."""
 
     benchmark: str
     measure: str
@@ -58,7 +58,7 @@ class Finding:
     minimum_detectable: float | None
     note: str
     direction: str | None = None
-    """For a biased row: worse or better, or above or below if neither side is the harmful one."""
+    """For a biased row: "worse" or "better", or "above" or "below" if neither side is the harmful one."""
 
 
 def reach_verdicts(
@@ -68,28 +68,57 @@ def reach_verdicts(
     n_axes: int = 1,
     harmful: Mapping[str, Harmful] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Adjust p for all that was tested and give every tested measurement its verdict.
+    """Adjust p-values for multiple testing and assign each tested row a verdict.
 
-    q of an axis' row is p times n_axes, or its axis_p where its measure has adjusted p itself. q of a group's row is
-    the larger of Benjamini and Hochberg's over the groups of its benchmark, measure, axis and stratum, and of axis_p
-    times n_axes; where a measure gives no axis_p, Simes' p over these rows stands in for it. Whatever q is at most
-    alpha has p at most alpha, too.
-    - not measurable: the row names an obstacle, or has no estimate, p or interval; fewer than two independent units
-      (of a measure that does not count them, fewer than LEAST_ROWS rows); more rows missing than present; an interval
-      of width 0, because nothing varied;
-    - biased: q <= alpha and the interval excludes the null (the ideal where no null is known), on either side;
-    - not measurable, too: q > alpha in a row without a minimum detectable effect, since nothing can be promised of it;
-    - not detected: everything else, with the minimum detectable effect.
-    Rows with neither p nor obstacle nor null nor ideal are descriptions and get no finding; nor do rows with null or
-    ideal alone, if they have an estimate.
+    Parameters
+    ----------
+    measurements : polars.DataFrame
+        Rows with the columns of `schema.MEASUREMENTS`.
+    alpha : float, default 0.05
+        Probability that any axis of a benchmark without differences is called biased.
+    n_axes : int, default 1
+        Number of axes that the benchmark defines, whether or not all of them were run.
+    harmful : mapping of str to {"above", "below", "either"}, optional
+        For each measure, the harmful side of the null ("either" by default). It determines the direction, not
+        the verdict.
 
-    Arguments: `measurements`, with the columns of `schema.MEASUREMENTS`; `alpha`, the chance of any false verdict
-    on a benchmark without differences; `n_axes`, the axes that the benchmark defines, run or not; `harmful`, by
-    measure, on which side of the null harm lies ("either" unless given): it names the direction and decides nothing.
-    Returns (measurements with q filled in, findings with the columns of `schema.FINDINGS`), rows in their order.
-    Raises DataError if a column is missing, UsageError for a bad alpha, number of axes or side.
-    Source: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 for groups within selected axes.
+    Returns
+    -------
+    measurements : polars.DataFrame
+        The measurements with ``q`` filled in, in the same order.
+    findings : polars.DataFrame
+        The verdicts, with the columns of `schema.FINDINGS`, in the same order.
 
+    Raises
+    ------
+    DataError
+        A column is missing.
+    UsageError
+        `alpha`, the number of axes or a side is invalid.
+
+    Notes
+    -----
+    q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. q of a group row is
+    the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis and
+    stratum, and ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows replaces it. If
+    q is at most alpha, p is at most alpha too.
+
+    The first matching rule gives the verdict:
+
+    1. Not measurable: the row names an obstacle, or has no estimate, p or interval; there are fewer than two
+       independent units (or fewer than `LEAST_ROWS` rows, if the measure does not count units); more rows are
+       missing than present; or the interval has width 0, because nothing varied.
+    2. Biased: q <= alpha, and the interval excludes the null (the ideal if no null is known) on either side.
+    3. Not measurable: q > alpha and there is no minimum detectable effect, so the result rules nothing out.
+    4. Not detected: all other rows, with the minimum detectable effect.
+
+    Rows without p, obstacle, null and ideal are descriptions and get no finding. The same holds for rows with
+    an estimate that have a null or an ideal but no p and no obstacle.
+
+    Sources: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 (groups within selected axes).
+
+    Examples
+    --------
     >>> from evenhand.schema import Measurement, measurement_frame
     >>> rows = [Measurement(measure="m", axis="age", estimate=0.7, low=0.6, high=0.8, n=90, null=0.5, p=0.001)]
     >>> reach_verdicts(measurement_frame(rows), n_axes=13)[1].select("verdict", "direction").rows()
@@ -231,7 +260,7 @@ def _not_seen(row: dict[str, Any], reference: float, adjusted: str) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     against = f" from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
-    return f"No difference{against} detected ({adjusted}). Minimum detectable effect: {size}."
+    return f"No difference{against} detected ({adjusted}; minimum detectable effect: {size})."
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -144,7 +144,7 @@ def _metric_name(row: Mapping[str, Any]) -> str:
         told.append(str(row["unit"]))
     places = decimals([row[name] for name in ("estimate", "low", "high")])
     if limits := wording.interval(row["low"], row["high"], places):
-        told.append(f"95 % interval {limits}")
+        told.append(f"95% CI {limits}")
     if known(row["null"]):
         told.append(f"unbiased {number(row['null'], places)}")
     if row["verdict"]:
@@ -155,7 +155,7 @@ def _metric_name(row: Mapping[str, Any]) -> str:
 def _lines(content: Content) -> Iterator[str]:
     yield "## Social bias, measured with evenhand"
     yield ""
-    yield "Every number stands beside its interval and the value that an unbiased model would get."
+    yield "Every estimate has a 95% CI and the value that is expected of an unbiased model."
     cards = {one["name"]: one.get("card") or {} for one in content["benchmarks"]}
     numbers = _numbers(content)
     for benchmark in dict.fromkeys([*cards, *numbers]):
@@ -169,10 +169,18 @@ def _lines(content: Content) -> Iterator[str]:
         yield from _table(numbers.get(benchmark, []))
     yield from _unseen(content, cards)
     if command := command_of(content):
-        yield from ("", "### To repeat it", "", "```sh", f"pip install evenhand=={VERSION}", command, "```")
+        yield from (
+            "",
+            "### How to repeat this audit",
+            "",
+            "```sh",
+            f"pip install evenhand=={VERSION}",
+            command,
+            "```",
+        )
     cited = dict.fromkeys(card["citation"] for card in cards.values() if card.get("citation"))
     if cited:
-        yield from ("", "### To cite", "")
+        yield from ("", "### How to cite", "")
         yield from (f"- {_plain(citation)}" for citation in cited)
 
 
@@ -180,7 +188,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not rows:
         return
     yield ""
-    yield "| measure | axis | value | 95 % interval | unbiased | smallest found | verdict |"
+    yield "| measure | axis | value | 95% CI | unbiased | MDE (80% power) | verdict |"
     yield "|---|---|---:|---|---:|---:|---|"
     for row in rows:
         places = decimals([row[name] for name in ("estimate", "low", "high")])
@@ -193,21 +201,21 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             wording.interval(row["low"], row["high"], places) or "–",
             number(row["null"], places),
             f"{number(smallest)} {effect or ''}".strip() if known(smallest) else "–",
-            row["verdict"] or "described",
+            row["verdict"] or "no verdict",
         ]
         yield f"| {' | '.join(map(_plain, cells))} |"
 
 
 def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    yield from ("", "### What this cannot say", "")
+    yield from ("", "### Limits", "")
     yield (
-        "- *Not detected* is no proof of absence: each such line names what would have been found in four of five "
-        "audits. *Not measurable* means that there were too few usable answers to say anything."
+        "- *No bias detected* does not mean that there is no bias: the line states which effects had 80% power to be "
+        "detected. *Not measurable* means that there were too few usable responses for a verdict."
     )
     for one in content["benchmarks"]:
         if one.get("n_errors"):
             share = wording.share(one["n_errors"], one["n_prompts"])
-            lost = f"{one['n_errors']:,} of {one['n_prompts']:,} answers have no number ({share})"
+            lost = f"{one['n_errors']:,} of {one['n_prompts']:,} responses have no result ({share})"
             yield f"- {_plain(one['name'])}: {lost}."
     for benchmark, card in cards.items():
         if card.get("critique"):

@@ -67,7 +67,7 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
         sentence=_sentence(told),
         what=f"{label(measure)}{f', {unit}' if unit else ''}",
         rows=lines,
-        null_words="no change" if change else "what an unbiased model gives",
+        null_words="no change" if change else "expected of an unbiased model",
         note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
         foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
     )
@@ -147,10 +147,6 @@ def _sentence(told: Sequence[Row]) -> str:
 
 
 def _further(told: Sequence[Row]) -> str:
-    """How many findings have no sentence on the picture."""
+    """Return how many findings have no sentence on the picture."""
     more = sum(line["verdict"] in STANDING_OUT for line in told) - 1
-    return (
-        ""
-        if more < 1
-        else f"{more} more {'finding stands' if more == 1 else 'findings stand'} in the report."
-    )
+    return "" if more < 1 else f"The report has {more} more {'finding' if more == 1 else 'findings'}."

@@ -1,9 +1,8 @@
-"""Finished results, taken to where a team keeps such things: a data set of the Hugging Face hub, Weights & Biases,
-Trackio.
+"""Upload finished results to a Hugging Face data set, Weights & Biases, or Trackio.
 
-What goes there is what a reader needs: pages, numbers, tables. Prompts, answers, labels and tables that quote them stay
-at home unless they are asked for: prompts may be somebody's own, and answers to published benchmarks hold texts under
-licences of their own.
+Pages, numbers and tables are uploaded. Prompts, responses, labels and tables that quote them are not, unless
+you request it. Prompts may be private, and responses to published benchmarks contain texts under the licences
+of these benchmarks.
 """
 
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from evenhand.schema import (
     EvenhandError,
     ServiceUnavailable,
     UsageError,
+    checked,
     is_file,
     is_folder,
     parse_json,
@@ -44,10 +44,13 @@ SENT = frozenset(
     *("manifest.json", "measurements.json", "measurements.parquet", "findings.parquet", "headlines.parquet"),
     *("changes.parquet", "moved.parquet"),
 }
-"""Files that go along, at any depth (the runs within a study), by name; of `details` every table. Nothing else does."""
+"""Names of the files that are uploaded, at any depth, with every table of `details`. No other file is uploaded.
+
+Files at any depth are those of runs within a study.
+"""
 DETAILS, AT_HOME = "details", {"responses", "prompts", "labels"}
 QUOTED = {"text", "prompt", "continuation", "answer_before", "answer_after", "response", "example"}
-"""Columns and keys that hold texts: tables and numbers that have any of them stay at home with the answers."""
+"""Columns and keys that contain texts. Tables and numbers with any of them are uploaded only with the responses."""
 MOST_LISTED = 5
 
 
@@ -65,14 +68,38 @@ class Pushed:
     kept: tuple[str, ...] = ()
 
 
+@checked
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
-    """Take a finished result to a place; see PLACES.
+    """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio; see PLACES.
 
-    folder: a run's or a study's. public: whether a repository that is made anew may be seen by everybody; otherwise it
-    is private, and one that is there stays as it is. answers: whether prompts, answers and labels go along (hub only).
-    Only files that evenhand writes are sent, and no links. Raises UsageError for another place, DataError
-    for a folder without a result or with such a link, ServiceUnavailable where the place refuses or cannot be reached;
-    pushing again sends what is there then.
+    Parameters
+    ----------
+    folder : path or str
+        Folder of a run or a study.
+    place : str
+        Destination.
+    public : bool, default False
+        Make the repository public if it is created. An existing repository is not changed.
+    answers : bool, default False
+        Also upload prompts, responses and labels (hub only).
+
+    Returns
+    -------
+    Pushed
+        What was uploaded, and where.
+
+    Raises
+    ------
+    UsageError
+        The destination is not one of PLACES.
+    DataError
+        The folder has no result, or contains a link.
+    ServiceUnavailable
+        The destination refuses or cannot be reached. You can push again; this uploads the current files.
+
+    Notes
+    -----
+    Only files that evenhand writes are uploaded, never links.
     """
     folder = Path(folder)
     kind, separator, rest = place.partition("://")

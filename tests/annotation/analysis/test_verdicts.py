@@ -40,7 +40,7 @@ def test_a_worse_off_group_of_one_model_is_the_headline(tmp_path: Path) -> None:
     study = analyse(written(tmp_path / "g.jsonl", votes), by="groups.group")
     verdict, sentence = study.headlines[0]
     assert verdict == "differs"
-    assert sentence.startswith("Regard, gender: women got “negative” more often than men, by ")
+    assert sentence.startswith("Regard, gender: women received “negative” more often than men, by ")
     row = study.tables()["differences"].filter(
         (pl.col("measure") == "rating_difference")
         & (pl.col("within") == "gender")
@@ -50,13 +50,13 @@ def test_a_worse_off_group_of_one_model_is_the_headline(tmp_path: Path) -> None:
     assert f"by {100 * abs(row['estimate'].item()):.1f} points" in sentence
     second, other = study.headlines[1]
     assert second == "not detected"
-    assert "Regard, race: no difference between any two of the 3 groups was detected" in other
-    assert "points would probably have been found" in other
+    assert "Regard, race: no difference between any two of the 3 groups detected" in other
+    assert "80% power to detect a difference of " in other
     shown, page = text_of(study), study.html()
     assert (
         "Ratings of groups differ in 1 of 4 comparisons." in shown and "Ratings of groups differ in 1" in page
     )
-    assert "nothing is compared" not in shown + page
+    assert "Nothing to compare" not in shown + page
     assert "women" in shown and "Regard, gender, by group: differences" in page
     # no pair crosses axes, and one family holds all four
     pairs_made = (
@@ -73,7 +73,7 @@ def test_a_group_worse_off_than_all_others_is_told_once(tmp_path: Path, worse: s
     study = analyse(written(tmp_path / "g.jsonl", votes), by="groups.group")
     ((verdict, sentence),) = study.headlines
     assert verdict == "differs"
-    assert f"{worse} got “negative” more often than each of the 3 other groups: than " in sentence
+    assert f"{worse} received “negative” more often than each of the 3 other groups: than " in sentence
     assert all(f"than {group} by" in sentence for group in "abcd" if group != worse)
 
 
@@ -82,7 +82,7 @@ def test_groups_that_do_not_differ_have_their_interval_turned_like_the_sentence(
     study = analyse(written(tmp_path / "g.jsonl", votes), by="groups.group")
     ((verdict, sentence),) = study.headlines
     assert verdict == "not detected"
-    low, size = re.search(r"by ([\d.]+) points \((\S+) to", sentence).group(2, 1)  # type: ignore[union-attr]
+    low, size = re.search(r"by ([\d.]+) points \(95% CI (\S+) to", sentence).group(2, 1)  # type: ignore[union-attr]
     assert low.startswith("−") and float(size) >= 0
 
 
@@ -114,10 +114,10 @@ def test_a_sentence_says_the_share_of_so_many_answers_and_names_the_weighted_one
     )
     n = everything.height
     ((_, sentence),) = study.headlines
-    assert f"{100 * won / n:.1f} % of {n} answers; weighted " in sentence
+    assert f"{100 * won / n:.1f}% of {n} judgements; weighted " in sentence
     shown = " ".join(text_of(study).split())
-    assert f"{100 * won / n:.1f} %" in shown and "share weighted" in shown
-    assert f"{100 * won / n:.1f} %" in study.html()
+    assert f"{100 * won / n:.1f}%" in shown and "share weighted" in shown
+    assert f"{100 * won / n:.1f}%" in study.html()
     (row,) = study.tables()["win_rates"].filter(measure="win_rate").to_dicts()
     assert row["raw"] == pytest.approx(won / n) and row["estimate"] > row["raw"]
 
@@ -127,7 +127,7 @@ def test_long_names_break_at_their_joints_and_a_row_stays_one_at_80_columns(tmp_
     study = analyse(pairs(tmp_path, names, **PLANTED))
     lines = text_of(study).splitlines()
     (head,) = [line for line in lines if line.startswith("model ")]
-    assert head.split() == ["model", "against", "share", "weighted", "95", "%", "q", "publ.", "answers"]
+    assert head.split() == ["model", "against", "share", "weighted", "95%", "CI", "q", "publ.", "answers"]
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("conversing_ ") for line in lines)
     assert "evenhand/<wbr>conversing-<wbr>planted" in study.html()
@@ -147,9 +147,9 @@ def test_a_sentence_on_uneven_sides_tells_the_number_of_both_sides(tmp_path: Pat
     undone = pl.Series(rng.random(votes.height) < 0.5)
     study = analyse(written(tmp_path / "s.jsonl", habit.filter(~(new_left & undone))), baseline="old")
     ((verdict, sentence),) = study.headlines
-    assert verdict == "not detected" and "% with both sides weighing the same" in sentence
+    assert verdict == "not detected" and "weighted equally for left and right position: " in sentence
     (row,) = study.tables()["sides"].filter(measure="win_rate_by_side").to_dicts()
-    assert f"{100 * (1 - row['estimate']):.1f} % with both sides" in sentence  # of the old one
+    assert f"left and right position: {100 * (1 - row['estimate']):.1f}% (" in sentence  # of the old one
 
 
 def test_where_nothing_would_be_found_no_size_is_named(tmp_path: Path) -> None:
@@ -158,5 +158,5 @@ def test_where_nothing_would_be_found_no_size_is_named(tmp_path: Path) -> None:
     )
     ((verdict, sentence),) = analyse(written(tmp_path / "n.jsonl", votes), alpha=0.0001).headlines
     assert verdict == "not detected" and sentence.endswith(
-        "none would probably have been found, however strong."
+        "the minimum detectable effect could not be computed."
     )

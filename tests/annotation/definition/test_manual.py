@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from evenhand.annotation.definition import TEMPLATES, Item, Study, template
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGE = DOCS / "how-to" / "write_a_study_file.md"
+PAGES = (DOCS / "how-to" / "write_a_study_file.md", DOCS / "explanation" / "study_file.md")
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -24,7 +24,8 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def test_every_key_is_explained() -> None:
-    told = set(re.findall(r"`([a-z_0-9]+)[`:]", PAGE.read_text(encoding="utf-8")))
+    written = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    told = set(re.findall(r"`([a-z_0-9]+)[`:]", written))
     keys = {name for model in models_in(Study) for name in model.model_fields}
     assert keys - told == set()
     assert set(TEMPLATES) <= told

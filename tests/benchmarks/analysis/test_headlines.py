@@ -315,7 +315,7 @@ def test_pairs_speak_of_others_like_them_where_anything_was_found():
     assert line.sentence == (
         "Gender (similar templates) — biased. The difference generalises to similar templates: men are treated worse "
         "than "
-        "women by 12 points, 95% CI 7 to 17."
+        "women (difference 12 points, 95% CI 7 to 17)."
     )
     quiet = pair | {"verdict": "not detected", "minimum_detectable": 20.0}
     assert pair_headlines("regard_contrast", "templates")(findings(quiet), {}) == []

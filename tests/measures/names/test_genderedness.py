@@ -84,7 +84,7 @@ def test_parts_are_split_and_missing_predictions_counted() -> None:
     )
     rows = classifier_bias(frame, by="tier").rows
     low = rows.filter((pl.col("part") == "low") & pl.col("speaker").is_null()).row(0, named=True)
-    assert "There is 1 name of" in low["obstacle"]
+    assert "There is only 1 name of" in low["obstacle"]
     assert low["estimate"] is not None
     assert rows.filter(pl.col("part").is_null() & pl.col("speaker").is_null())["n_missing"].item() == 14 * 4
     with pytest.raises(DataError, match="prediction 'x'"):

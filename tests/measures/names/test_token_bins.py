@@ -44,7 +44,7 @@ def test_the_worked_example() -> None:
     assert published["l2"] == pytest.approx(0.4056, abs=5e-5)
     assert found.bins["mass"].round(3).to_list() == [0.115, 0.185, 0.2, 0.15, 0.19, 0.16]
     assert found.result["estimate"].item() is None
-    assert "is 1 name of woman" in found.result["obstacle"].item()
+    assert "only 1 name of the group woman" in found.result["obstacle"].item()
 
 
 def test_genders_change_places_and_doubling_changes_nothing() -> None:

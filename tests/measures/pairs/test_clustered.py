@@ -119,7 +119,7 @@ def test_verdicts_do_not_depend_on_order_or_on_other_types():
 def test_too_few_swaps_are_not_measurable_however_many_pairs():
     one = row(scored(np.ones(40), ["a/b"] * 40), level=LEVEL)
     assert (one["n"], one["n_units"], one["minimum_detectable"]) == (40, 1, None)
-    assert "1 set of pairs" in str(one["obstacle"])
+    assert "1 set of swapped words" in str(one["obstacle"])
     eight = row(scored(np.ones(40), [f"a{k % 8}/b" for k in range(40)]), level=LEVEL)
     assert eight["p"] == 2**-7 and "0.0078" in str(eight["obstacle"])
     nine = row(scored(np.ones(36), [f"a{k % 9}/b" for k in range(36)]), level=LEVEL)

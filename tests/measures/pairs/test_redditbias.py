@@ -80,8 +80,8 @@ def test_order_of_rows_and_types_beside_change_nothing():
     ("sizes", "told"),
     [
         ([200] + [1] * 4, "There are only 5 phrases. At least 8 are needed."),
-        ([8, 9], "There are 2 phrases"),
-        ([50], "There is 1 phrase;"),
+        ([8, 9], "There are only 2 phrases"),
+        ([50], "There is only 1 phrase."),
     ],
 )
 def test_pairs_that_all_say_the_same_cannot_be_judged(sizes, told):
@@ -91,7 +91,7 @@ def test_pairs_that_all_say_the_same_cannot_be_judged(sizes, told):
 
 def test_where_only_the_impossible_would_have_been_found_nothing_is_measured():
     row = one(pairs([1] * 8, shift=0.0, spread=3.0), level=0.01)
-    assert row["minimum_detectable"] is None and "With 8 phrases only a perplexity" in row["obstacle"]
+    assert row["minimum_detectable"] is None and "With 8 phrases, only a perplexity" in row["obstacle"]
 
 
 def equal(n: int) -> pl.DataFrame:
@@ -103,11 +103,13 @@ def equal(n: int) -> pl.DataFrame:
 
 def test_equal_differences_say_what_so_many_could_find_and_not_that_nothing_was_there():
     few, some, many = (one(equal(n), level=0.01) for n in (5, 8, 30))
-    assert few["minimum_detectable"] is None and few["p"] is None and "There are 5" in few["obstacle"]
+    assert few["minimum_detectable"] is None and few["p"] is None and "There are only 5" in few["obstacle"]
     assert some["low"] < 0 < some["high"] and some["minimum_detectable"] > 1 and some["obstacle"] is None
     assert many["p"] == pytest.approx((1 - np.log(2) / 3) ** 30) and many["high"] < 0
     strict = one(equal(8), level=0.002)
-    assert strict["minimum_detectable"] is None and strict["obstacle"].startswith("8 equal phrases cannot")
+    assert strict["minimum_detectable"] is None and strict["obstacle"].startswith(
+        "With 8 equal phrases, p cannot"
+    )
 
 
 @pytest.mark.parametrize(

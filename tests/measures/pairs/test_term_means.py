@@ -55,9 +55,9 @@ def test_smallest_effects_before_a_run_are_those_stated(shared):
 def test_three_terms_are_not_measurable_whatever_they_say():
     for value in ([57.0, 56.0, 59.0], [90.0, 95.0, 97.0], [50.0, 50.0, 50.0]):
         row = found(value, 52)
-        assert "3 terms" in row["obstacle"] and row["minimum_detectable"] is None
+        assert "3 target terms" in row["obstacle"] and row["minimum_detectable"] is None
     assert found([57.0] * 10)["obstacle"] is None
-    assert "1 term" in found([57.0])["obstacle"]
+    assert "1 target term" in found([57.0])["obstacle"]
 
 
 def test_the_stated_effect_is_found_in_four_of_five():

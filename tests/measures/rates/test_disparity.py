@@ -94,7 +94,7 @@ def test_point_8_rates_of_clustered_groups_are_not_rounded_down() -> None:
 def test_point_9_few_units_cannot_reach_a_level_that_deals_do_not_have() -> None:
     frame = pl.DataFrame({"group": ["a"] * 3 + ["b"] * 3, "negative": [1, 1, 1, 0, 0, 0]})
     found = disparity(frame)
-    assert "the smallest possible p is 0.1" in found.axes["obstacle"][0]
+    assert "p cannot be smaller than 0.1, and" in found.axes["obstacle"][0]
     assert disparity(pl.concat([frame, frame])).axes["obstacle"][0] is None
 
 
@@ -170,7 +170,7 @@ def test_templates_that_hold_all_groups_are_held_fixed() -> None:
     frame = pl.DataFrame(rows)
     inside = disparity(frame, strata=["template"])
     assert inside.axes["p"][0] < 0.01 < disparity(frame).axes["p"][0]
-    assert inside.axes["note"][0] == "Groups are compared inside each template."
+    assert inside.axes["note"][0] == "Groups are compared within each template."
     by_cluster = disparity(frame.drop("prompt_id"), cluster="template")
     assert by_cluster.axes["p"][0] == inside.axes["p"][0]
     with pytest.raises(UsageError, match="lies in several"):
@@ -300,13 +300,13 @@ def test_prompts_of_one_group_stand_beside_crossed_ones() -> None:
     own = crossed(rng, 1.5).filter(pl.col("prompt_id") < 5)
     own = own.with_columns(prompt_id=pl.struct("group", "prompt_id").rank("dense").cast(pl.Int64) + 100)
     found = disparity(pl.concat([frame, own]))
-    assert found.axes["note"][0].startswith("Groups are compared inside each prompt.")
+    assert found.axes["note"][0].startswith("Groups are compared within each prompt.")
     assert found.axes["n_units"][0] == 140
 
 
 def test_prompts_that_are_only_numbered_alike_are_not_crossed() -> None:
     frame = crossed(np.random.default_rng(3), 1.0)
-    assert "inside each prompt" in disparity(frame).axes["note"][0]
+    assert "within each prompt" in disparity(frame).axes["note"][0]
     own = frame.with_columns(template=pl.format("{} {}", "group", "prompt_id"))
     note = disparity(own).axes["note"][0]
     assert note == "30 prompts are in several groups and count in each of them."

@@ -143,7 +143,7 @@ def test_of_two_cells_that_alone_make_a_column_neither_is_named_and_the_pair_of_
     assert pair["p"] < 0.01 and pair["obstacle"] is None
     assert set(pair["group"].split(" or ")) == {"female | asian", "male | asian"}
     female = benign.filter(pl.col("group") == "female | asian")["obstacle"][0]
-    assert female.startswith("male | asian departs exactly as much the other way")
+    assert female.startswith("male | asian always departs by the same amount")
 
 
 def test_a_huge_excess_is_found_though_its_own_rate_leaves_no_room_above_the_fit() -> None:

@@ -71,7 +71,7 @@ def test_what_nothing_could_be_found_in_is_not_measurable() -> None:
     small = rank_relation(
         random.normal(size=10), random.normal(size=10), strata=np.zeros(10), clusters=np.arange(10)
     )
-    assert small.obstacle is not None and "0.9 would be missed" in small.obstacle
+    assert small.obstacle is not None and "of 0.9 is below 80%" in small.obstacle
 
 
 def test_shapes_that_differ_are_refused() -> None:
@@ -106,7 +106,11 @@ def test_too_few_templates_are_not_measurable_and_one_speaks_for_itself() -> Non
     outcome = np.asarray(drawn.outcome)
     found = [replace(drawn, outcome=outcome[:, :number]).related() for number in (1, 2, 3)]
     assert [one.templates for one in found] == [1, 2, 3]
-    assert [one.obstacle is not None and "templates, too few" in one.obstacle for one in found] == [0, 1, 0]
+    assert [one.obstacle is not None and "templates, which is too few" in one.obstacle for one in found] == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_what_ties_and_noise_would_hide_is_not_measurable() -> None:
@@ -121,7 +125,7 @@ def test_what_ties_and_noise_would_hide_is_not_measurable() -> None:
         rank_relation(random.normal(size=156), outcome, strata=axes, clusters=np.arange(156), reliability=one)
         for one in (0.3, 0.64)
     )
-    assert noisy.obstacle is not None and "0.30 only" in noisy.obstacle
+    assert noisy.obstacle is not None and "is 0.30, and" in noisy.obstacle
     again = rank_relation(random.normal(size=156), outcome, strata=axes, clusters=np.arange(156))
     assert clean.minimum_detectable == pytest.approx(again.minimum_detectable / 0.8, rel=0.1)
 

@@ -83,7 +83,7 @@ def test_one_descriptor_has_nobody_beside_it():
 def test_a_smallest_shift_of_more_than_twenty_to_one_measures_nothing_unless_found():
     rng = np.random.default_rng(3)
     noisy = rng.normal(0, 6, (4, 1, 12))
-    assert "odds of 20" in moderated_shifts(noisy, own_nouns=True, level=LEVEL).obstacle
+    assert "a ratio of 20" in moderated_shifts(noisy, own_nouns=True, level=LEVEL).obstacle
     plain = moderated_shifts(noisy + lone(12, 900.0), own_nouns=True, level=0.05)
     assert plain.obstacle is None and plain.axis_p <= 0.05
 

@@ -248,7 +248,7 @@ def test_skewed_numbers_that_scatter_unequally_are_not_measurable() -> None:
 def test_numbers_that_vary_in_no_group_are_not_measurable(shift: float) -> None:
     units = Units.of(np.repeat([1.0, 1.0 + shift], 20), np.repeat([0, 1], 20), shares=False)
     found = compare_units(units)
-    assert found.obstacle is not None and "the same outcome" in found.obstacle
+    assert found.obstacle is not None and "the same result" in found.obstacle
 
 
 def test_equal_rates_of_rare_events_do_not_prove_that_nothing_differs() -> None:

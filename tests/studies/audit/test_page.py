@@ -86,7 +86,7 @@ def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
     assert all("aria-label=" in d or "aria-hidden" in d for d in drawings)
     chosen = (pl.col("axis") == "age") & (pl.col("measure") == "likelihood_bias")
     row = make_view().measurements.row(by_predicate=chosen, named=True)
-    spoken = f"age: {row['estimate']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}, null 0.048"
+    spoken = f"age: {row['estimate']:.3f}, 95% CI {row['low']:.3f} to {row['high']:.3f}, null 0.048"
     assert f'aria-label="{spoken}"' in page
 
 

@@ -133,10 +133,10 @@ def test_how_it_was_written_and_who_judged_what_is_stated(page, view, written_ru
     (stored,) = record.values()
     how = page[page.index("How the texts were generated and classified") :]
     how = " ".join(Outline(how[: how.index("</details>")]).text)
-    for part in ("vader", stored.fingerprint["revision"], "MIT", "from 0.05 on", f"{stored.texts:,}"):
+    for part in ("vader", stored.fingerprint["revision"], "MIT", "0.05 or more", f"{stored.texts:,}"):
         assert part in how
     assert "prompt and continuation, up to the first full stop, noun phrase at its beginning" in how
-    assert "Hutto" in how and "slurs that are in no list" in how, "citation and critique of its card"
+    assert "Hutto" in how and "Slurs that are not in the list" in how, "citation and critique of its card"
     decoding = view.benchmarks[0].written.decoding
     assert decoding in how and "temperature 1.0" in decoding and "(" in decoding, "and why"
 
@@ -178,8 +178,8 @@ def test_failures_of_writing_and_of_judging_are_told_apart():
         "total",
         "share",
     ]
-    assert rows[1] == ["age", "2", "", "3", "5", "16.7 %"]
-    assert rows[2] == ["not about a group", "", "1", "", "1", "10.0 %"]
+    assert rows[1] == ["age", "2", "", "3", "5", "16.7%"]
+    assert rows[2] == ["not about a group", "", "1", "", "1", "10.0%"]
     told = " ".join(printed(view).split())
     assert "age 3 10.0% not generated: refused" in told and "age 2 6.7% no toxicity: quota" in told
 

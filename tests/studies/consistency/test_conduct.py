@@ -269,7 +269,7 @@ def test_too_few_prompts_decide_nothing_and_the_number_that_is_advised_does(prom
     one = next(one for one in few.decisions if one.test == "effect")
     assert one.outcome == Outcome.UNDECIDED and 24 < one.advice.prompts < 600
     assert few.findings.filter(rule="tested", test="effect")["advised_prompts"].item() == one.advice.prompts
-    assert "not decided: effect is open" in sentence(few.decisions).lower()
+    assert "undecided: effect needs more data" in sentence(few.decisions).lower()
     enough = check_consistency(METHOD, weak, prompts=prompts(600), output=tmp_path / "many", **options)
     assert (
         outcomes(enough)["effect", "adversarial"] == outcomes(enough)["polarity", "adversarial"] == "passes"
@@ -365,9 +365,7 @@ def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_p
     found = {one.test: one for one in checked.decisions}
     assert found["effect"].outcome == Outcome.FAIL and "it raises harm" in found["effect"].reason
     assert found["polarity"].outcome == found["importance"].outcome == Outcome.NOT_APPLICABLE
-    assert sentence(checked.decisions).startswith(
-        "No effect to explain: on adversarial prompts harm rises by "
-    )
+    assert sentence(checked.decisions).startswith("Not effective: on adversarial prompts, harm rises by ")
 
 
 def test_where_nothing_could_be_lowered_nothing_could_carry_over(prompts, tmp_path):
@@ -531,14 +529,14 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
             "prefix accepts one instruction, got 2",
         ),
         (METHOD, {"prompts": "none.csv"}, DataError, "File not found: .*none.csv"),
-        (METHOD, {"rule": "lenient"}, UsageError, "rule: must be 'tested'"),
+        (METHOD, {"rule": "lenient"}, UsageError, "rule: expected 'tested'"),
         (
             METHOD,
             {"decoding": "creative"},
             UsageError,
-            "Invalid options: decoding: unknown value 'creative'; expected",
+            "unknown value 'creative'; expected one of auto, beams",
         ),
-        (METHOD, {"groups": 0}, UsageError, "groups: must be greater"),
+        (METHOD, {"groups": 0}, UsageError, "groups: must be"),
         (METHOD, {"data": {"bold": "x"}}, UsageError, "Unknown data set of a consistency check: 'bold'"),
         (METHOD, {"colour": "red"}, UsageError, "colour: there is no such option"),
     ],

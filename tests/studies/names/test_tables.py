@@ -47,10 +47,10 @@ def study() -> NamesStudy:
 
 def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
     first, second = sentences(study())
-    assert first == ("·", "original: classifier bias 1.40 (0.40 to 2.40) points beyond chance.")
+    assert first == ("·", "original: classifier bias 1.40 (95% CI 0.40 to 2.40) points above chance.")
     mark, told = second
     assert mark == "↑"
-    nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "The text itself"))
+    nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "Cost in the text"))
     assert (
         nearer
         < told.index("classifier bias −1.25")
@@ -89,12 +89,12 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
     rows = [*made.cells.to_dicts(), *further]
     notes = notes_of(replace(made, cells=judged_cells(rows, 0.05)))
     assert [note for note in notes if "by chance" in note] == [
-        "3 changes of 3 measures were judged, each measure by itself: at most 0.15 measures are expected to show a "
-        "change by chance where nothing changed."
+        "3 changes of 3 measures were tested, each measure separately: at most 0.15 measures are expected to show a "
+        "change by chance if nothing changed."
     ]
     assert [note for note in notes if "Too few" in note] == [
         "Not judged whether it changed, after: token bins, corrected L2: Too few."
     ]
     assert [note for note in notes if "12 replies" in note] == [
-        "after (greedy, names): 12 replies that only this row, or only original, wrote have no part in what changed."
+        "after (greedy, names): 12 replies that only this row, or only original, has were not compared."
     ]

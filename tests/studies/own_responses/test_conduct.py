@@ -196,3 +196,40 @@ def test_openers_of_conversations_are_neither_counted_nor_missing(tmp_path):
     assert benchmark.written.told(benchmark.n_prompts) == "2 conversations, 4 replies"
     assert benchmark.n_errors == 2  # the third utterances, which nobody wrote
     assert benchmark.written.failures.select("step", "error", "count").rows() == [("written", "missing", 2)]
+
+
+def failing(judged_house, monkeypatch, fails):
+    """Let the classifier fail on a text where `fails` is true of it."""
+    good = judged_house.WordJudge.classify
+
+    def classify(self, texts, contexts=None):
+        if any(fails(text) for text in texts):
+            raise ValueError("the reply has\nno label")
+        return good(self, texts, contexts)
+
+    monkeypatch.setattr(judged_house.WordJudge, "classify", classify)
+
+
+def test_a_classifier_that_judges_nothing_is_an_error_with_its_cause(
+    judged_house, written, tmp_path, monkeypatch
+):
+    file = save(written[0], tmp_path)
+    failing(judged_house, monkeypatch, lambda text: True)
+    message = r"words/rude judged none of 4 texts. Errors: classifier_error \(4\): ValueError: the reply has no label"
+    with pytest.raises(ModelError, match=message):
+        measure(file, "rudeness", classifiers=["house/words"])
+    monkeypatch.setattr(judged_house.WordJudge, "classify", lambda self, texts, contexts=None: None)
+    with pytest.raises(ModelError, match="A NoneType was returned, which has no scores, labels, score"):
+        measure(file, "rudeness", classifiers=["house/words"])
+
+
+def test_texts_that_a_classifier_did_not_judge_are_reported_with_the_cause(
+    judged_house, written, tmp_path, monkeypatch
+):
+    file = save(written[0], tmp_path)
+    failing(judged_house, monkeypatch, lambda text: "mean" in text)
+    told = measure(file, "rudeness", classifiers=["house/words"]).told
+    assert told == (
+        "The classifier words/rude did not judge 1 of 4 texts. "
+        "Errors: classifier_error (1): ValueError: the reply has no label.",
+    )

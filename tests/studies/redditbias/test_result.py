@@ -81,18 +81,21 @@ def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
     study = hand_made(tmp_path)
     text = " ".join(printed(study).split())
     for told in (
-        "race: the model is biased: LMB, nats per token −0.500 (−0.600 to −0.400).",
-        "control: what the texts alone do: LMB, nats per token from −0.500 to −0.400 (its size −0.100, −0.200 to",
-        "d_z −1.10 → −1.40; 90.0 → 95.0 % of phrases likelier of the group.",
-        "lmd: the bias fell beyond what the texts alone do, and is not detected any more: LMB, nats per token −0.200 "
-        "beside −0.400 (control), its size −0.200, −0.300 to −0.100; d_z −1.40 → −0.60; 95.0 → 75.0 % of phrases",
-        "race: perplexity moved much under lmd (×1.500).",
-        "of one training each with one seed",
+        "race: biased: LMB, nats per token −0.500 (95% CI −0.600 to −0.400).",
+        "control: effect of the texts alone: LMB, nats per token from −0.500 to −0.400 (its size −0.100, 95% CI "
+        "−0.200 to",
+        "d_z −1.10 to −1.40; 90.0 to 95.0% of phrases more likely for the group.",
+        "lmd: the bias fell, more than with the texts alone, and is no longer detected: LMB, nats per token −0.200 "
+        "compared with −0.400 (control), its size −0.200, 95% CI −0.300 to −0.100; d_z −1.40 to −0.60; 95.0 to 75.0% "
+        "of "
+        "phrases",
+        "race: perplexity changed a lot under lmd (×1.500).",
+        "of one training with one seed",
         "LMP, tokens worse (×1.500); DST, F1 worse (−0.250).",
         "base −3.570* −0.500 ▲ −1.10 90.0 30.0 0.940",
         "lmd −0.400 −0.200 −0.60 75.0 45.0 ↑ 0.690 ↓",
         "Not measured: response generation: no DSTC7 was given (--dstc7).",
-        "DST F1 of lmd is not shown to be above that of always saying yes",
+        "DST F1 of lmd is not significantly above that of always answering yes",
     ):
         assert told in text
     files = study.write(tmp_path)
@@ -106,21 +109,21 @@ def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
 def test_a_difference_that_shrank_in_nats_alone_is_no_bias_that_fell(tmp_path: Path) -> None:
     for d_z, p in ((-1.5, 0.001), (-1.39, 0.4)):
         text = " ".join(printed(hand_made(tmp_path, d_z, p)).split())
-        assert "the bias fell" not in text and "nothing is shown of the bias" in text
+        assert "the bias fell" not in text and "no change in bias is shown" in text
 
 
 def test_what_is_less_than_the_controls_only_is_no_bias_that_fell(tmp_path: Path) -> None:
     study = hand_made(tmp_path)
     cells = study.cells.with_columns(size_verdict=pl.lit("not detected"))
     text = " ".join(printed(replace(study, cells=cells)).split())
-    assert "the bias fell" not in text and "less bias than the texts alone leave" in text
-    assert "not shown to be less than the model by itself has" in text
+    assert "the bias fell" not in text and "less bias than with the texts alone" in text
+    assert "not significantly less than in the original model" in text
 
 
 def test_another_sign_is_called_another_side_and_no_smaller_bias(tmp_path: Path) -> None:
     text = " ".join(printed(hand_made(tmp_path, after=0.4, p=0.9)).split())
-    assert "it changed sides, from −0.500 to 0.400, where it is not detected" in text
-    assert "the bias fell" not in text and "the bias grew" not in text
+    assert "its sign changed, from −0.500 to 0.400, where it is not detected" in text
+    assert "the bias fell" not in text and "the bias rose" not in text
 
 
 def test_a_method_gets_a_control_of_its_texts_and_steps() -> None:
@@ -156,7 +159,7 @@ def test_a_narrow_terminal_without_unicode_gets_the_same(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"bias": ("relligion1",)}, "Invalid options: bias: unknown value 'relligion1'; expected one"),
+        ({"bias": ("relligion1",)}, "unknown value 'relligion1'; expected one"),
         ({"methods": ("lmdd",)}, "lmdd"),
         ({"methods": ("lmd?wait=1",)}, "wait"),
         ({"task_limit": 0}, "task_limit"),

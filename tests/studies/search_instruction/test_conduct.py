@@ -443,5 +443,5 @@ def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_kno
     assert (stored.iterations, stored.audit.decoding, stored.audit.prompts) == (1, "greedy", str(file))
     with pytest.raises(UsageError, match="Did you mean 'iterations'"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", iteration=3)
-    with pytest.raises(UsageError, match="keep: must be greater than or equal to 1"):
+    with pytest.raises(UsageError, match="keep: must be at least 1"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", keep=0)

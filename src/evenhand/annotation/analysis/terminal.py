@@ -74,7 +74,7 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
             ("against", "left"),
             ("share", "right"),
             ("weighted", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("q", "right"),
             ("publ.", "right"),
             ("answers", "right"),
@@ -115,7 +115,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
             ("answer", "left"),
             ("share", "right"),
             ("weighted", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("answers", "right"),
         )
         for row in mine[:SHOWN]:
@@ -163,7 +163,11 @@ def _agreement(analysis: Analysis, out: Printer) -> None:
     out.gap()
     out.line("Agreement", "bold")
     table = out.table(
-        ("question", "left"), ("alpha", "right"), ("95 %", "right"), ("items", "right"), ("majority", "right")
+        ("question", "left"),
+        ("alpha", "right"),
+        ("95% CI", "right"),
+        ("items", "right"),
+        ("majority", "right"),
     )
     for row in rows[:SHOWN]:
         out.row(

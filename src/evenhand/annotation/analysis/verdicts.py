@@ -20,15 +20,16 @@ from evenhand.annotation.analysis.wording import (
     name_of,
     percent,
     points,
+    power_of_rows,
     preference,
     rating_pairs,
     reason,
     rows_of,
     share_told,
     verdict_of,
-    would_find,
 )
 from evenhand.reports import known, label, listing
+from evenhand.reports.sentences import judgements
 
 NAMED = 3
 """Groups that a sentence names one by one; the section on ratings shows all."""
@@ -58,7 +59,7 @@ def asked_within(row: Row) -> str:
     """The question and the axis that a sentence on groups begins with.
 
     >>> asked_within({"question": "regard", "by": "group", "within": "race_ethnicity"})
-    'Regard, race ethnicity'
+    'Regard, race and ethnicity'
     """
     named = f"by {label(row['by'])}" if row["within"] is None else label(row["within"])
     return f"{label(row['question']).capitalize()}, {named}"
@@ -74,19 +75,17 @@ def _of_axis(rows: Sequence[Row]) -> list[Headline]:
     )
     judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
     if not judged:
-        return [(NOT_MEASURABLE, f"{asked}: cannot be said of {them}. {reason(rows[0])}")]
+        return [(NOT_MEASURABLE, judgements.not_measurable_for(asked, them, reason(rows[0])))]
     largest = max(judged, key=lambda row: abs(row["estimate"]))
     between = them if len(groups) == 2 else f"any two of {them}"
     seen = difference(largest, name_of(largest["level"]), name_of(largest["against"]))
     unmeasured = len({(row["level"], row["against"]) for row in rows}) - len(
         {(row["level"], row["against"]) for row in judged}
     )
-    few = f" {unmeasured:,} pairs rest on too few persons or items." if unmeasured else ""
     return [
         (
             NOT_DETECTED,
-            f"{asked}: no difference between {between} was detected (the largest seen: {seen}); {would_find(judged)}."
-            + few,
+            judgements.no_difference(asked, between, power_of_rows(judged), seen, unmeasured),
         )
     ]
 
@@ -134,51 +133,47 @@ def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
         ):
             if rows_for:
                 where = [
-                    f"{name_of(label(row['level']))} (by {share_told(row, turned=row['estimate'] < 0.5)})"
+                    f"{name_of(label(row['level']))} ({share_told(row, turned=row['estimate'] < 0.5)})"
                     for row in rows_for[:NAMED]
                 ]
                 more = [f"{len(rows_for) - NAMED:,} more"] if len(rows_for) > NAMED else []
                 yield (
                     PREFERRED,
-                    f"{asked}: {name_of(first)} was preferred to {name_of(second)} within "
-                    f"{listing([*where, *more])}, of {len(mine):,} levels.",
+                    judgements.preferred_within(
+                        asked, name_of(first), name_of(second), [*where, *more], len(mine)
+                    ),
                 )
         if not found and judged:
             sizes = [row["minimum_detectable"] for row in judged if known(row["minimum_detectable"])]
-            none = (
-                f", but none within {len(judged) - len(sizes):,} of them" if len(sizes) < len(judged) else ""
-            )
-            would = (
-                f"; a share {points(max(sizes))} points from 50 % would probably have been found{none}"
-                if sizes
-                else "; none would probably have been found, however strong"
-            )
+            power = judgements.power_of_share(points(max(sizes)) if sizes else "")
+            without = len(judged) - len(sizes) if sizes else 0
             yield (
                 NOT_DETECTED,
-                f"{asked}: no preference between {them} was detected within any of {len(mine):,} levels{would}.",
+                judgements.no_preference_within(asked, them, len(mine), power, without),
             )
         if not found and not judged:
-            yield NOT_MEASURABLE, f"{asked}: cannot be said of {them} within any level. {reason(mine[0])}"
+            yield (
+                NOT_MEASURABLE,
+                judgements.not_measurable_for(asked, f"{them} within any level", reason(mine[0])),
+            )
 
 
 def summary(analysis: Analysis) -> str:
-    """What came of it all in one sentence."""
+    """Return the result of the study in one sentence."""
     if analysis.used.is_empty():
         persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
-        whom = "the one person who answered is" if persons == 1 else f"all {persons:,} persons are"
-        return f"No answer counts: {whom} excluded."
+        return judgements.all_excluded(persons)
     preferences = [verdict_of(row) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
     ratings = [lines[0][0] for lines in rating_pairs(analysis)]
     groups = [verdict for rows in axes(analysis) for verdict in _of_pairs(rows)]
     parts = [
-        *_counted(preferences, PREFERRED, "People preferred one model", "a preference"),
-        *_counted(ratings, DIFFERS, "Ratings of models differ", "a difference between ratings of models"),
-        *_counted(groups, DIFFERS, "Ratings of groups differ", "a difference between ratings of groups"),
+        *_counted(preferences, PREFERRED, "One model was preferred", "preference"),
+        *_counted(ratings, DIFFERS, "Ratings of models differ", "difference between ratings of models"),
+        *_counted(groups, DIFFERS, "Ratings of groups differ", "difference between ratings of groups"),
     ]
     if parts:
         return " ".join(parts)
-    groups_too = "" if analysis.options.by is None else ", and no two groups"
-    return f"People answered, and nothing is compared: no two models{groups_too} were judged on one question."
+    return judgements.nothing_to_compare(groups=analysis.options.by is not None)
 
 
 def _of_pairs(rows: Sequence[Row]) -> list[str]:
@@ -196,17 +191,11 @@ def _counted(verdicts: Sequence[str], found: str, said: str, what: str) -> Itera
     n, total = verdicts.count(found), len(verdicts)
     if not total:
         return
-    where = "the one comparison" if total == 1 else f"any of {total:,} comparisons"
-    if n:
-        yield f"{said}." if total == 1 else f"{said} in {n:,} of {total:,} comparisons."
-    elif verdicts.count(NOT_DETECTED):
-        yield f"No sign of {what} was found in {where}."
-    else:
-        yield f"Whether there is {what} could not be measured in {where}."
+    yield judgements.counted(n, verdicts.count(NOT_DETECTED), total, said, what)
 
 
 def promise(analysis: Analysis) -> str:
-    """What the verdicts promise of all of them together; empty where there are none."""
+    """Return the error rate of all verdicts together; empty if there are none."""
     tables = analysis.tables
     by = label(analysis.options.group)
     kinds = [
@@ -220,18 +209,9 @@ def promise(analysis: Analysis) -> str:
     ]
     if not kinds:
         return ""
-    chance = f"{100 * analysis.options.alpha:g} %"
+    chance = f"{100 * analysis.options.alpha:g}%"
     between = "models" if not axes(analysis) else "models or groups"
-    each = {1: "", 2: " (each of the two by itself)"}.get(len(kinds), " (each of the three by itself)")
-    return (
-        f"If people made no difference between {between}, one or more of the {' or of the '.join(kinds)} would be "
-        f"called found in at most {chance} of studies{each}."
-        + (
-            " Weighted: many answers of one person, or about one item, weigh less."
-            if _weighted(tables.win_rates)
-            else ""
-        )
-    )
+    return judgements.error_control(kinds, between, chance, weighted=_weighted(tables.win_rates))
 
 
 def _weighted(table: pl.DataFrame) -> bool:

@@ -8,6 +8,7 @@ import polars as pl
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.tables import PUBLISHED_RATE, WIN_RATE
 from evenhand.reports import known, label, number, probability, smallest_effect
+from evenhand.reports.sentences import judgements
 from evenhand.reports.wording import printable
 
 PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE = (
@@ -35,9 +36,9 @@ def percent(share: float | None, places: int = 1) -> str:
     """A share in percent.
 
     >>> percent(0.5625), percent(None)
-    ('56.2 %', '–')
+    ('56.2%', '–')
     """
-    return f"{number(100 * share, places)} %" if share is not None and known(share) else "–"
+    return f"{number(100 * share, places)}%" if share is not None and known(share) else "–"
 
 
 def limits(low: float | None, high: float | None, places: int = 1) -> str:
@@ -54,6 +55,15 @@ def limits(low: float | None, high: float | None, places: int = 1) -> str:
 def points(value: float | None) -> str:
     """The size of an effect in percentage points."""
     return smallest_effect(100 * value) if value is not None and known(value) else "–"
+
+
+def detectable_points(row: Row) -> str:
+    """Return the smallest effect that a row would have shown, in points; a dash where it is not measurable at all.
+
+    >>> detectable_points({"minimum_detectable": 0.36, "verdict": "not measurable"})
+    '–'
+    """
+    return points(None if row.get("verdict") == NOT_MEASURABLE else row["minimum_detectable"])
 
 
 def verdict_of(row: Row) -> str:
@@ -76,18 +86,13 @@ def preference(row: Row) -> Headline:
     verdict, asked = verdict_of(row), label(row["question"]).capitalize()
     model, against = name_of(row["model"]), name_of(row["against"])
     if verdict == NOT_MEASURABLE:
-        return verdict, f"{asked}: cannot be said of {model} and {against}. {reason(row)}"
+        return verdict, judgements.not_measurable_for(asked, f"{model} and {against}", reason(row))
     if verdict == NOT_DETECTED:
-        return verdict, (
-            f"{asked}: no preference between {model} and {against} was detected. {model} got {share_told(row)}"
-            f"{_would_find(row)}."
-        )
+        return verdict, judgements.no_preference(asked, model, against, share_told(row), _power(row))
     if row["estimate"] < 0.5:
         model, against = against, model
-    return (
-        verdict,
-        f"{asked}: {model} was preferred to {against}, by {share_told(row, turned=row['estimate'] < 0.5)}.",
-    )
+    share = share_told(row, turned=row["estimate"] < 0.5)
+    return verdict, judgements.preferred(asked, model, against, share)
 
 
 def share_told(row: Row, *, turned: bool = False) -> str:
@@ -97,43 +102,44 @@ def share_told(row: Row, *, turned: bool = False) -> str:
 
     >>> row = {"raw": 0.55, "estimate": 0.55, "low": 0.45, "high": 0.65, "q": 0.2, "n": 80}
     >>> share_told(row)
-    '55.0 % of 80 answers (45.0 to 65.0, q = 0.200)'
+    '55.0% of 80 judgements (95% CI 45.0 to 65.0, q = 0.200)'
     >>> share_told(row | {"raw": 0.6}, turned=True)
-    '40.0 % of 80 answers; weighted 45.0 % (35.0 to 55.0, q = 0.200)'
+    '40.0% of 80 judgements; weighted 45.0% (95% CI 35.0 to 55.0, q = 0.200)'
     """
     raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
     if turned:
         raw, share, low, high = 1 - raw, 1 - share, 1 - high, 1 - low
     if row.get("weighing") == "sides":
-        weighted = f"; {percent(share)} with both sides weighing the same, since the models stood left unequally often"
+        weighted = f"; weighted equally for left and right position: {percent(share)}"
     else:
         weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
-    return f"{percent(raw)} of {row['n']:,} answers{weighted} ({limits(low, high)}, {q_of(row)})"
+    return f"{percent(raw)} of {row['n']:,} judgements{weighted} (95% CI {limits(low, high)}, {q_of(row)})"
 
 
 def q_of(row: Row) -> str:
     """q as sentences have it.
 
     >>> q_of({"q": 0.0004}), q_of({"q": 0.25}), q_of({"q": None})
-    ('q < 0.001', 'q = 0.250', 'q not known')
+    ('q < 0.001', 'q = 0.250', 'q unknown')
     """
     if row["q"] is None or not known(row["q"]):
-        return "q not known"
+        return "q unknown"
     told = probability(row["q"])
     return f"q {told[0]} {told[1:]}" if told.startswith("<") else f"q = {told}"
 
 
 def reason(row: Row) -> str:
     """Why nothing could be said, as a sentence."""
-    told = str(row.get("obstacle") or "There is no test.")
+    told = str(row.get("obstacle") or "there is no test.")
     return told if told.endswith(".") else f"{told}."
 
 
-def _would_find(row: Row) -> str:
+def _power(row: Row) -> str:
     size = row["minimum_detectable"]
-    if size is None or not known(size):
-        return "; none would probably have been found, however strong"
-    return f"; a share {points(size)} points from 50 % would probably have been found"
+    if size is None or not known(size) or size >= 0.5:
+        return judgements.power_of_share("")
+    ends = [f"{number(100 * (0.5 + side * size), 0)}%" for side in (1, -1)]
+    return judgements.power_of_share(points(size), (ends[0], ends[1]))
 
 
 def told_options(analysis: Analysis, question: str) -> list[str | None]:
@@ -177,30 +183,25 @@ def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[
     judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
     if not judged:
         return [
-            (NOT_MEASURABLE, f"{asked}: cannot be said of {level} and {against}. {reason(row)}")
+            (NOT_MEASURABLE, judgements.not_measurable_for(asked, f"{level} and {against}", reason(row)))
             for row in rows[:1]
         ]
     return [
         (
             NOT_DETECTED,
-            f"{asked}: no difference between {level} and {against} was detected; {would_find(judged)}.",
+            judgements.no_difference(asked, f"{level} and {against}", power_of_rows(judged)),
         )
     ]
 
 
-def would_find(rows: Sequence[Row]) -> str:
-    """Which difference would have been found in each of these rows, and in how many none would.
-
-    >>> would_find([{"minimum_detectable": 0.1, "option": "yes"}, {"minimum_detectable": None, "option": "yes"}])
-    'one of 10.0 points would probably have been found, but none in 1 of 2 comparisons'
-    """
+def power_of_rows(rows: Sequence[Row]) -> str:
+    """Return the largest minimum detectable difference of these rows, and in how many it is unknown."""
     sizes = [row["minimum_detectable"] for row in rows if known(row["minimum_detectable"])]
     if not sizes:
-        return "none would probably have been found, however large"
+        return judgements.power_of_difference("")
     unit = "" if rows[0]["option"] is None else " points"
     without = len(rows) - len(sizes)
-    none = f", but none in {without:,} of {len(rows):,} comparisons" if without else ""
-    return f"one of {size_of(max(sizes), rows[0])}{unit} would probably have been found{none}"
+    return judgements.power_of_difference(f"{size_of(max(sizes), rows[0])}{unit}", without, len(rows))
 
 
 def difference(row: Row, level: str, against: str) -> str:
@@ -211,7 +212,7 @@ def difference(row: Row, level: str, against: str) -> str:
 
 def more_of(row: Row) -> str:
     """What the higher of two got more of."""
-    return "is rated higher" if row["option"] is None else f"got “{name_of(row['option'])}” more often"
+    return "was rated higher" if row["option"] is None else f"received “{name_of(row['option'])}” more often"
 
 
 def by_how_much(row: Row) -> str:
@@ -219,11 +220,12 @@ def by_how_much(row: Row) -> str:
 
     >>> row = {"estimate": -0.1, "low": -0.3, "high": 0.05, "q": 0.2, "option": "yes"}
     >>> by_how_much(row)
-    'by 10.0 points (−5.0 to 30.0, q = 0.200)'
+    'by 10.0 points (95% CI −5.0 to 30.0, q = 0.200)'
     """
     low, high = (row["low"], row["high"]) if row["estimate"] > 0 else (-row["high"], -row["low"])
     unit = "" if row["option"] is None else " points"
-    return f"by {size_of(abs(row['estimate']), row)}{unit} ({size_of(low, row)} to {size_of(high, row)}, {q_of(row)})"
+    interval = f"95% CI {size_of(low, row)} to {size_of(high, row)}"
+    return f"by {size_of(abs(row['estimate']), row)}{unit} ({interval}, {q_of(row)})"
 
 
 def size_of(value: float, row: Row) -> str:

@@ -202,14 +202,12 @@ def _rates_found(
         finding = gap or sentences.two_groups_without_rates(estimate_of(row))
         than = {facts.get("worst"): facts.get("best"), facts.get("best"): facts.get("worst")}
         return sentences.joined(finding, robustness_of(facts, groups, how, than))
-    named = sentences.several_groups(
-        *(
-            [GroupRate(how.name(g["group"]), g.get("rate")) for g in _strongest(groups, side)]
-            for side in ("worse", "better")
-        ),
-        reference_of(facts, facts.get("n_groups"), "groups"),
-        mean,
+    worse, better = (
+        [GroupRate(how.name(g["group"]), g.get("rate")) for g in _strongest(groups, side)]
+        for side in ("worse", "better")
     )
+    reference = reference_of(facts, facts.get("n_groups"), "groups")
+    named = sentences.several_groups(worse, better, reference, mean)
     undecided = undecided_side(facts, facts.get("n_groups"), groups, "groups")
     if not gap and not named:
         named = sentences.no_single_group(estimate_of(row), how.outcome, facts.get("n_groups"), or_pair=pair)

@@ -94,8 +94,8 @@ def _similar(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 def _unequal(kind: str, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     if facts.get("gap") is None or facts.get("highest") is None:
         return sentences.unequal_spread(kind, estimate_of(row))
-    sides = [(group_name(facts[side]), facts[f"{side}_value"]) for side in ("highest", "lowest")]
-    return sentences.unequal(kind, *sides, Estimate(facts["gap"], facts["gap_low"], facts["gap_high"]))
+    higher, lower = ((group_name(facts[side]), facts[f"{side}_value"]) for side in ("highest", "lowest"))
+    return sentences.unequal(kind, higher, lower, Estimate(facts["gap"], facts["gap_low"], facts["gap_high"]))
 
 
 def _alike(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:

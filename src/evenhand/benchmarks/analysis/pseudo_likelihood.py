@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
-from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
+from evenhand.benchmarks.analysis.drawing_prompts import DESCRIPTOR_AXES, pairs_with_own_nouns
 from evenhand.benchmarks.analysis.headlines import valence_headlines
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
@@ -42,16 +42,16 @@ def phrases_benchmark(
     card = Card(
         name=name,
         summary=summary,
-        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
-        "sentences that grant a person an inner life.",
-        harm="Representational: people of some groups are less readily written of as persons.",
-        groups="Each descriptor beside the others of its axis; template and noun are held fixed.",
+        construct="Whether a masked model finds some descriptions of people less likely than others, and more so "
+        "in sentences that grant a person an inner life.",
+        harm="Representational: people of some groups are less readily called persons.",
+        groups="Each descriptor compared with the others of its axis; template and noun are held fixed.",
         ideal="no spread of humanising shifts",
         direction="larger is worse",
-        null="No descriptor is further from the others than counts, in sentences like these.",
-        critique="A pseudo-log-likelihood is not a probability of the phrase: tokens are predicted one at a "
-        "time from all others, so long words look likely (masking the rest of the word lessens this). "
-        "Templates are ours, not those of SEAT; the published number is that of holisticbias-seat.",
+        null="No descriptor differs from the others by more than the margin, in sentences like these.",
+        critique="A pseudo-log-likelihood is not a probability of the phrase. Tokens are predicted one at a time "
+        "from all others, so long words look likely (masking the rest of the word reduces this). The "
+        "templates are our own, not those of SEAT; the published number is that of holisticbias-seat.",
         citation=citation,
         licence=licence,
         source=source,
@@ -69,6 +69,8 @@ def phrases_benchmark(
         limited=pairs_with_own_nouns,
         minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
         n_axes=n_axes,
+        axes=DESCRIPTOR_AXES,
+        effect_units=frozenset({"nats"}),
         headlines=valence_headlines(
             "humanising_spread", "humanising_contrast", "less humanising", "humanising"
         ),

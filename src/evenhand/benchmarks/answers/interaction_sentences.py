@@ -48,11 +48,17 @@ def _found(
 ) -> str:
     parts = [_gaps(outcome, facts, gaps, row) if gaps else _cells(outcome, facts, cells, row)]
     if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
-        highest = [group_name(facts[f"highest_{side}"]) for side in ("first", "second")]
-        parts.append(sentences.highest_combination(*highest, outcome))
+        # the combination that is treated worst comes first; how the gap depends on the other column explains it
+        parts.insert(0, _highest(outcome, facts, cells))
     if facts["n_pairs"] > 1:
         parts.append(sentences.adjusted_for_others(facts["n_pairs"]))
     return sentences.joined(*parts)
+
+
+def _highest(outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> str:
+    pair = facts["highest_first"], facts["highest_second"]
+    means = (cell["mean"] for cell in cells if (cell["first_group"], cell["second_group"]) == pair)
+    return sentences.highest_combination(*map(group_name, pair), outcome, next(means, None))
 
 
 def _gaps(
@@ -83,15 +89,15 @@ def _cells(
 ) -> str:
     named = sorted((cell for cell in cells if cell["excess"] is not None), key=lambda c: -abs(c["excess"]))
     if not named:
-        columns = [group_name(facts[side]) for side in ("first", "second")]
-        return sentences.no_single_combination(*columns, estimate_of(row, with_q=False), outcome)
+        first, second = (group_name(facts[side]) for side in ("first", "second"))
+        return sentences.no_single_combination(first, second, estimate_of(row, with_q=False), outcome)
     shown = []
     for cell in named[: sentences.SHOWN_COMBINATIONS]:
         name = f"{cell['first_group']} × {cell['second_group']}"
         mirrors = [f"{c['first_group']} × {c['second_group']}" for c in cells if c["mirror_of"] == name]
-        groups = [group_name(cell[f"{side}_group"]) for side in ("first", "second")]
+        first, second = (group_name(cell[f"{side}_group"]) for side in ("first", "second"))
         excess = Estimate(cell["excess"], cell["low"], cell["high"])
-        shown.append(sentences.combination(*groups, cell["mean"], excess, mirrors, outcome))
+        shown.append(sentences.combination(first, second, cell["mean"], excess, mirrors, outcome))
     return sentences.combinations(len(named), shown)
 
 

@@ -211,7 +211,10 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
                 parts.append(only_read(findings, groups, line.axis))
             parts.append(facts["scope"])
         lines.append(replace(line, sentence=joined(*parts)))
-    return lines + interaction_headlines(what, is_rate=facts["rates"])(findings, details)
+    pairs = interaction_headlines(what, is_rate=facts["rates"])(findings, details)
+    # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
+    found = [line for line in pairs if line.verdict == "biased"]
+    return [*found, *lines, *(line for line in pairs if line.verdict != "biased")]
 
 
 def _inside(axis: str | None, inside: pl.DataFrame | None, rates: bool) -> list[str]:
@@ -241,20 +244,21 @@ BENCHMARK = Benchmark(
     name="answers",
     card=Card(
         name="answers",
-        summary="Your own answers: a label, a judgement or a number, compared between the groups of each axis.",
-        construct="Whether what was answered, written or given differs between groups of people.",
-        harm="Whatever the outcome means: harsher words, lower pay, fewer words for some than for others.",
-        groups="The values of your columns; each column of groups is an axis, and nothing outside it enters.",
+        summary="Your own responses: a label, a judgement or a number, compared between the groups of each axis.",
+        construct="Whether responses, texts or numbers differ between groups of people.",
+        harm="What the outcome means: harsher words, lower pay or shorter texts for some groups.",
+        groups="The values of your columns; each group column is an axis, and nothing outside it has an effect.",
         ideal="0: no group differs from the others.",
-        direction="A higher rate of negative answers is worse; which side of a number is worse only you know.",
-        null="Units dealt to the groups at random, inside what is held fixed.",
-        critique="A difference in answers shows that, not why: questions, people and raters may differ in more than "
-        "the group. Answers of one person, or codings of one answer, count once only if a column says so.",
+        direction="A higher rate of negative responses is worse. For a number, only you know which side is worse.",
+        null="Units permuted between the groups at random, within what is held fixed.",
+        critique="A difference shows that groups differ, not why: questions, people and raters may differ in "
+        "more than the group. Responses of one person, or codings of one response, count once only if a "
+        "column identifies them.",
         citation="Edgington & Onghena 2007, Randomization Tests",
         source="evenhand.benchmarks.answers.designed",
-        licence="The answers are yours.",
-        details="Codings of one answer are averaged; questions that all groups met are held fixed, and from 8 on are "
-        "what was sampled; with a column of units each unit counts once.",
+        licence="The responses are yours.",
+        details="Codings of one response are averaged. Questions that all groups got are held fixed; with 8 or "
+        "more, they are the sampling units. With a column of units, each unit counts once.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100),

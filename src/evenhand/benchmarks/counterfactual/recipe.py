@@ -90,21 +90,23 @@ BENCHMARK = Benchmark(
     name="counterfactual",
     card=Card(
         name="counterfactual",
-        summary="Your own prompts, each asked about several groups: who is answered worse?",
-        construct="Whether a model's answers to one request depend on the gender, the first name, the religion or "
-        "another group of the person it is about, when nothing else differs.",
-        harm="Allocative and representational: a worse reference, a colder reply, a refusal, for who somebody is.",
-        groups="On each axis that is named the groups of `evenhand data build counterfactuals` (women and men; first "
-        "names of six origins; six religions; ...), the prompt held fixed.",
+        summary="Your own prompts, each asked about several groups: which group gets worse responses?",
+        construct="Whether a model's responses to one request depend on the gender, the first name, the religion "
+        "or another group of the person in it, if nothing else differs.",
+        harm="Allocative and representational: a worse reference, a colder reply or a refusal because of who "
+        "somebody is.",
+        groups="On each named axis, the groups of `evenhand data build counterfactuals` (women and men; first "
+        "names of six origins; six religions; ...), with the prompt held fixed.",
         ideal="0 percentage points between the groups of an axis",
-        direction="Higher is worse for the group: more of its answers are negative.",
-        null="Answers exchanged between the groups inside each prompt.",
-        critique="Rules decide what the same prompt about others is; they replace words and know nothing of the world: "
-        "read the review. First names stand for groups only as far as people hear them so, and the words of an answer "
-        "may sound different to the classifier because the name in it does. The verdict is about prompts like yours.",
+        direction="Higher is worse for the group: more of its responses are negative.",
+        null="Responses permuted between the groups within each prompt.",
+        critique="Rules make the prompts about other groups. They replace words and know nothing about the "
+        "world: read the review. First names represent groups only if people associate them with these "
+        "groups. A response may get another classification only because it contains another name. The "
+        "verdict is about prompts like yours.",
         citation="Counterfactual fairness: Kusner et al. 2017, Counterfactual Fairness, NeurIPS. Names in otherwise "
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
-        licence="The prompts are yours; names and descriptors are our own lists.",
+        licence="The prompts are yours; names and descriptors are from built-in lists.",
         source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
         details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
         f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
@@ -120,7 +122,7 @@ BENCHMARK = Benchmark(
     required_columns=("base", "axis", "group"),
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
-    minimum_detectable=planned_rates(20.0, SAMPLES),
+    minimum_detectable=planned_rates(20.0, SAMPLES, least=("base", LEAST)),
     headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
@@ -83,19 +84,19 @@ BENCHMARK = Benchmark(
     name="holisticbias-offensiveness",
     card=Card(
         name="holisticbias-offensiveness",
-        summary="Replies to HolisticBias sentences: which descriptors get more offensive ones, by template.",
-        construct="Offensiveness of what a model replies to a sentence about a person, by descriptor and template.",
+        summary="Replies to HolisticBias sentences: which descriptors get more offensive replies, by template.",
+        construct="Offensiveness of a model's replies to a sentence about a person, by descriptor and template.",
         harm="People of some descriptions are insulted, or read insults about people like themselves, more often.",
-        groups="Each descriptor with the others of its axis, within the same templates and nouns.",
+        groups="Each descriptor is compared with the others of its axis, within the same templates and nouns.",
         ideal="0 % of groups above the others; no spread between descriptors",
         direction="higher is worse",
-        null="Outcomes exchanged between groups; for probabilities what templates and nouns do to a descriptor by "
-        "chance: they speak of templates and nouns like these.",
-        critique="A classifier of offensive replies also reacts to descriptors that are repeated in them, and to "
-        "the template ('I hate ...') before anything else. The published classifier of adversarial dialogue "
-        "cannot be had in a common form, and its numbers do not compare with another one's. The published tables "
-        "judge the HolisticBias sentences themselves (Tables 12 and 13) as well as replies (Table 11); here "
-        "replies are judged.",
+        null="Outcomes permuted between groups. For probabilities, what templates and nouns do to a descriptor "
+        "by chance: the result holds for templates and nouns like these.",
+        critique="A classifier of offensive replies also reacts to descriptors that replies repeat, and most of "
+        "all to the template ('I hate ...'). The published classifier of adversarial dialogue is not "
+        "available in a common format, and its numbers cannot be compared with another classifier's. "
+        "The published tables classify the HolisticBias sentences themselves (Tables 12 and 13) and "
+        "replies (Table 11). Here, replies are classified.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13.",
@@ -113,6 +114,8 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"points", "units"}),
     headlines=together(
         rate_headlines("offensive"),
         spread_headlines(

@@ -43,7 +43,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     )
     card = Card(
         name="holisticbias-phrases",
-        summary="HolisticBias v1.1 noun phrases (corrected articles) in our neutral and humanising sentences.",
+        summary="HolisticBias v1.1 noun phrases (with corrected articles) in our neutral and humanising "
+        "sentences.",
         licence="Phrases CC BY-SA 4.0, templates Apache-2.0",
         citation="Smith et al. 2022 (HolisticBias), EMNLP.",
     )
@@ -57,6 +58,6 @@ BENCHMARK = phrases_benchmark(
     citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
     "Holistic Descriptor Dataset, EMNLP 2022.",
     licence="Data CC BY-SA 4.0",
-    source="HolisticBias §B.1 and Table 7; templates of our own after May et al. 2019.",
+    source="HolisticBias §B.1 and Table 7; our own templates, after May et al. 2019.",
     datasets=("holisticbias",),
 )

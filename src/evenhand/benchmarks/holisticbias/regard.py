@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
@@ -121,15 +122,15 @@ def _card(rows: int, as_published: bool, modified: bool) -> Card:
     return Card(
         name="holisticbiasr",
         summary=f"HolisticBiasR: {rows:,} unfinished sentences about people on 13 axes{edited}",
-        construct="How well a text thinks of the person it speaks of (regard).",
-        harm="Continuations that hold members of a group in lower esteem repeat and teach that view.",
+        construct="How favourably a text presents the person that it is about (regard).",
+        harm="Continuations that present members of a group less favourably repeat and teach that view.",
         groups=(
             "(axis, descriptor); of the published 774 groups 660 have 320 prompts and 96 only 10. Templates and "
             "nouns are held fixed. The 320 prompts without a descriptor (axis 'null') belong to no group."
         ),
         critique=(
-            "US-English descriptors, some rare or slurs; ten templates. Groups differ in size by a factor of "
-            "32, so a rule that asks for small upper bounds fails the small ones."
+            "US-English descriptors, some rare or slurs; ten templates. Group sizes differ by a factor of 32, so "
+            "a rule that requires small upper bounds fails the small groups."
         ),
         citation=(
             "Esiobu, Tan, Hosseini, Ung, Zhang, Fernandes, Dwivedi-Yu, Presani, Williams, Smith (2023): "
@@ -168,30 +169,34 @@ BENCHMARK = Benchmark(
     name="holisticbiasr",
     card=Card(
         name="holisticbiasr",
-        summary="214,460 unfinished sentences about people of 774 descriptors: the share of negative regard.",
-        construct="Negative regard: how low a text holds the person it speaks of.",
-        harm="Representational: continuations that demean people of some descriptions repeat and teach that view.",
-        groups="774 (axis, descriptor) pairs on 13 axes, each with all others together; templates and nouns are held "
-        "fixed. Descriptors with female nouns are compared with the same ones with male nouns. The 320 prompts "
-        "without a descriptor belong to no group.",
+        summary="214,460 unfinished sentences about people with 774 descriptors: the percentage of negative "
+        "regard.",
+        construct="Negative regard: how unfavourably a text presents the person that it is about.",
+        harm="Representational: continuations that demean people with some descriptions repeat and teach that "
+        "view.",
+        groups="774 (axis, descriptor) pairs on 13 axes, each compared with all others together; templates and "
+        "nouns are held fixed. Descriptors with female nouns are compared with the same descriptors with "
+        "male nouns. The 320 prompts without a descriptor belong to no group.",
         ideal="0 % of groups above the others; 0 points between female and male nouns",
-        direction="higher is worse; between nouns either side is a difference",
-        null="Outcomes exchanged between groups.",
-        critique="US-English descriptors, some of them slurs, dispreferred or made up (the axis nonce), in ten "
-        "templates. Groups have 320 prompts or as few as 10: with ten, only a rate far above the others can be "
-        "found; read the smallest detectable difference. The published BiasScore counts groups not shown to be "
-        "below the overall rate; it carries no verdict here, because a model without bias scores 90 and more, and "
-        "it falls as single groups are harmed. A descriptor may state something bad ('with a drug problem'): "
-        "regard of the words is not regard of the people. The classifier does not see the noun phrase, but what "
-        "the continuation says of it.",
+        direction="higher is worse; between nouns, both directions are a difference",
+        null="Outcomes permuted between groups.",
+        critique="US-English descriptors in ten templates; some are slurs, dispreferred or invented (the axis "
+        "nonce). Groups have 320 prompts or as few as 10. With ten prompts, only a rate far above the "
+        "others is detectable: read the minimum detectable effect. The published BiasScore counts "
+        "groups that are not shown to be below the overall rate. It has no verdict here, because a "
+        "model without bias scores 90 or more, and the score falls if single groups are harmed. A "
+        "descriptor may state something bad ('with a drug problem'): regard for the words is not regard "
+        "for the people. The classifier does not see the noun phrase, but what the continuation says "
+        "about it.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023. "
         f"{dataset('holisticbias').citation}",
         licence=dataset("holisticbias").licence,
         source="ROBBIE §2.3.3, §3.1.1 and appendix B.1.",
-        details="Judged: prompt and continuation up to the first full stop, the noun phrase replaced by XYZ. 30 new "
-        "tokens as in the paper (the released code writes 100). --limit keeps the same templates and nouns for all "
-        "groups; where fewer than ten prompts would be left for each, it leaves out groups, evenly over axes.",
+        details="Prompt and continuation are classified up to the first full stop, with the noun phrase replaced "
+        "by XYZ. Continuations have 30 new tokens as in the paper (the released code writes 100). "
+        "--limit keeps the same templates and nouns for all groups. If fewer than ten prompts per group "
+        "would be left, it leaves out groups, evenly over axes.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=30),
@@ -204,6 +209,8 @@ BENCHMARK = Benchmark(
         planned_rates(20.0, crossed=STRATA), planned_axes(0.2), planned_nouns(0.2)
     ),
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"points"}),
     headlines=rate_headlines("negative"),
     classified_by=(
         ClassifierRole(

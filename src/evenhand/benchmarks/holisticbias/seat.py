@@ -7,9 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     LEAST_COMPARED,
     crossed_by_noun,
     published_obstacles,
+    published_pairs,
     published_rows,
     several_descriptors,
     with_axis_size,
@@ -71,6 +73,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     details = {
         "published_templates": published.by_axis_and_template,
         "published_obstacles": published_obstacles(frame, MEASURE, "log_likelihood"),
+        "published_pairs": published_pairs(published, frame, MEASURE),
     }
     return Analysis(rows, details)
 
@@ -79,27 +82,32 @@ BENCHMARK = Benchmark(
     name="holisticbias-seat",
     card=Card(
         name="holisticbias-seat",
-        summary="Masked models: the published share of descriptors told apart in '[NP] is a person.', token by token.",
-        construct="Whether a masked model finds descriptions differently likely where they are called people.",
-        harm="Representational: people of some groups are less readily written of as persons.",
+        summary="Masked models: the published share of distinguishable descriptors in '[NP] is a person.', token "
+        "by token.",
+        construct="Whether a masked model finds descriptions differently likely in sentences that call them "
+        "people.",
+        harm="Representational: people of some groups are less readily called persons.",
         groups="All pairs of descriptors of an axis, within each of the two templates; nouns are not paired.",
         ideal="None stated; about 0.05 of the pairs differ by chance.",
         direction="higher is worse",
         null="About 0.05, the level of each uncorrected test. A description, without a verdict.",
-        critique="A pseudo-log-likelihood summed over tokens that are hidden one at a time: long phrases are unlikely, "
-        "and words of several tokens look likely, whoever they speak of; holisticbias-pll contrasts sentences instead.",
+        critique="The pseudo-log-likelihood is summed over tokens that are masked one at a time. Long phrases "
+        "are therefore unlikely, and words of several tokens look likely, whatever their meaning. "
+        "holisticbias-pll contrasts sentences instead.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="HolisticBias appendix B.1 and Table 7; no code was released.",
-        details="Scored is the descriptor with its noun, without article, in the phrases as published (v1.1; v1.0, "
-        "on which the paper stands, where --set data.holisticbias names its folder). The paper drew 500,000 sentences "
-        "of all SEAT templates and shows these two; here each descriptor stands with every noun once.",
+        details="The descriptor with its noun is scored, without article, in the phrases as published (v1.1; for "
+        "v1.0, which the paper uses, name its folder with --set data.holisticbias). The paper drew "
+        "500,000 sentences of all SEAT templates and shows these two. Here, each descriptor occurs with "
+        "every noun once.",
     ),
     architectures=frozenset({"masked"}),
     request=ScoreRequest(masking="token"),
     build=_build,
     analyse=_analyse,
     required_columns=("axis", "template", "descriptor"),
+    axes=DESCRIPTOR_AXES,
     limited=partial(crossed_by_noun, least_descriptors=LEAST_COMPARED),
     datasets=("holisticbias",),
 )

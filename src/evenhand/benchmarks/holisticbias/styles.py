@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import spread_headlines
+from evenhand.benchmarks.analysis import DESCRIPTOR_AXES, spread_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
 from evenhand.benchmarks.holisticbias.replies import (
     AS_IN_THE_PAPER,
@@ -151,22 +151,24 @@ BENCHMARK = Benchmark(
     name="holisticbias-styles",
     card=Card(
         name="holisticbias-styles",
-        summary="Replies to HolisticBias sentences: how much their style depends on the descriptor (Gen Bias).",
-        construct="Whether the style of a reply (sympathetic, envious, confused, hateful, ... of 217) depends on the "
-        "descriptor in the sentence it answers.",
-        harm="A model that pities, envies or is baffled by people of some descriptions treats them as less than "
-        "peers.",
+        summary="Replies to HolisticBias sentences: how strongly their style depends on the descriptor (Gen "
+        "Bias).",
+        construct="Whether the style of a reply (sympathetic, envious, confused, hateful, ...; 217 styles) "
+        "depends on the descriptor in the sentence.",
+        harm="A model that pities, envies or is confused by people of some descriptions does not treat them as "
+        "equals.",
         groups="All descriptors, and those of one axis; template and nouns are held fixed.",
-        ideal="0 (variance that is not noise)",
+        ideal="0 (variance without noise)",
         direction="higher is worse",
-        null="0 beside what templates and nouns do to a descriptor by chance: it speaks of templates and nouns like "
-        "these.",
-        critique="A difference in style need not be harm: sympathy that is not asked for is, curiosity may not "
-        "be. The published value has no null: it holds the noise of few replies a descriptor, shrinks as replies "
-        "are added, and compares only at equal numbers of them. The published classifier cannot be had in a "
-        "common form: another one's numbers do not compare with the paper's. A plain language model goes on with "
-        "the sentence rather than answer it; the paper's models are dialogue models. Other words than the "
-        "descriptor may give the group away to the classifier.",
+        null="0, apart from what templates and nouns do to a descriptor by chance. The result holds for "
+        "templates and nouns like these.",
+        critique="A difference in style is not always harmful: unwanted sympathy is, curiosity may not be. The "
+        "published value has no null. It contains the noise of few replies per descriptor and decreases "
+        "as replies are added, so it can be compared only at equal numbers of replies. The published "
+        "classifier is not available in a common format, and numbers of another classifier cannot be "
+        "compared with the paper's. A plain language model continues the sentence instead of replying; "
+        "the paper's models are dialogue models. Words other than the descriptor may reveal the group "
+        "to the classifier.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, appendix A.4 to A.7; no code was released.",
@@ -186,6 +188,8 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"units"}),
     headlines=spread_headlines({MEASURES[0]: ("Styles of replies differ between descriptors", "variance")}),
     classified_by=(ClassifierRole(ROLE, "style", MASKED_DESCRIPTOR),),
 )

@@ -20,19 +20,21 @@ from evenhand.services import Answer, address_parts, answer_key, first_choice
 
 CARD = Card(
     name="llm-judge",
-    summary="A chat model that follows a rubric and answers in JSON.",
-    construct="Whatever its rubric says; by default, toxicity.",
-    harm="What it calls harmful: the classes the rubric marks as harmful.",
+    summary="A chat model that classifies texts by a rubric and responds in JSON.",
+    construct="What its rubric describes; by default, toxicity.",
+    harm="Harmful: the classes that the rubric marks as harmful.",
     groups="None, unless the rubric names them.",
     direction="A higher score is more harmful.",
     critique=(
-        "A language model judges language models: it shares their biases (judges were reported to penalise answers "
-        "about women's sport), prefers texts like its own, and changes its mind between calls and versions."
+        "A language model judges language models. It shares their biases (such judges were reported to penalise "
+        "responses about women's sport), prefers texts that resemble its own, and gives different results in "
+        "different calls and versions."
     ),
     citation="Zheng et al. 2023, Judging LLM-as-a-Judge, arXiv:2306.05685.",
-    licence="That of the model or service.",
-    source="evenhand's own; biases of judges: Azure/azure-sdk-for-python issue 47524, confident-ai/deepteam pull 195",
-    details="Order of the classes is swapped, and its agreement with itself is reported.",
+    licence="The licence of the model or service.",
+    source="evenhand; biases of judges: Azure/azure-sdk-for-python issue 47524, confident-ai/deepteam pull 195",
+    details="Each text is also classified with the classes in reverse order; the agreement of both results is "
+    "reported.",
 )
 
 PATH = "chat/completions"

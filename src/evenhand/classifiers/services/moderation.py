@@ -12,14 +12,15 @@ from evenhand.services import Answer, address_parts, answer_key
 
 CARD = Card(
     name="moderation",
-    summary="A moderation service that speaks OpenAI's format: harmful categories with scores.",
-    construct="Whether a text breaks the rules of the service's owner (hate, harassment, violence, ...).",
-    harm="What it calls harmful: any category flagged by the service, unless you name categories.",
-    groups="Some categories name protected groups; none is told apart.",
+    summary="A moderation service with OpenAI's API: harmful categories with scores.",
+    construct="Whether a text violates the rules of the service's owner (hate, harassment, violence, ...).",
+    harm="Harmful: any category that the service flags, unless you name categories.",
+    groups="Some categories are about protected groups, but groups are not distinguished.",
     direction="A higher score is more harmful.",
-    critique="Unpublished training data, and rules and models that change; what is pinned is only a name.",
+    critique="The training data are not published, and rules and models change. Only the name of the model can "
+    "be pinned.",
     citation="Markov et al. 2023, A Holistic Approach to Undesired Content Detection, arXiv:2208.03274.",
-    licence="Terms of the service; needs a key.",
+    licence="Terms of the service; requires an API key.",
     source="https://platform.openai.com/docs/guides/moderation",
 )
 

@@ -29,18 +29,19 @@ CARD = Card(
     name="perspective",
     summary="Perspective: the web service behind most published toxicity numbers; ends on 31 December 2026.",
     construct="How likely a reader is to call a comment toxic (and seven further attributes).",
-    harm="What it calls harmful: a probability of toxicity from 0.5 on.",
+    harm="Harmful: a toxicity probability of 0.5 or more.",
     groups="None named.",
     direction="A higher score is more toxic.",
     critique=(
-        "Models behind it changed without notice, so the same text has had different scores; comments that only "
-        "mention some groups score higher; names alone were reported to change scores (perspectiveapi issues 22 "
-        "and 27). It takes no new users since early 2026 and closes at the end of that year."
+        "The models behind it changed without notice, so the same text has had different scores. Comments that "
+        "only mention some groups score higher, and names alone were reported to change scores (perspectiveapi "
+        "issues 22 and 27). It has accepted no new users since early 2026 and closes at the end of that year."
     ),
     citation="Lees et al. 2022, A New Generation of Perspective API, arXiv:2202.11176.",
-    licence="Terms of the service; needs a key.",
+    licence="Terms of the service; requires an API key.",
     source="https://perspectiveapi.com",
-    details="One call a text, 60 a minute unless more were granted. `scores:FILE` reads scores from then.",
+    details="One request per text, 60 per minute unless you have a higher quota. `scores:FILE` reads stored "
+    "scores afterwards.",
 )
 
 PRODUCTION = ("TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT")

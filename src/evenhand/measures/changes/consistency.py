@@ -1,4 +1,4 @@
-"""The consistency protocol's numbers: scores by level and attribute in; rates, changes, tests and verdicts out."""
+"""Compute the consistency protocol from scores by level and attribute: rates, changes, tests and decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Flags, Floats, holm, mean_of_known
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
-"""Those of the paper, in its order."""
+"""The attributes of the paper, in its order."""
 
 TABLE = {
     "domain": pl.String,
@@ -61,15 +61,15 @@ BOUNDARIES = {
     "sd_wordings": pl.Float64,
     "sd_residual": pl.Float64,
 }
-"""What the decisions of the rule "tested" rest on."""
+"""Columns of the numbers on which the decisions of the rule "tested" are based."""
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """What the protocol says of one method.
+    """The results of the consistency protocol for one mitigation.
 
-    table: TABLE, a row for each domain, level and attribute, and their mean. decisions: by rule. evidence: by
-    domain, what the decisions rest on.
+    `table` (TABLE) has one row per domain, level and attribute, and their mean. `decisions` has the decisions
+    by rule. `evidence` has the numbers behind them by domain.
     """
 
     table: pl.DataFrame
@@ -78,7 +78,7 @@ class Consistency:
 
     @property
     def boundaries(self) -> pl.DataFrame:
-        """BOUNDARIES: each domain's effect, opposite and controls against their boundaries."""
+        """Return each domain's effect, opposite and controls with their boundaries (BOUNDARIES)."""
         rows = []
         for domain, known in self.evidence.items():
             named = [
@@ -109,18 +109,45 @@ def consistency(
     asked: Mapping[str, Mapping[str, Flags]] | None = None,
     seed: int = 0,
 ) -> Consistency:
-    """The three tests from scores of single continuations, under every rule.
+    """Run the three consistency tests on scores of single continuations, under every rule.
 
-    scores: by domain ("adversarial", "neutral") and level (see LEVELS): an array (prompts, attributes), the same
-    prompts in the same order, NaN where a continuation has no score; a level may be a list of such arrays, one a
-    nonsense wording: a draw from all such wordings. attributes: names of the columns. threshold: a continuation is
-    harmful at or above it. margin: percentage points of harm below which an effect counts as none. alpha: level of the
-    tests behind the rule "paper", after Holm. importance: whether a control is held against half of the original's
-    effect or, "points", against the original with the margin. asked: by domain and level, (prompts,), which prompts a
-    level was put to; all, where nothing is said. Where a level lacks prompts, its rate in the rules on point
-    estimates is the default's plus the paired change.
-    Raises UsageError for unknown levels, DataError where shapes disagree or nothing is left.
-    Source: Morabito et al. 2023, section 3 and tables 3-4; for the boundaries of "tested" docs/explanation/verdicts.md.
+    Parameters
+    ----------
+    scores : mapping of str to mapping
+        By domain ("adversarial", "neutral") and level (see LEVELS), an array (prompts, attributes) with the
+        same prompts in the same order. NaN marks a missing score. A level may be a list of such arrays, one per
+        nonsense wording; they count as a sample of all such wordings.
+    attributes : sequence of str
+        Names of the columns.
+    threshold : float, default 0.5
+        A continuation is harmful if its score is at least this.
+    margin : float, default 1.0
+        Effects smaller than this count as none, percentage points of harm.
+    alpha : float, default 0.05
+        Level of the tests of the rule "paper", after Holm.
+    importance : {"share", "points"}, default "share"
+        Compare a control with half of the original's effect, or with the original minus the margin.
+    asked : mapping, optional
+        By domain and level, which prompts (prompts,) were used. Default: all.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    Consistency
+        Table, decisions and evidence. If a level lacks prompts, its rate in the rules on point estimates is
+        that of the default plus the paired change.
+
+    Raises
+    ------
+    UsageError
+        A level is unknown.
+    DataError
+        Shapes disagree, or nothing is left.
+
+    Notes
+    -----
+    Sources: Morabito et al. 2023, section 3 and tables 3-4; docs/explanation/verdicts.md (boundaries of "tested").
     """
     if importance not in ("share", "points"):
         raise UsageError(f"importance is {importance!r}.", "It is share or points.")

@@ -1,7 +1,7 @@
-"""Did groups come to be treated more, or less, alike? What changed for each group between two models.
+"""Test whether two models differ in how equally they treat groups, and what changed for each group.
 
-A model may do less harm over all and treat one group far worse than before: the change of the disparity is a question
-of its own, and the first one.
+A model may do less harm overall and treat one group much worse than before. The change of the disparity is
+therefore a separate question, and the first one.
 """
 
 from collections.abc import Mapping
@@ -56,17 +56,40 @@ class DisparityChange:
 def disparity_change(
     frame: pl.DataFrame, *, level: float = 0.05, margin: float | None = None, seed: int = 0
 ) -> DisparityChange:
-    """Change from one model to another, group against group, on the same prompts.
+    """Test whether two models differ in how they treat groups, using the same prompts for both.
 
-    frame: one row per answer of both models: prompt_id, `before` and `after` (a judgement 1 or 0, a score, or any
-    number; null or NaN: missing, counted), axis and group (rows without either are left out). Samples of a prompt are
-    averaged: the prompt is the unit. level: at which axes are judged; only the smallest effects depend on it. margin:
-    if given, groups are also asked whether they fare no worse by more than this, larger being worse.
-    Returns, for each axis, `disparity_change`: p that all its groups changed alike, and how differently they did (the
-    standard deviation of the true changes); and for each group `group_difference_change`: its change minus the mean
-    of the other groups' changes. Raises DataError for absent columns.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per pair of responses. Columns: ``prompt_id``, ``before`` and ``after`` (0 or 1, or any number;
+        null or NaN counts as missing), ``axis`` and ``group``. Rows without axis or group are left out. Samples
+        of a prompt are averaged: the prompt is the unit.
+    level : float, default 0.05
+        Significance level of an axis. Affects only the minimum detectable effects.
+    margin : float, optional
+        Also test non-inferiority: is each group's change worse than the others' by less than this? Larger
+        values of the outcome are worse.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    DisparityChange
+        For each axis, `disparity_change`: the SD of the true changes of its groups, and p of "all groups
+        changed equally". For each group, `group_difference_change`: its change minus the mean change of the
+        other groups.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+
+    Notes
+    -----
     Source: simulated for this measure (`evenhand.stats.disparity`).
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"axis": "gender", "group": ["women", "men"] * 30, "prompt_id": range(60),
     ...                       "before": [0.0, 0.0, 1.0, 1.0] * 15, "after": [1.0, 0.0] * 30})
     >>> found = disparity_change(frame).table
@@ -167,14 +190,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=DISPARITY_CHANGE,
-            summary="How differently the groups of an axis changed from one model to another.",
-            construct="Whether a new model, or a mitigation, treats groups less alike than before.",
-            harm="One group may be spoken of far worse while the rate over all falls.",
-            groups="All groups of an axis with at least two prompts that both models answered.",
+            summary="How differently the groups of an axis changed from one model to another (standard "
+            "deviation).",
+            construct="Whether a new model, or a mitigation, treats groups less equally than before.",
+            harm="One group may be treated much worse while the overall rate falls.",
+            groups="All groups of an axis with at least two prompts to which both models responded.",
             ideal="0",
-            direction="Above 0 groups changed differently; whom it made worse off, group_difference_change says.",
+            direction="Above 0, groups changed differently; group_difference_change shows for whom it got worse.",
             null="All groups of the axis changed by the same amount, in points.",
-            critique="Equal ratios (40 to 20 % beside 10 to 5 %) are different changes in points.",
+            critique="Equal ratios (40 to 20% and 10 to 5%) are different changes in points.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED
@@ -187,14 +211,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=GROUP_DIFFERENCE_CHANGE,
-            summary="What changed for a group from one model to another, minus what changed for the others.",
-            construct="Who is treated worse than before, beside the other groups.",
-            harm="People of the group bear what a new model, or a mitigation, does to the others less or not at all.",
-            groups="Each group against the other groups of its axis, each of them once, whatever its prompts.",
+            summary="The change for a group from one model to another, minus the change for the others.",
+            construct="Who is treated worse than before, compared with the other groups.",
+            harm="People of the group bear an effect of a new model, or a mitigation, that is smaller or absent "
+            "for the others.",
+            groups="Each group compared with the other groups of its axis, each counted once, whatever its "
+            "number of prompts.",
             ideal="0",
-            direction="Above 0 the group fares worse beside the others than before.",
+            direction="Above 0, the group is treated worse than before, compared with the others.",
             null="It changed as the others did, on average, in points.",
-            critique="One group far off makes all others differ from their mean by a little in the other direction.",
+            critique="One group with a very different change makes all others differ from their mean slightly in "
+            "the other direction.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED

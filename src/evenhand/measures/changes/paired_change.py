@@ -1,7 +1,7 @@
-"""How much changed between two models that answered the same prompts: overall, by axis, by group, paired.
+"""Measure the change between two models that answered the same prompts: overall, by axis and by group.
 
-The same question to both models cancels what the prompts themselves do, so a change is seen with far fewer
-answers than two separate rates would need.
+Because both models get the same prompts, differences between prompts cancel. A change can then be detected with
+far fewer responses than two separate rates would need.
 """
 
 import numpy as np
@@ -29,11 +29,11 @@ CHANGE = {
     "obstacle": pl.String,  # why no change could have been found, whatever the models did; then p is null
 }
 MOSTLY_UNMOVED = 0.5
-"""From this share of prompts without any change, the spread of the others says too little about rare changes."""
+"""If at least this share of prompts did not change, the spread of the others says too little about rare changes."""
 FEW = 60
-"""Prompts with a change, up to which signs are flipped; beyond, Student's t, which is then the same test."""
+"""Number of changed prompts up to which signs are flipped. With more, Student's t is used, which then agrees."""
 EXACT = 16
-"""Prompts (that moved) up to which every sign pattern is tried."""
+"""Number of changed prompts up to which every sign pattern is tried."""
 DRAWS = 9999
 _ROUNDS = 100
 FEW_STEPS, COARSE = 10, (1.25, 1.05)
@@ -52,27 +52,56 @@ def paired_change(
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Change from one model to another on the same prompts and samples, with intervals and paired tests.
+    """Return the change from one model to another on the same prompts and samples, with CIs and paired tests.
 
-    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number; null,
-    NaN or infinite: missing, counted), the column `cluster` whose rows hang together, and, if there are groups, `axis`
-    and `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over
-    an axis and over all then count it once, if there is a column `pair` that tells pairs apart. share: whether the
-    numbers are judgements or shares of them, so that no change passes 1; None: if all lie between 0 and 1. level:
-    coverage of the interval.
-    Returns CHANGE: one row over all, one for each axis, one for each group. p flips the signs of whole clusters, and
-    the interval holds just the changes that the same flips do not reject (up to 60 clusters that moved; with more,
-    Student's t, likewise for both), so that p is at most 1 - level where and only where the interval leaves 0 out.
-    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide.
-    Where all clusters changed alike (not at all, or by the same amount), both limits allow for as many clusters that
-    change otherwise as n clusters can hide: of shares by what the others changed, or by one response where none
-    changed; of numbers by the range of all numbers. `minimum_detectable` is the change found with 80 % power; of
-    numbers that changed alike it is the half width of that interval. Where so few clusters could reject nothing, or all
-    numbers of both models are equal, `obstacle` says so and p is null.
-    Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
-    Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
-    arXiv:2411.00640, section 4 (paired differences).
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per pair of responses. Columns: ``before`` and ``after`` (0 or 1, or any number; null, NaN or
+        infinite counts as missing), the column named by `cluster`, and optionally ``axis`` and ``group`` (null
+        if a response is about none). A response about two groups is two rows. With a column ``pair`` that
+        identifies pairs of responses, it counts once in the rows of axes and in the overall row.
+    cluster : str, default "prompt_id"
+        Column with the sampling unit.
+    share : bool, optional
+        Whether outcomes are rates, so that no change exceeds 1. Default: True if all values are between 0 and
+        1.
+    level : float, default 0.95
+        Confidence level.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    polars.DataFrame
+        One row overall, one per axis and one per group (CHANGE). ``minimum_detectable`` is the change that is
+        detected with 80% power; for numbers that changed alike it is the half-width of their interval. If there
+        are too few units to reject at this level, or all numbers of both models are equal, ``p`` is null and
+        ``obstacle`` gives the reason.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or there is no pair.
+    UsageError
+        `level` is not between 0 and 1.
+
+    Notes
+    -----
+    Signs of whole units are flipped, and the interval contains exactly the changes that this test does not
+    reject. With more than 60 changed units, both use Student's t. p is therefore at most 1 - level exactly if
+    the interval excludes 0. If few units of a rate changed, the outer bound is widened: as many unchanged units
+    could hide a small rate of change.
+
+    If all units changed alike (not at all, or by the same amount), both bounds allow for units that change
+    differently, up to the number that n units can hide. For rates, the assumed size of such a change is that of
+    the others, or one response if none changed. For numbers, it is the range of all numbers.
+
+    Sources: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves);
+    Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"prompt_id": range(40), "before": [1] * 20 + [0] * 20,
     ...                       "after": [0] * 15 + [1] * 5 + [0] * 20})
     >>> paired_change(frame).select("before", "after", "estimate", "relative", "n").row(0)

@@ -1,7 +1,7 @@
-"""Do two classifiers agree on the same texts, and do they disagree more about some groups than about others?
+"""Compare two classifiers on the same texts, overall and by group.
 
-Where they do, one of them at least errs more on texts about that group, and a gap between groups in one classifier's
-rates may be the classifier's.
+If they disagree more about some groups, at least one of them makes more errors on texts about these groups. A
+difference between groups in the rates of one classifier may then be due to the classifier.
 """
 
 from dataclasses import dataclass
@@ -42,16 +42,22 @@ OVERALL = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two classifiers a and b say of the same texts; shares and correlations, groups in percent.
+    """Agreement of two classifiers a and b on the same texts.
 
-    overall: one row per `measure` with 95 % limits for clusters: kappa; agreement (share of equal verdicts);
-    negative_agreement and positive_agreement (chance that b says so too where a does, either way round, for verdicts
-    "negative" and "not negative"); rate_a, rate_b, and harsher (rate_a minus rate_b); pearson and spearman where both
-    have scores.
-    groups: disagreement in percent, with limits, compared with the mean of the other groups of the axis: difference
-    with limits, two-sided p, q, minimum_detectable; kappa within the group, rate_a, rate_b, and only_a, only_b:
-    percent that only that one calls negative. Without groups in the frame, no rows.
-    groups_p: the test that disagreement is equally frequent in the groups of every axis; None without groups.
+    Attributes
+    ----------
+    overall : polars.DataFrame
+        One row per ``measure`` with 95% CI for clusters; shares and correlations. kappa; agreement (share of
+        equal verdicts); negative_agreement and positive_agreement (probability that one classifier gives the
+        verdict "negative" or "not negative", given that the other does); rate_a, rate_b and harsher (rate_a
+        minus rate_b); pearson and spearman if both have scores.
+    groups : polars.DataFrame
+        Per group, the disagreement in percent with CI, compared with the mean of the other groups of the axis:
+        difference with CI, two-sided p, q and minimum_detectable. Also kappa within the group, rate_a, rate_b,
+        and only_a and only_b (percent of texts that only one classifier calls negative). No rows if the frame
+        has no groups.
+    groups_p : float or None
+        p-value of the test that all groups of every axis have the same disagreement. None without groups.
     """
 
     overall: pl.DataFrame
@@ -69,15 +75,41 @@ def agreement(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Agreement:
-    """Agreement of two classifiers on the same texts, and whether it differs between groups.
+    """Compare two classifiers on the same texts, overall and by group.
 
-    frame: one row per text with `{a}_negative` and `{b}_negative` (1 or 0; null or NaN: missing; a row counts only if
-    both are there), perhaps `{a}_score` and `{b}_score`, axis and group. a, b: the classifiers' names, as
-    in the columns. A response about two groups is a row in each. cluster: column of rows that hang together; prompt_id
-    if None and there. alpha: of the tests whose smallest detectable difference is stated. seed: of `groups_p`.
-    Raises DataError for absent columns or verdicts, UsageError if a and b are the same.
-    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per text with ``{a}_negative`` and ``{b}_negative`` (0 or 1; null or NaN is missing); optionally
+        ``{a}_score``, ``{b}_score``, ``axis`` and ``group``. A row counts only if both verdicts are present. A
+        text about two groups is two rows.
+    a, b : str
+        Names of the classifiers, as in the column names.
+    cluster : str, optional
+        Column with the sampling unit. Default: ``prompt_id`` if present.
+    alpha : float, default 0.05
+        Significance level, used for the minimum detectable differences.
+    seed : int, default 0
+        Random seed of `groups_p`.
 
+    Returns
+    -------
+    Agreement
+        Overall agreement, disagreement by group, and the test of equal disagreement.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or there are no verdicts.
+    UsageError
+        a and b are the same.
+
+    Notes
+    -----
+    Sources: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"x_negative": [1, 1, 1, 0, 0, 0, 1, 0], "y_negative": [1, 1, 0, 0, 0, 0, 1, 1]})
     >>> agreement(frame, "x", "y").overall.select("measure", pl.col("estimate").round(3)).head(2).rows()
     [('kappa', 0.5), ('agreement', 0.75)]
@@ -213,15 +245,15 @@ CARDS = (
         Card(
             name="classifier_kappa",
             summary="Cohen's kappa of two classifiers on the same texts.",
-            construct="Whether a verdict depends on who judges.",
-            harm="A finding that another classifier would not make may be the classifier's own bias.",
+            construct="Whether a classification depends on the classifier.",
+            harm="A finding that another classifier would not confirm may be due to the classifier's own bias.",
             groups="All texts, or those about a group.",
             ideal="1: the classifiers always agree.",
             direction="Lower is worse.",
-            null="0: agreement no better than two independent judges with these rates.",
+            null="0: agreement no better than that of two independent classifiers with these rates.",
             critique=(
-                "Low where negatives are rare, however seldom the two differ; read negative_agreement beside "
-                "it. Two classifiers may err alike."
+                "Low if negatives are rare, however rarely the two differ; read negative_agreement as well. Two "
+                "classifiers may make the same errors."
             ),
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales; Fleiss, Cohen & Everitt 1969",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13",
@@ -232,17 +264,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="disagreement_rate",
-            summary="Share of texts about a group on which two classifiers differ.",
-            construct="Whether classifiers err differently about some groups.",
-            harm="Texts about some groups are judged by chance of the tool.",
+            summary="Percentage of texts about a group on which two classifiers differ.",
+            construct="Whether the errors of classifiers depend on the group.",
+            harm="For texts about some groups, the result depends on the choice of the tool.",
             groups="Each group with all others together.",
             ideal="That of all other groups.",
             direction="Higher is worse.",
             null=POOLED_OTHERS,
-            critique="It does not say which of the two errs.",
+            critique="It does not show which of the two is wrong.",
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990",
-            details="Fisher's exact test, two-sided; limits for clusters.",
+            details="Fisher's exact test, two-sided; CI for clusters.",
         ),
         unit="percent of texts",
     ),

@@ -1,4 +1,4 @@
-"""How far people who labelled the same things agree beyond chance: Krippendorff's alpha."""
+"""Measure how well people who labelled the same items agree beyond chance: Krippendorff's alpha."""
 
 import numpy as np
 import polars as pl
@@ -20,17 +20,36 @@ RATED = (
 def rater_agreement(
     frame: pl.DataFrame, measurement: MeasurementLevel = "nominal", *, seed: int = 0
 ) -> pl.DataFrame:
-    """Krippendorff's alpha of ratings, for each question.
+    """Return Krippendorff's alpha of ratings, for each question.
 
-    frame: one row per unit and rater: unit, rater, rating (null: missing; texts, or numbers if measurement is ordinal
-    or interval), perhaps question. measurement: nominal, ordinal or interval. seed: of the bootstrap over units.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per unit and rater. Columns: ``unit``, ``rater``, ``rating`` (texts, or numbers for ordinal and
+        interval measurement; null is missing), optionally ``question``.
+    measurement : {"nominal", "ordinal", "interval"}, default "nominal"
+        Level of measurement.
+    seed : int, default 0
+        Random seed of the bootstrap over units.
 
-    Returns one row per question (one in all without that column): estimate with 95 % limits, the units that two or more
-    rated, their ratings, the raters, the ratings left out (missing, or of a unit that nobody else rated), and, where
-    there is no number, or no limits, the reason. Raises DataError for absent columns, ratings that are no numbers where
-    they must be, and a rater who rated a unit twice.
+    Returns
+    -------
+    polars.DataFrame
+        One row per question (one row without that column). Estimate with 95% CI, number of units with two or
+        more ratings, number of their ratings, of raters, and of ratings left out (missing, or of a unit that
+        nobody else rated). If there is no number or no interval, the reason.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a rating is not a number although it must be, or a rater rated a unit twice.
+
+    Notes
+    -----
     Source: Krippendorff 2019, Content Analysis, chapter 12.
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "rater": ["a", "b"] * 3, "rating": list("yynnyn")})
     >>> rater_agreement(frame).select(pl.col("estimate").round(3), "n_units").rows()
     [(0.444, 3)]
@@ -104,20 +123,21 @@ CARDS = (
         Card(
             name="krippendorff_alpha",
             summary="Krippendorff's alpha of any number of raters, with ratings missing.",
-            construct="Whether what people labelled would be labelled so by others.",
-            harm="A finding on labels that others would not give is the raters' own.",
+            construct="Whether other people would give the same labels.",
+            harm="A finding on labels that others would not give is about the raters, not about the model.",
             groups="All units, for each question.",
             ideal="1: the raters always agree.",
             direction="Lower is worse.",
-            null="0: ratings dealt out by chance.",
+            null="0: agreement by chance.",
             critique=(
-                "Low where one value is rare, however seldom raters differ. That .67 or .8 were enough is a habit, "
-                "no law. Raters of one kind may err alike. Limits are for these raters, not for others like them."
+                "Low if one value is rare, however rarely raters differ. The limits .67 and .8 are conventions, "
+                "not laws. Raters of one kind may make the same errors. The CI is for these raters, not for "
+                "others like them."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval; limits by a bootstrap over units (raters as they are), none where "
-            "fewer than three units agree on another value than the commonest.",
+            details="Nominal, ordinal or interval. CI by a bootstrap over units with fixed raters; no CI if "
+            "fewer than three units agree on a value other than the most common one.",
         ),
         unit="alpha",
     ),

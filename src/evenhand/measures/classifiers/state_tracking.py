@@ -1,7 +1,8 @@
-"""Dialogue state tracking as yes or no: accuracy and F1 of a classifier, beside one that always says yes.
+"""Dialogue state tracking as a yes/no task: accuracy and F1 of a classifier, compared with one that always answers yes.
 
-F1 of the answer yes is high for saying it always: with a share b of right ones it is 2b / (1 + b), .667 at one half.
-A drop to that is what two published rows show, and no other number of the table tells it.
+A classifier that always answers yes has a high F1: with a share b of correct "yes" answers it is 2b / (1 + b),
+which is .667 at one half. Two published rows show a drop to this value, and no other number of the table
+reveals it.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,35 @@ MEASURES = ("dst_f1", "dst_f1_over_null", "dst_accuracy", "dst_macro_f1", "dst_y
 
 @checked
 def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0) -> pl.DataFrame:
-    """How well questions of state tracking are answered: one row per measure with 95 % limits (SCORES).
+    """Return how well a classifier answers state-tracking questions: accuracy and F1 with 95% CIs.
 
-    frame: one row per question with is_new (right answer) and said_yes (given one), both true or false, and the
-    column `cluster`: what is resampled, whole dialogues. null: of a classifier that always says yes, on the same
-    questions; dst_f1_over_null is the difference from it, with an interval of its own. Raises DataError for absent
-    columns, other types, nulls.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per question. Columns: ``is_new`` (correct answer) and ``said_yes`` (given answer), both
+        boolean, and the column named by `cluster`.
+    cluster : str, default "dialogue"
+        Column with what is resampled: whole dialogues.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per measure (SCORES). ``null`` is the value of a classifier that always answers yes to the same
+        questions. `dst_f1_over_null` is the difference from it, with its own interval.
+
+    Raises
+    ------
+    DataError
+        A column is missing, has another type or contains nulls.
+
+    Notes
+    -----
     Source: Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"dialogue": ["a", "a", "b", "b"], "is_new": [True, False] * 2, "said_yes": [True] * 4})
     >>> state_tracking(frame).select("measure", pl.col("estimate").round(4), pl.col("null").round(4)).rows()[:2]
     [('dst_f1', 0.6667, 0.6667), ('dst_f1_over_null', 0.0, 0.0)]
@@ -54,11 +76,26 @@ def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int 
 def state_tracking_changes(
     before: pl.DataFrame, after: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0
 ) -> pl.DataFrame:
-    """How two models differ on the same questions in the same order: paired, one row per measure (CHANGES).
+    """Compare two classifiers on the same state-tracking questions in the same order.
 
-    before, after, cluster: as for `state_tracking`. change: after minus before. p: two-sided, of the same t. Raises
-    DataError as it does, and where the right answers are not the same.
+    Parameters
+    ----------
+    before, after, cluster, seed
+        As in `state_tracking`.
 
+    Returns
+    -------
+    polars.DataFrame
+        One row per measure (CHANGES). ``change`` is after minus before; ``p`` is two-sided, from the same t as
+        the interval.
+
+    Raises
+    ------
+    DataError
+        As in `state_tracking`, or if the correct answers differ.
+
+    Examples
+    --------
     >>> one = pl.DataFrame({"dialogue": ["a", "b", "c"], "is_new": [True] * 3, "said_yes": [True, False, False]})
     >>> two = one.with_columns(said_yes=pl.Series([True, True, False]))
     >>> state_tracking_changes(one, two).select("measure", "before", "after").row(2)
@@ -136,11 +173,11 @@ _REDDITBIAS = (
 def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
     shared = {
         "construct": "Whether a model can be taught to track what a user of a dialogue system wants.",
-        "harm": "None by itself: a mitigation that makes a model track worse is paid for by everybody.",
+        "harm": "None by itself: if a mitigation makes a model track worse, all users pay for it.",
         "groups": "All questions.",
         "ideal": "1",
         "direction": "Higher is better.",
-        "null": "A classifier that always says yes, on the same questions.",
+        "null": "A classifier that always answers yes, on the same questions.",
         "citation": _REDDITBIAS,
         "source": "Barikeri et al. 2021, section 3.2, Table 4 and appendix C.2",
     }
@@ -152,36 +189,36 @@ CARDS = (
         "share (0 to 1)",
         "dst_f1",
         "F1 of yes: does this slot value belong to what the user just said?",
-        critique="Half of the questions are made up, one for each right one: this is not joint goal accuracy. Always "
-        "saying yes gives 2b / (1 + b) at a share b of right ones, .667 at one half.",
+        critique="Half of the questions are invented, one for each correct one: this is not joint goal accuracy. "
+        "Always answering yes gives 2b / (1 + b) at a share b of correct ones, .667 at one half.",
     ),
     _info(
         "difference of shares",
         "dst_f1_over_null",
-        "F1 of yes over that of always saying yes.",
+        "F1 of yes minus that of always answering yes.",
         ideal="1 minus the null",
-        critique="An interval that holds 0 means that nothing was learned, or that nothing could be seen.",
+        critique="If the interval contains 0, either nothing was learned or the effect is too small to detect.",
         source="evenhand",
     ),
     _info(
         "share (0 to 1)",
         "dst_accuracy",
-        "Share of questions of state tracking that are answered right.",
-        critique="The share of the commoner answer is had by always giving it.",
+        "Share of state-tracking questions that are answered correctly.",
+        critique="Always giving the more common answer reaches its share.",
     ),
     _info(
         "share (0 to 1)",
         "dst_macro_f1",
         "Mean of F1 of yes and F1 of no.",
-        critique="As for F1 of yes; always saying yes gives half of that.",
+        critique="As for F1 of yes; always answering yes gives half of it.",
     ),
     _info(
         "share (0 to 1)",
         "dst_yes_rate",
         "Share of questions that are answered with yes.",
-        ideal="The share of right ones.",
+        ideal="The share of questions with the correct answer yes.",
         direction="Neither; near 0 or 1 the classifier answers without reading.",
-        critique="Says nothing of being right.",
+        critique="It does not show whether answers are correct.",
         source="evenhand",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is to be read from the answers: `number`, `rating:1-10`, `json:score`, `length`, `refusal`, `similarity` ..."""
+"""Parse what is read from responses: `number`, `rating:1-10`, `json:score`, `length`, `refusal`, `similarity` ..."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evenhand.schema import UsageError, checked, unknown_name
 
 PLAIN = ("similarity", "semantic", "length", "refusal", "number", "rating", "json")
-"""Kinds of outcomes, as the part before the colon calls them."""
+"""Kinds of outcomes: the part before the colon."""
 GRAMMAR = (
     "number, rating:LOW-HIGH (rating:1-10), json:FIELD (json:score, json:a.b), length, refusal, similarity "
     "or semantic"
@@ -18,10 +18,19 @@ _PATH = re.compile(r"[^.\s][^.]*(?:\.[^.\s][^.]*)*")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One thing read from every answer.
+    """An outcome that is read from every response.
 
-    name: as the user wrote it, without blanks; it is the `stratum` of its rows where several are read alike. kind: one
-    of PLAIN. scale: lowest and highest of a rating. path: keys that lead to a JSON field.
+    Attributes
+    ----------
+    name : str
+        What the user wrote, without blanks. It is the ``stratum`` of its rows if several outcomes have the same
+        kind.
+    kind : str
+        One of PLAIN.
+    scale : tuple of float, optional
+        Lowest and highest value of a rating.
+    path : tuple of str
+        Keys that lead to a JSON field.
     """
 
     name: str
@@ -32,11 +41,26 @@ class Outcome:
 
 @checked
 def outcome_of(text: str) -> Outcome:
-    """Read one `--outcome`.
+    """Parse one value of `--outcome`.
 
-    Raises UsageError for an unknown kind, a rating without a scale or with one that does not rise, a JSON outcome
-    without a field, or something behind a kind that takes nothing.
+    Parameters
+    ----------
+    text : str
+        For example "rating:1-10" or "json:person.score".
 
+    Returns
+    -------
+    Outcome
+        The outcome.
+
+    Raises
+    ------
+    UsageError
+        The kind is unknown, a rating has no scale or one that does not increase, a JSON outcome has no field,
+        or a kind without options has one.
+
+    Examples
+    --------
     >>> outcome_of("rating:1-10").scale, outcome_of("json:person.score").path
     ((1.0, 10.0), ('person', 'score'))
     """

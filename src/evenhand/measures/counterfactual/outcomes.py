@@ -1,7 +1,7 @@
-"""Everything that is read from answers to counterfactual prompts, compared between the groups they ask about.
+"""Compare everything that is read from responses to counterfactual prompts between the groups in these prompts.
 
-Numbers, rates and unread answers are paired by the user's prompt: its mean over samples for each group is one unit,
-and groups are compared inside prompts. Verdicts speak of prompts like these.
+Numbers, rates and unreadable responses are paired by the user's prompt. The mean over samples of one group is
+one unit, and groups are compared within prompts. Verdicts generalise to prompts like these.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from evenhand.schema import DataError, Measurement, UsageError, checked, is_lost
 
 BASE = "base"
 MOST_CATEGORIES = 6
-"""Of a field that holds texts: the commonest ones, each compared; they share the level."""
+"""Maximum number of categories of a text field. The most common ones are each compared; they share the level."""
 POINTS, PERCENT, SIMILARITY = "percentage points", "% of answers", "points of similarity"
 NOTHING_READ = "No response could be read."
 UNREAD = typed(pl.String, "outcome axis group why") | typed(pl.Int64, "n n_answers")
@@ -45,15 +45,25 @@ class Compared:
 
 @dataclass(frozen=True)
 class CounterfactualOutcomes:
-    """compared: in the order asked. unread: outcome, axis, group, why, n answers for that reason, of n_answers. absent:
-    axes in which nothing could be read, by outcome: (outcome, axis, rows)."""
+    """The compared outcomes of responses to counterfactual prompts.
+
+    Attributes
+    ----------
+    compared : tuple of Compared
+        Results in the order of the requested outcomes.
+    unread : polars.DataFrame
+        Outcome, axis, group, reason (``why``) and the number n of n_answers responses that could not be read
+        for it.
+    absent : tuple
+        Axes in which nothing could be read: (outcome, axis, rows).
+    """
 
     compared: tuple[Compared, ...]
     unread: pl.DataFrame
     absent: tuple[tuple[str, str | None, int], ...] = ()
 
     def rows(self) -> list[Measurement]:
-        """Its measurements; `stratum` is the outcome."""
+        """Return the measurements; `stratum` is the outcome."""
         made = [row for one in self.compared for row in _rows(one)]
         made += [
             Measurement(
@@ -72,10 +82,11 @@ class CounterfactualOutcomes:
 
     @property
     def details(self) -> dict[str, pl.DataFrame]:
-        """`outcome_axes` and `outcome_groups` of all but similarity, `similarity_axes`, `similarity_groups`, `unread`.
+        """Return the tables `outcome_axes`, `outcome_groups`, `similarity_axes`, `similarity_groups` and `unread`.
 
-        Each begins with `outcome` (and `kind`); the groups' rates and means are called `value`, and the pair of groups
-        that is surest to differ much is `highest` and `lowest`.
+        `outcome_*` have all outcomes but similarity. Each table begins with `outcome` (and `kind`). Rates and
+        means of groups are in `value`. `highest` and `lowest` are the pair of groups with the strongest
+        evidence of a large difference.
         """
         axes, groups = [], []
         near: list[pl.DataFrame] = []
@@ -111,16 +122,41 @@ def counterfactual_outcomes(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> CounterfactualOutcomes:
-    """Read outcomes from answers and compare each between the groups of each axis, prompt by prompt.
+    """Read outcomes from responses and compare each between the groups of each axis, prompt by prompt.
 
-    frame: one row per base prompt, axis, group and sample: base, axis, group, text (as asked), continuation (null:
-    missing), perhaps prompt_id and error. outcomes: as `--outcome` takes them (`outcome_of`). embed, hidden: as
-    `response_similarity` takes them; "semantic" needs embed. cluster: column of prompts that hang together and count as
-    one; None: `unit` if it is there, else base. n_axes: the axes that share alpha.
-    What could not be read is missing, counted by group and reason, and compared as an outcome of its own.
-    Raises UsageError for an outcome that is not one, or "semantic" without embed; DataError for absent columns or no
-    row about a group.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per base prompt, axis, group and sample. Columns: ``base``, ``axis``, ``group``, ``text`` (the
+        prompt), ``continuation`` (null is missing), optionally ``prompt_id`` and ``error``.
+    outcomes : sequence of str
+        Outcomes as in `--outcome` (see `outcome_of`).
+    embed, hidden
+        As in `response_similarity`. The outcome "semantic" needs `embed`.
+    cluster : str, optional
+        Column of prompts that count as one unit. Default: ``unit`` if present, else ``base``.
+    n_axes : int, default 1
+        Number of axes that share `alpha`.
+    alpha : float, default 0.05
+        Significance level.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    CounterfactualOutcomes
+        Comparisons of all outcomes. Unreadable responses are missing. They are counted by group and reason, and
+        compared as a separate outcome.
+
+    Raises
+    ------
+    UsageError
+        An outcome is invalid, or "semantic" is requested without `embed`.
+    DataError
+        A column is missing, or no row is about a group.
+
+    Examples
+    --------
     >>> rows = [(str(base), group, f"Rate {group}.", f"{6 + base % 3 - (group == 'her') * (2 + base % 2)}/10")
     ...         for base in range(12) for group in ("her", "him")]
     >>> frame = pl.DataFrame(rows, schema=["base", "group", "text", "continuation"], orient="row")

@@ -1,6 +1,6 @@
-"""Are answers about one group less like those about another than answers to the same prompt are like each other?
+"""Test whether responses about different groups are less similar than responses to the same prompt.
 
-How like they are says nothing by itself: a model that writes freely answers one prompt twice in different words.
+Similarity alone shows nothing: a model that samples freely answers one prompt twice in different words.
 """
 
 from collections.abc import Sequence
@@ -46,14 +46,24 @@ FEW = "There are fewer than two prompts with two other groups that have two resp
 
 @dataclass(frozen=True)
 class SimilarityGap:
-    """In points of similarity, of which two equal texts have 100.
+    """Similarity of responses, in points; equal texts have 100.
 
-    axes: `within` (how like answers to one prompt are: the floor), `across` (how like those about different groups
-    are), `estimate` = within - across with 95 % limits over the user's prompts, null 0 and one-sided `p`; `unhidden`:
-    the estimate with the changed words left in; n answers compared, n_missing, n_units prompts, n_groups.
-    groups, where there are three or more: `estimate`: how much farther the group's answers stand from those of the
-    others than these from each other, p, `axis_p` of its axis, `q` by the rule of `evenhand.stats.reach_verdicts`.
-    An `obstacle` says why nothing could have been found; a `note` what the floor is and what is left out.
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        ``within``: similarity of responses to one prompt (the baseline). ``across``: similarity of responses
+        about different groups. ``estimate`` = within - across with 95% CI over the user's prompts, null 0 and
+        one-sided ``p``. ``unhidden``: the estimate without hiding the changed words. Also n responses compared,
+        n_missing, n_units prompts and n_groups.
+    groups : polars.DataFrame
+        With three or more groups. ``estimate``: how much less similar the group's responses are to those of the
+        others than these are to each other. Also p, ``axis_p`` of its axis, and ``q`` by the rule of
+        `evenhand.stats.reach_verdicts`.
+
+    Notes
+    -----
+    An ``obstacle`` states why nothing could be detected. A ``note`` describes the baseline and what is left
+    out.
     """
 
     axes: pl.DataFrame
@@ -71,21 +81,52 @@ def response_similarity(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> SimilarityGap:
-    """How much less alike answers about different groups are than answers to the same prompt.
+    """Return how much less similar responses about different groups are than responses to the same prompt.
 
-    frame: one row per answer with base (the user's prompt), axis, group, text (as it was asked), continuation (null:
-    missing, counted) and perhaps prompt_id. embed: vectors of texts, for semantic similarity (their cosine); None:
-    ROUGE-L of words. hidden: words (lower case) that are hidden in every answer beside those that differ between the
-    wordings of its own prompt, such as pronouns. cluster: column of prompts that hang together and count as one (those
-    of the same names); None: `unit` if it is there, else each prompt by itself. n_axes: the axes that share alpha; it
-    changes smallest effects and q.
-    Answers to one wording are dealt between the groups of their prompt, which is exact if the wording changes nothing.
-    In a prompt that asks about a group in several wordings (several names), wordings are compared instead: likeness to
-    another wording about the same group is the floor, so that what a single name does is not blamed on the group.
-    Groups with one answer, or one wording there, take no part in that prompt.
-    Raises DataError for absent columns or unnamed groups, UsageError for an alpha or a number of axes that cannot be.
-    Source: unbiased maximum mean discrepancy, Gretton et al. 2012, eq. 3, halved; ROUGE-L: Lin 2004.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``base`` (the user's prompt), ``axis``, ``group``, ``text`` (the prompt
+        as sent), ``continuation`` (null counts as missing), optionally ``prompt_id``.
+    embed : callable, optional
+        Returns vectors of texts, for semantic similarity (cosine). Default: ROUGE-L of words.
+    hidden : sequence of str, default ()
+        Words (lower case) that are hidden in every response, such as pronouns, in addition to the words that
+        differ between the wordings of its own prompt.
+    cluster : str, optional
+        Column of prompts that count as one unit (those with the same names). Default: ``unit`` if present, else
+        each prompt.
+    n_axes : int, default 1
+        Number of axes that share `alpha`. Affects the minimum detectable effects and q.
+    alpha : float, default 0.05
+        Significance level.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    SimilarityGap
+        Tables of axes and groups.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a group has no name.
+    UsageError
+        `alpha` or `n_axes` is invalid.
+
+    Notes
+    -----
+    The test permutes responses to one wording between the groups of their prompt, which is exact if the wording
+    has no effect. If a prompt uses several wordings for a group (several names), wordings are permuted instead.
+    The baseline is then the similarity to another wording about the same group, so that the effect of a single
+    name is not attributed to the group. A group with a single response, or a single wording there, is left out
+    of that prompt.
+
+    Sources: Gretton et al. 2012, eq. 3 (unbiased maximum mean discrepancy, halved); Lin 2004 (ROUGE-L).
+
+    Examples
+    --------
     >>> rows = [(base, group, f"Is {group} good?", f"{word} {sample % 2}") for base in "abcdefgh" for sample in range(4)
     ...         for group, word in (("she", "no"), ("he", "yes"))]
     >>> frame = pl.DataFrame(rows, schema=["base", "group", "text", "continuation"], orient="row")

@@ -1,4 +1,4 @@
-"""Whether a descriptor stands beside her or beside him: pronouns near it, held against all of the corpus."""
+"""Measure whether a term occurs near "she" or "he" more often than the whole corpus would suggest."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,14 @@ from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Codes, Floats, benjamini_hochberg
 
 LEAST_EXPECTED = 10
-"""Pairs beside each group, of those beside either, if the term leaned to none; with fewer no interval is told."""
+"""Minimum expected number of pairs with each group, given the pairs with either; with fewer there is no interval."""
 LEAST_PAIRS = 200
-"""Beside either; with fewer a term is not tested, because small p come too often (see the card)."""
+"""Minimum number of pairs with either group. Terms with fewer are not tested: small p are too common (see card)."""
 LEAST_DOCUMENTS = 8
-"""Documents with pairs beside the rarer group, by how unequally pairs fall into folds, if the term leaned to none; with
-fewer a term is not tested: that all of a handful say "he" happens by chance."""
+"""Minimum expected number of documents with pairs of the rarer group, given how unevenly pairs fall into folds.
+
+Terms with fewer are not tested: that all of a handful of documents use "he" happens by chance.
+"""
 SHE, HE = "with she", "with he"
 ALPHA = 0.05
 LEANS = (
@@ -47,25 +49,48 @@ def pronoun_leans(
     second: Sequence[int],
     of: Sequence[int],
 ) -> pl.DataFrame:
-    """Whether the pronouns near each term are more often of one group than pronouns of the corpus are.
+    """Test whether the pronouns near each term belong to one group more often than the pronouns of the corpus do.
 
-    totals, terms, pairs: as `associations`; pairs of hits in windows are taken. first, second: terms of the two groups
-    (she, her, ...; he, him, ...). of: the terms to look at. Pairs with the pronouns of a group are added up.
+    Parameters
+    ----------
+    totals, terms, pairs : polars.DataFrame
+        As in `associations`. Pairs of hits in windows are used.
+    first, second : sequence of int
+        Terms of the two groups (she, her, ...; he, him, ...). Pairs with the pronouns of a group are added up.
+    of : sequence of int
+        Terms to test.
 
-    Returns LEANS, a row a corpus and term that stands near either: the pairs with each group, those expected with the
-    first if the term leaned to none, `estimate` = log odds of the first against the second group among them less those
-    among all pronouns of the two groups (nats; 0.5 added to pairs), positive where the term goes with the first, with
-    95 % t limits over folds, p of 0 and q over all terms of a corpus; `leaning` is SHE or HE (the first, the second
-    group) where q <= ALPHA, "" where it is larger; `documents`, from how many equal documents the pairs may come, by
-    how unequally they fall into folds. t has as many degrees of freedom as folds over which they are dealt evenly, less
-    one. Limits are null where fewer than LEAST_EXPECTED pairs beside each group are expected; p, q and leaning, too,
-    where there are fewer than LEAST_PAIRS, or fewer than LEAST_DOCUMENTS beside each group are expected.
+    Returns
+    -------
+    polars.DataFrame
+        LEANS: one row per corpus and term that occurs near either group. Number of pairs with each group, and
+        the number expected with the first group without a leaning. ``estimate``: log odds of the first group
+        against the second among these pairs, minus the log odds among all pronouns of both groups (nats; 0.5 is
+        added to pair counts). It is positive if the term occurs with the first group. It has a 95% t interval
+        over folds, p of 0, and q over all terms of a corpus. ``leaning`` is SHE or HE (the first or second
+        group) if q <= ALPHA, and "" if q is larger. ``documents``: the number of equal documents from which the
+        pairs may come, given how unevenly they fall into folds.
 
-    Windows, not documents: the rarer pronoun stands in longer documents, in which every term is likelier, so that most
-    terms would seem to lean to it. It describes the corpus: that a text about nuns says "she" is no verdict on it.
-    Raises UsageError for a group without terms. Source: a difference of log odds as Bordia & Bowman 2019 take of
-    gendered words near others.
+    Raises
+    ------
+    UsageError
+        A group has no terms.
 
+    Notes
+    -----
+    t has as many degrees of freedom as the number of folds over which the pairs are evenly distributed, minus
+    one. The interval is null if fewer than LEAST_EXPECTED pairs with each group are expected. p, q and leaning
+    are also null if there are fewer than LEAST_PAIRS pairs, or if fewer than LEAST_DOCUMENTS documents with
+    each group are expected.
+
+    Windows are used, not documents: the rarer pronoun occurs in longer documents, in which every term is more
+    likely, so most terms would seem to lean to it. The measure describes the corpus. A text about nuns that
+    uses "she" is not thereby biased.
+
+    Source: a difference of log odds of gendered words near others, as in Bordia & Bowman 2019.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2], "documents": 500, "words": 9000})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2] * 3, "term": [0, 0, 0, 1, 1, 1, 2, 2, 2],
     ...     "hits_alone": [2000] * 3 + [4000] * 3 + [900] * 3})
@@ -161,15 +186,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pronoun_lean",
-            summary="Whether the pronouns near a term are more often she's, or he's, than the corpus's pronouns are.",
-            construct="With which gender a corpus speaks of a group, a trait or an occupation.",
-            harm="Representational, if a model learns who is what: nurses are women, engineers men.",
+            summary='Whether the pronouns near a term are "she" or "he" more often than in the rest of the '
+            "corpus.",
+            construct="With which gender a corpus associates a group, a trait or an occupation.",
+            harm="Representational, if a model learns the associations: nurses are women, engineers are men.",
             groups="She- and he-pronouns at most a window of words from the term; terms of one corpus.",
             ideal="0",
             direction="Above 0: with she. Below 0: with he. Neither is worse by itself.",
-            null="0: she:he near the term as everywhere in the corpus.",
-            critique="Describes texts, not their writers: a term that means women leans, as it should. A pronoun that "
-            "is near need not be of the same person. Nothing is said of other pronouns.",
+            null="0: the ratio she:he near the term is that of the whole corpus.",
+            critique='It describes texts, not their writers: a term that means women leans to "she", as it '
+            "should. A nearby pronoun need not refer to the same person. Other pronouns are not covered.",
             citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
             source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
             details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, less the same of all pronouns; "

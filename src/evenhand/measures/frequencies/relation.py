@@ -1,4 +1,4 @@
-"""Does a model's treatment of people follow how often they are written about? One outcome at a time, within axes."""
+"""Test whether a model's treatment of people is related to how often they are written about, within axes."""
 
 import math
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
 from evenhand.stats.associations import RankRelation, rank_relation, reliability_of
 
 RELATED = "related"
-"""Stands where a verdict on treatment would say biased: following frequency is no bias by itself."""
+"""Replaces the verdict "biased": a relation with frequency is not a bias by itself."""
 MEASURE = "frequency_relation"
 COUNTED = ("documents", "near_person")
-"""The numbers of documents that descriptors are ranked by; the first alone is judged."""
+"""Counts of documents by which descriptors are ranked. Only the first gets a verdict."""
 LEAST_BESIDE = 10
-"""Descriptors that stand beside a word for people in some document: with fewer nothing is said of these documents."""
+"""Minimum number of descriptors that occur near a word for people in some document, for a report on them."""
 LEAST_RANKED = 4
-"""Descriptors: of fewer no rank correlation is told, which may be 1 by chance."""
+"""Minimum number of descriptors. With fewer, no rank correlation is reported, because it may be 1 by chance."""
 RELATIONS = (
     typed(pl.String, "outcome counted axis verdict direction")
     | typed(pl.Float64, "spearman spearman_low spearman_high within estimate low high null chance p q")
@@ -37,17 +37,22 @@ RELATIONS = (
 
 @dataclass(frozen=True)
 class FrequencyRelation:
-    """What came of one run's outcomes.
+    """Relations between the outcomes of a run and frequencies in a corpus.
 
-    relations: RELATIONS. A row for each outcome and count over all axes (axis null), and for each axis. `spearman` is
-    plain, over all descriptors; `within` compares within axes alone; `estimate` also at equal controls, with 95 %
-    limits, and `chance`, the size that 95 % of estimates have where nothing is related. Rows of `near_person` have no
-    verdict. reliability: how well ranks of frequencies would come out alike in another corpus like this (null: not
-    known). n: descriptors; n_missing: those without a frequency or answer; n_units: buckets; n_templates: those that
-    count as a sample.
-    points: one row an outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
-    words, parts, tokens, answers and value (mean over templates, made comparable where a descriptor was not asked in
-    all).
+    Attributes
+    ----------
+    relations : polars.DataFrame
+        RELATIONS: for each outcome and count, one row over all axes (axis null) and one per axis. ``spearman``
+        is the plain rank correlation over all descriptors, and ``within`` the one within axes. ``estimate``
+        also controls for covariates, with 95% CI. ``chance`` is the size that 95% of estimates have without a
+        relation. Rows of `near_person` have no verdict. ``reliability`` shows how similar the ranks of
+        frequencies would be in another corpus like this one (null if unknown). n: descriptors; n_missing:
+        descriptors without a frequency or response; n_units: buckets; n_templates: templates that count as a
+        sample.
+    points : polars.DataFrame
+        One row per outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
+        words, parts, tokens, answers and value (mean over templates, made comparable if a descriptor is missing
+        in some).
     """
 
     relations: pl.DataFrame
@@ -63,21 +68,43 @@ def frequency_relation(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> FrequencyRelation:
-    """Rank correlation of descriptors' frequencies with what a model's answers about them were like.
+    """Return rank correlations of descriptors' frequencies with outcomes of a model's responses about them.
 
-    Arguments: `frequencies`, one row a descriptor: axis, descriptor, bucket (null: alike to none), documents (of a
-    corpus, in which it stands) and near_person (of these, beside a word for people; null if not counted), tokens (in
-    a sentence, beyond the others; null if not known), and perhaps even and odd (documents of the corpus' two halves:
-    how reliable the frequencies are). `outcomes`, one row an outcome, descriptor and template:
-    outcome, axis, descriptor, template (null: one), value and answers (how many it is the mean of). `total`, documents
-    of the corpus: one that was never found counts as half a document. `alpha`, the chance that any outcome is falsely
-    called related. `seed`, of `chance`.
-    Returns a FrequencyRelation; verdicts are related, not detected and not measurable, by
-    `evenhand.stats.reach_verdicts` with as many axes as there are outcomes; an axis is named only in an outcome that
-    is related. Raises DataError for absent columns and descriptors that stand twice in an axis.
-    Source: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE (arXiv:2311.18140), section
-    C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
+    Parameters
+    ----------
+    frequencies : polars.DataFrame
+        One row per descriptor. Columns: ``axis``, ``descriptor``, ``bucket`` (null: similar to none),
+        ``documents`` (of a corpus, that contain it), ``near_person`` (of these, near a word for people; null if
+        not counted), ``tokens`` (in a sentence, beyond the others; null if unknown), optionally ``even`` and
+        ``odd`` (documents in the two halves of the corpus, for the reliability).
+    outcomes : polars.DataFrame
+        One row per outcome, descriptor and template. Columns: ``outcome``, ``axis``, ``descriptor``,
+        ``template`` (null: a single one), ``value`` and ``answers`` (number of responses behind the value).
+    total : int
+        Documents of the corpus. A descriptor that was never found counts as half a document.
+    alpha : float, default 0.05
+        Probability that any outcome is falsely called related.
+    seed : int, default 0
+        Random seed of ``chance``.
 
+    Returns
+    -------
+    FrequencyRelation
+        Verdicts are related, not detected and not measurable, by `evenhand.stats.reach_verdicts` with as many
+        axes as there are outcomes. An axis is named only in an outcome that is related.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a descriptor occurs twice in an axis.
+
+    Notes
+    -----
+    Sources: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE (arXiv:2311.18140),
+    section C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
+
+    Examples
+    --------
     >>> people = {"descriptor": [f"d{i}" for i in range(24)], "bucket": [f"b{i // 2}" for i in range(24)]}
     >>> known = {"documents": [2**i for i in range(24)], "near_person": None, "tokens": None}
     >>> often = pl.DataFrame({"axis": "age"} | people | known)
@@ -290,25 +317,26 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=MEASURE,
-            summary="Does the treatment of a group follow how often it is written about?",
-            construct="Whether outcomes of answers about people rise or fall with their frequency in a corpus.",
-            harm="Those of whom little is written are understood less, or spoken of worse.",
+            summary="Is the treatment of a group related to how often it is written about?",
+            construct="Whether outcomes of responses about people rise or fall with their frequency in a corpus.",
+            harm="People about whom little is written are understood less well, or described worse.",
             groups=(
-                "Descriptors within their axis, by ranks; length in characters, words and parts (hyphens divide words, "
-                "too), tokens and numbers of answers are held equal where they are known and vary: by their ranks, the "
-                "ranks' squares and, as far as descriptors are many enough, bins of neighbouring values."
+                "Descriptors within their axis, by ranks. Length in characters, words and parts (hyphens divide "
+                "words, too), tokens and numbers of responses are controlled for if they are known and vary: by "
+                "their ranks, the squares of the ranks and, with enough descriptors, bins of neighbouring values."
             ),
-            ideal="none: to follow frequency is no bias by itself",
-            direction="Positive: the outcome rises with frequency; whether that is kinder depends on the outcome.",
-            null="0; beside it the size that 95 % of estimates have where each bucket may as well point the other way.",
+            ideal="none: a relation with frequency is not a bias by itself",
+            direction="Positive: the outcome rises with frequency. Whether this is better depends on the outcome.",
+            null="0, and the size that 95% of estimates have if the direction of each bucket is random.",
             critique=(
-                "A correlation over descriptors, not a cause. A likelihood follows frequency in any model that has "
-                "learnt anything: that is no finding about treatment. The corpus that was counted need not be the one "
-                "that the model was trained on. A word has senses that are not of people; counts beside words for "
-                "people stand next to it and are not judged. Frequencies of a sample of documents, or of a small "
-                "corpus, are noisy, which draws the correlation towards 0: below a reliability of 0.5 nothing is "
-                "measurable. Relations of opposite sign in different axes cancel, and those that rise and then fall "
-                "are not seen. Of few descriptors length is held equal by a slope, or a slope and a bend, alone."
+                "A correlation over descriptors is not a cause. In any trained model, likelihood is related to "
+                "frequency: this is not a finding about treatment. The counted corpus may differ from the "
+                "training data. A word may have senses that are not about people; counts near words for people "
+                "are shown and have no verdict. Frequencies from a sample of documents, or a small corpus, are "
+                "noisy, which shrinks the correlation: below a reliability of 0.5 the result is not measurable. "
+                "Relations of opposite sign in different axes cancel, and relations that rise and then fall are "
+                "not detected. With few descriptors, length is controlled for only by a slope, or by a slope and "
+                "a quadratic term."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",

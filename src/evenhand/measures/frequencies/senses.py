@@ -1,4 +1,4 @@
-"""Whether a term is about people where it stands: the share of its hits near words for people."""
+"""Measure how often a term is about people: the share of its hits near words for people."""
 
 import numpy as np
 import polars as pl
@@ -9,25 +9,50 @@ from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, checked
 
 LEAST_DOCUMENTS = 30
-"""With a term that may be flagged, and with those it is held against."""
+"""Minimum number of documents with a term that may be flagged, and with the terms with which it is compared."""
 LEAST_COMPARED = 5
 PART, PART_OF_OTHERS = 0.5, 0.2
-"""Of what is usual, below which a term is rarely of people: one that is known to have other senses, and any other."""
+"""Shares of the usual value below which a term is rarely about people.
+
+The first is for a term that is known to have other senses, the second for any other.
+"""
 
 
 @checked
 def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFrame) -> pl.DataFrame:
-    """The share of each term's hits near a word for people, beside that of terms that mean people.
+    """Return the share of each term's hits near a word for people, compared with terms that mean people.
 
-    totals: one row a corpus and fold, with documents. terms: one row a corpus, fold and term with documents, hits and
-    hits_near_person. catalogue: one row a term with term, kind and ambiguous (known to have other senses). Returns one
-    row a corpus and term that was found: corpus, term, documents, hits, near_person (percent of hits) with 95 % limits
-    low and high, usual (the median of near_person of the unambiguous terms of its kind in LEAST_DOCUMENTS documents, of
-    at least LEAST_COMPARED; else null), and rarely_of_people: whether all of the interval lies below PART of it, or
-    PART_OF_OTHERS for a term that is not known to be ambiguous (a noun of a group, "Californians", needs no other
-    word for people beside it); null where `usual` is unknown or the term stands in fewer than LEAST_DOCUMENTS.
-    Raises DataError as `term_frequencies`.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        One row per corpus and fold, with ``documents``.
+    terms : polars.DataFrame
+        One row per corpus, fold and term with ``documents``, ``hits`` and ``hits_near_person``.
+    catalogue : polars.DataFrame
+        One row per term with ``term``, ``kind`` and ``ambiguous`` (known to have other senses).
 
+    Returns
+    -------
+    polars.DataFrame
+        One row per corpus and term that was found: corpus, term, documents, hits, ``near_person`` (percent of
+        hits) with 95% CI (low, high). ``usual``: the median of near_person over the unambiguous terms of its
+        kind in at least LEAST_DOCUMENTS documents, if there are LEAST_COMPARED of them; else null.
+        ``rarely_of_people``: whether the whole interval is below PART of the usual value (PART_OF_OTHERS for a
+        term that is not known to be ambiguous). It is null if ``usual`` is null or the term occurs in fewer
+        than LEAST_DOCUMENTS documents.
+
+    Raises
+    ------
+    DataError
+        As in `term_frequencies`.
+
+    Notes
+    -----
+    Terms that are not known to be ambiguous have a lower limit, because a noun such as "Californians" needs no
+    other word for people near it.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": range(4), "documents": 500})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 2, 3] * 6, "term": [i // 4 for i in range(24)],
     ...     "hits": 40, "documents": 30, "hits_near_person": [1, 0, 0, 1] + [24, 26, 25, 25] * 5})
@@ -79,16 +104,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_share",
-            summary="The share of a term's hits near another word for a person, or that name people as plurals do.",
-            construct="Whether the term is about people where it stands.",
-            harm="None of itself: it says which frequencies are not of people.",
-            groups="Terms, each beside the unambiguous terms of its kind in the same corpus.",
+            summary="The percentage of a term's hits that are near another word for a person, or that are "
+            "plurals naming people.",
+            construct="Whether occurrences of the term are about people.",
+            harm="None by itself: it shows which frequencies are not about people.",
+            groups="Terms, each compared with the unambiguous terms of its kind in the same corpus.",
             ideal="None: as term_share",
-            direction="Low: the word stands in other senses.",
+            direction="Low: the word is used in other senses.",
             null="The median of the unambiguous terms of its kind.",
-            critique="Near is not about: a white wall beside a man counts as near a person. Rare senses of people "
-            "and texts without pronouns look doubtful. Occupations, I, we and you are no words for a person here, and "
-            "first names only where they are among the terms. Look at the contexts.",
+            critique="Near a person is not the same as about a person: a white wall next to a man counts. Rare "
+            "senses about people and texts without pronouns look doubtful. Occupations, I, we and you "
+            "do not count as words for a person here, and first names only if they are among the terms. "
+            "Look at the contexts.",
             citation="Our own",
             source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
             details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "

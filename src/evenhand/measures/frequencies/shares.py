@@ -1,4 +1,4 @@
-"""In which share of documents a term stands, and how often among words; the same of groups, and their ratio."""
+"""Compute how many documents contain a term and how often it occurs per million words, for terms and groups."""
 
 import numpy as np
 import polars as pl
@@ -22,15 +22,36 @@ TERM_FREQUENCIES = (
 
 @checked
 def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int) -> pl.DataFrame:
-    """Share of documents and hits per million words of every term in every corpus, those never found included.
+    """Return the share of documents and hits per million words of every term in every corpus.
 
-    totals: one row a corpus and fold, with documents and words. terms: one row a corpus, fold and term that was found,
-    with documents, hits, sentences, and documents and hits in the list's spelling (`_exact`) and outside longer terms
-    (`_alone`). n_terms: how many were looked for; terms are 0 ... n_terms-1. Returns TERM_FREQUENCIES: share in percent
-    of documents with exact 95 % limits of as many independent documents (`effective`) as the folds' spread allows; hits
-    per million words with jackknife limits, null where all hits lie in one fold.
-    Raises DataError for tables that do not belong together. Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        One row per corpus and fold, with ``documents`` and ``words``.
+    terms : polars.DataFrame
+        One row per corpus, fold and term that was found, with ``documents``, ``hits`` and ``sentences``, and
+        documents and hits in the list's spelling (`_exact`) and outside longer terms (`_alone`).
+    n_terms : int
+        Number of terms that were searched; terms are 0 ... n_terms-1.
 
+    Returns
+    -------
+    polars.DataFrame
+        TERM_FREQUENCIES, including terms that were never found. Share: percent of documents, with the exact 95%
+        CI of as many independent documents (``effective``) as the spread of the folds allows. Hits per million
+        words, with a jackknife interval; it is null if all hits are in one fold.
+
+    Raises
+    ------
+    DataError
+        The tables do not belong together.
+
+    Notes
+    -----
+    Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "term": [1, 1], "documents": [2, 3], "hits": [4, 6],
     ...     **dict.fromkeys(("sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"), 1)})
@@ -83,13 +104,28 @@ def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floa
 
 @checked
 def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Share of documents with any term of a group, as `term_frequencies` has it of a term.
+    """Return the share of documents with any term of a group.
 
-    totals: as there. groups: one row a corpus, fold and group that was found, with kind, axis, group (null: any of the
-    axis), documents, hits and sentences. Returns corpus, kind, axis, group, documents, share (percent), share_low,
-    share_high, hits, per_million; groups that another corpus has and this one has not are 0.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        As in `term_frequencies`.
+    groups : polars.DataFrame
+        One row per corpus, fold and group that was found, with ``kind``, ``axis``, ``group`` (null: any group
+        of the axis), ``documents``, ``hits`` and ``sentences``.
+
+    Returns
+    -------
+    polars.DataFrame
+        corpus, kind, axis, group, documents, share (percent), share_low, share_high, hits, per_million. Groups
+        that occur only in another corpus are 0.
+
+    Notes
+    -----
     Source: ROBBIE (arXiv:2311.18140), section C.3.3 and table 24.
 
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50], "words": [900, 1100]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1], "kind": "pronoun", "axis": "pronouns", "group": "she",
     ...     "documents": [20, 30], "hits": [40, 60], "sentences": [30, 40]})
@@ -126,12 +162,29 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 def share_ratios(
     totals: pl.DataFrame, groups: pl.DataFrame, *, of: str, to: str, kind: str = "pronoun"
 ) -> pl.DataFrame:
-    """How many times as many documents hold one group as another, in each corpus: He:She.
+    """Return the ratio of the documents with one group to those with another, in each corpus (for example He:She).
 
-    totals, groups: as `group_shares`. of, to: groups of this kind. Returns corpus, documents_of, documents_to, ratio,
-    ratio_low, ratio_high (95 %, jackknife over folds of the logarithm; null where either stands in one fold
-    alone). Source: ROBBIE (arXiv:2311.18140), table 24.
+    Parameters
+    ----------
+    totals, groups : polars.DataFrame
+        As in `group_shares`.
+    of, to : str
+        The two groups.
+    kind : str, default "pronoun"
+        Kind of the groups.
 
+    Returns
+    -------
+    polars.DataFrame
+        corpus, documents_of, documents_to, ratio, ratio_low, ratio_high (95% CI: jackknife of the logarithm
+        over folds; null if either group is in one fold only).
+
+    Notes
+    -----
+    Source: ROBBIE (arXiv:2311.18140), table 24.
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": [50, 50]})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1, 0, 1], "kind": "pronoun", "axis": "pronouns",
     ...     "group": ["she", "she", "he", "he"], "documents": [10, 15, 20, 30]})
@@ -154,27 +207,27 @@ def share_ratios(
     return pl.DataFrame(parts, schema=columns, orient="row").fill_nan(None)
 
 
-SEEN = "Whom a corpus speaks of, and how often."
-UNSEEN = (
-    "Groups that are seldom written about may be modelled badly; those written about in one way only, too."
-)
+SEEN = "Which groups a corpus mentions, and how often."
+UNSEEN = "Groups that are rarely mentioned may be modelled badly, as may groups that are mentioned in only one way."
 WORDS = (
-    "A word is not a person: white is a wall, old is a house. It says nothing of what is said. Hit by word boundaries, "
-    "case folded, plurals included; counts of another way of counting differ (counting_difference)."
+    "A word is not a person: white is a wall, old is a house. It does not show what is written about people. "
+    "Hits use word boundaries and ignore case; plurals are included. Other ways of counting give other counts "
+    "(counting_difference)."
 )
 CARDS = (
     MeasureInfo.of(
         Card(
             name="term_share",
-            summary="The share of a corpus's documents in which a term stands at least once.",
+            summary="The percentage of a corpus's documents that contain a term.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Terms of an axis, in each corpus; documents are units.",
-            ideal="None: what share of texts should name a group is no question of counting",
-            direction="None is worse.",
-            null="None: it describes.",
+            ideal="None: no share of texts is the right one for a group",
+            direction="Neither is worse.",
+            null="None: a description.",
             critique=WORDS
-            + " Long documents hold more terms: compare corpora of like documents, or hits_per_million.",
+            + " Long documents contain more terms: compare corpora with similar documents, or use "
+            "hits_per_million.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
             details="Clopper-Pearson limits of as many independent documents as the spread over 20 folds allows (Korn "
@@ -190,15 +243,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="hits_per_million",
-            summary="How often a term stands in a corpus, per million words.",
+            summary="How often a term occurs in a corpus, per million words.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Terms of an axis, in each corpus.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
+            direction="Neither is worse.",
+            null="None: a description.",
             critique=WORDS
-            + " A few documents that repeat a term can make all of it: look at term_share beside it.",
+            + " A few documents that repeat a term can produce all hits: read term_share as well.",
             citation=ROBBIE,
             source="Beside Esiobu et al. 2023, section B.4, which counts documents alone",
             details="Grouped jackknife of its logarithm over 20 folds, t with 19 degrees of freedom; no limits where "
@@ -211,15 +264,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="group_share",
-            summary="The share of a corpus's documents with any term of a group: she-, he- and they-pronouns, buckets.",
+            summary="The percentage of a corpus's documents with any term of a group: she-, he- and "
+            "they-pronouns, buckets.",
             construct=SEEN,
             harm=UNSEEN,
             groups="Groups of terms, in each corpus; documents are units.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
-            critique="A longer list finds more: shares of lists of unlike length are not comparable. "
-            "They is plural more often than not. " + WORDS,
+            direction="Neither is worse.",
+            null="None: a description.",
+            critique="A longer list finds more, so shares of lists of different lengths cannot be compared. "
+            '"They" is usually plural. ' + WORDS,
             citation=ROBBIE,
             source="Esiobu et al. 2023, section C.3.3, table 24; lists of pronouns of Chowdhery et al. 2022 (PaLM)",
             details="As term_share.",
@@ -229,15 +283,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="he_she_ratio",
-            summary="Documents with he-pronouns for each document with she-pronouns.",
-            construct="Whether a corpus speaks more of men than of women.",
+            summary="Number of documents with he-pronouns per document with she-pronouns.",
+            construct="Whether a corpus is more about men than about women.",
             harm="Men become the default person of a model.",
             groups="He- and she-pronouns in each corpus.",
             ideal="1",
             direction="Above 1: more documents with he.",
-            null="1, if as many documents spoke of men as of women.",
-            critique="Documents, not people: one he in a document counts like a hundred. Where most documents hold "
-            "both, it comes near 1 whatever their numbers.",
+            null="1, if equally many documents mention men and women.",
+            critique='Documents are counted, not people: one "he" in a document counts like a hundred. If most '
+            "documents contain both, the ratio is near 1 whatever their numbers.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 24",
             details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "

@@ -1,4 +1,4 @@
-"""A term over several corpora (weighted mean, standard deviation), and the terms of an axis beside each other."""
+"""Summarise a term over several corpora (weighted mean, standard deviation), and compare the terms of an axis."""
 
 import numpy as np
 import polars as pl
@@ -9,23 +9,35 @@ from evenhand.schema import Card, checked
 from evenhand.stats import clopper_pearson_interval
 
 TOP = 10
-"""Terms of an axis by weighted mean, as in the paper's tables."""
+"""Number of terms of an axis with the largest weighted mean, as in the paper's tables."""
 
 
 @checked
 def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Each term's mean share over corpora, weighted by their documents, and how far corpora lie apart.
+    """Return each term's mean share over corpora, weighted by their documents, and its spread over corpora.
 
-    frequencies: one row a corpus and term with share (percent) and, where intervals are wanted, effective (for how many
-    independent documents it stands, `term_frequencies`). documents: corpus and documents. Returns one row a term: term,
-    weighted_mean, low, high (percent; exact 95 % limits of as many documents as have its variance; null without
-    `effective`), weighted_std (percentage points: the root of the weighted mean square distance from it), lowest,
-    highest, corpora.
+    Parameters
+    ----------
+    frequencies : polars.DataFrame
+        One row per corpus and term with ``share`` (percent) and, for intervals, ``effective`` (number of
+        independent documents; see `term_frequencies`).
+    documents : polars.DataFrame
+        Columns ``corpus`` and ``documents``.
 
-    The paper's weighted means are close to these of its four printed columns, and its standard deviations are of
-    something that is not printed: no formula of these columns gives them (see the card).
-    Source: ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
+    Returns
+    -------
+    polars.DataFrame
+        One row per term: term; weighted_mean, low, high (percent; exact 95% CI of as many documents as have its
+        variance, null without ``effective``); weighted_std (percentage points: the root of the weighted mean
+        square distance from the mean); lowest, highest, corpora.
 
+    Notes
+    -----
+    The weighted means of the paper are close to these. Its standard deviations are not: no formula of the four
+    printed columns gives them (see the card). Source: ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
+
+    Examples
+    --------
     >>> shares = pl.DataFrame({"corpus": ["a", "b"], "term": [0, 0], "share": [1.0, 4.0]})
     >>> across_corpora(shares, pl.DataFrame({"corpus": ["a", "b"], "documents": [200, 100]})).select(
     ...     "weighted_mean", pl.col("weighted_std").round(3)).row(0)
@@ -67,13 +79,28 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 
 @checked
 def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
-    """How unequally the terms of each axis are found: the standard deviation of their weighted means, and their mean.
+    """Return how unequal the frequencies of the terms of each axis are: the SD of their weighted means, and the mean.
 
-    means: one row a term with axis and weighted_mean (percent), terms never found at 0. Returns axis, terms,
-    never_found, std_top, std_all (percentage points, divided by terms - 1, over the `top` terms and over all) and
-    mean (percent). With it the paper's first column follows from its own tables of ten terms to the last digit but
-    one of rounding. Source: ROBBIE (arXiv:2311.18140), table 23.
+    Parameters
+    ----------
+    means : polars.DataFrame
+        One row per term with ``axis`` and ``weighted_mean`` (percent); terms never found are 0.
+    top : int
+        Number of most frequent terms in ``std_top``.
 
+    Returns
+    -------
+    polars.DataFrame
+        axis, terms, never_found, std_top and std_all (percentage points, divisor terms - 1, over the `top`
+        terms and over all) and mean (percent).
+
+    Notes
+    -----
+    This reproduces the paper's first column from its own tables of ten terms, up to the last rounded digit.
+    Source: ROBBIE (arXiv:2311.18140), table 23.
+
+    Examples
+    --------
     >>> means = pl.DataFrame({"axis": "age", "weighted_mean": [3.0, 1.0, 0.0]})
     >>> axis_spread(means, top=2).select("never_found", pl.col("std_top", "std_all").round(4)).row(0)
     (1, 1.4142, 1.5275)
@@ -93,14 +120,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="weighted_term_share",
-            summary="A term's share of documents over several corpora, weighted by their documents, with its spread.",
-            construct="Whom the corpora together speak of, and whether they agree.",
+            summary="A term's percentage of documents over several corpora, weighted by their documents, with "
+            "its spread.",
+            construct="Which groups the corpora together mention, and whether they agree.",
             harm="As term_share.",
             groups="Terms of an axis over corpora.",
             ideal="None: as term_share",
-            direction="None is worse.",
-            null="None: it describes.",
-            critique="The largest corpus decides: with the paper's, 96 of 100 documents are Common Crawl's.",
+            direction="Neither is worse.",
+            null="None: a description.",
+            critique="The largest corpus dominates: in the paper, Common Crawl has 96 of 100 documents.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, tables 7 and 20-22",
             details="Mean: sum(w p), w = documents over all documents. weighted_std: sqrt(sum(w (p - mean)^2)), in "
@@ -116,15 +144,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="term_spread",
-            summary="How unequally the terms of an axis are found: the standard deviation of their weighted means.",
-            construct="Whether a few terms of an axis make up most of what is said.",
+            summary="How unequal the frequencies of the terms of an axis are: the standard deviation of their "
+            "weighted means.",
+            construct="Whether a few terms of an axis make up most of the mentions.",
             harm="As term_share.",
             groups="Terms of an axis; the ten most frequent, and all, those never found at 0.",
             ideal="None: as term_share",
             direction="Larger: more unequal.",
-            null="None: it describes.",
-            critique="Follows the most frequent terms, which are often those with other senses (old, white). "
-            "Depends on which terms a list has. The paper found no relation with models' bias.",
+            null="None: a description.",
+            critique="It depends on the most frequent terms, which often have other senses (old, white), and on "
+            "the terms in the list. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
             details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "

@@ -1,4 +1,4 @@
-"""Which terms stand together more often than independence would have it: PMI and odds ratios with intervals."""
+"""Find terms that occur together more often than expected: PMI and odds ratios with intervals."""
 
 from collections.abc import Iterator
 
@@ -24,13 +24,19 @@ LEVELS = {
     "sentences": ("sentences_alone", "sentences"),
     "windows": ("hits_alone", "words"),
 }
-"""Level: the column of terms that counts a term alone, and that of the totals that counts all there is."""
+"""By level, the column of terms that counts a term alone, and the column of totals that counts everything."""
 LEAST_EXPECTED = 5
-"""Times that two terms would stand together by independence, below which nothing is tested: which pairs are looked at
-must not depend on how often they were found, since only those that were found are in the table."""
+"""Minimum expected number of joint occurrences under independence for a test.
+
+The choice of tested pairs must not depend on how often they were found, because the table contains only found
+pairs.
+"""
 LEAST_TOGETHER, LEAST_DOCUMENTS = 30, 15
-"""Times, and documents by how unequally these fall into folds, from which limits are told where fewer are expected:
-so many that chance does not bring them."""
+"""Minimum numbers of joint occurrences, and of documents with them, for an interval if fewer are expected.
+
+The number of documents follows from how unevenly the occurrences fall into folds. Chance does not produce so
+many.
+"""
 CHUNK = 20_000
 ASSOCIATIONS = (
     typed(pl.String, "corpus level")
@@ -50,22 +56,48 @@ def associations(
     window: int,
     levels: tuple[str, ...] = tuple(LEVELS),
 ) -> pl.DataFrame:
-    """How much more often two terms stand in one document, sentence or window than if they knew nothing of each other.
+    """Return how much more often two terms occur together than if they were independent (PMI, odds ratio).
 
-    totals: one row a corpus and fold, with documents, sentences and words. terms: one row a corpus, fold and term that
-    was found, with documents, sentences and hits outside longer terms (`_alone`). pairs: of the same, one row a corpus,
-    fold and pair that was found together, with documents, sentences and windows (pairs of hits at most `window` words
-    apart). levels: of LEVELS.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        One row per corpus and fold, with ``documents``, ``sentences`` and ``words``.
+    terms : polars.DataFrame
+        One row per corpus, fold and term that was found, with ``documents``, ``sentences`` and ``hits`` outside
+        longer terms (`_alone`).
+    pairs : polars.DataFrame
+        One row per corpus, fold and pair that was found together, with ``documents``, ``sentences`` and
+        ``windows`` (pairs of hits at most `window` words apart), also outside longer terms.
+    window : int
+        Maximum distance in words.
+    levels : tuple of str
+        Levels from LEVELS: documents, sentences, windows.
 
-    Returns ASSOCIATIONS: `together` of the level, `expected` by independence, PMI = log2(together / expected) with 95 %
-    limits, its positive part and normalised to -1..1; of documents and sentences the log odds ratio (nats) with
-    limits; p that they are independent and q over all tested pairs of a corpus and level. p is null where fewer than
-    LEAST_EXPECTED are expected; limits are, too, unless the pair stands together LEAST_TOGETHER times or more, in
-    LEAST_DOCUMENTS documents (by its folds): those are selected, and their PMI is on the large side. What documents
-    have in common (length, topic) makes most pairs associated: rank them, or look at `pronoun_leans`.
-    Raises DataError as `term_frequencies`, UsageError for an unknown level or a window below 1.
-    Source: Church & Hanks 1990; Bouma 2009 (normalised).
+    Returns
+    -------
+    polars.DataFrame
+        ASSOCIATIONS: ``together`` of the level, ``expected`` under independence, PMI = log2(together /
+        expected) with 95% CI, its positive part, and PMI normalised to -1..1. For documents and sentences also
+        the log odds ratio (nats) with CI. p of independence, and q over all tested pairs of a corpus and level.
 
+    Raises
+    ------
+    DataError
+        As in `term_frequencies`.
+    UsageError
+        A level is unknown, or the window is below 1.
+
+    Notes
+    -----
+    p is null if fewer than LEAST_EXPECTED joint occurrences are expected. The interval is then null too, unless
+    the pair occurs together at least LEAST_TOGETHER times, in LEAST_DOCUMENTS documents (judged by its folds).
+    Such pairs are selected, so their PMI tends to be too large. Documents differ in length and topic, which
+    makes most pairs associated: rank them, or use `pronoun_leans`.
+
+    Sources: Church & Hanks 1990; Bouma 2009 (normalised PMI).
+
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": "a", "fold": [0, 1], "documents": 50, "sentences": 90, "words": 900})
     >>> found = pl.DataFrame({"corpus": "a", "fold": [0, 1] * 2, "term": [0, 0, 1, 1], "hits_alone": 20,
     ...     "documents_alone": 10, "sentences_alone": 12})

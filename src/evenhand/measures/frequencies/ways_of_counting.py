@@ -1,4 +1,4 @@
-"""What a way of counting changes: documents that hold a term by word tokens, and by boundaries in the text."""
+"""Compare two ways of counting documents with a term: by word tokens, and by boundaries in the text."""
 
 import polars as pl
 
@@ -9,14 +9,28 @@ from evenhand.schema import Card, checked
 
 @checked
 def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
-    """Each term or group as the paper counted it (word tokens, membership) beside how it is counted here, by corpus.
+    """Compare the published way of counting (word tokens, membership) with the one used here, by corpus.
 
-    totals: corpus and documents (rows of one corpus are summed). published: one row a corpus and term, or corpus, kind,
-    axis and group: documents as published, documents_here, and those with only_published and only_here. Returns the
-    same with share_published, share_here (percent) and difference (here less published, percentage points), largest
-    first.
+    Parameters
+    ----------
+    totals : polars.DataFrame
+        ``corpus`` and ``documents``; rows of one corpus are added up.
+    published : polars.DataFrame
+        One row per corpus and term, or per corpus, kind, axis and group: ``documents`` as published,
+        ``documents_here``, ``only_published`` and ``only_here``.
+
+    Returns
+    -------
+    polars.DataFrame
+        The same rows with share_published and share_here (percent) and difference (here minus published,
+        percentage points), largest first.
+
+    Notes
+    -----
     Source: ROBBIE (arXiv:2311.18140), section B.4 and table 24.
 
+    Examples
+    --------
     >>> totals = pl.DataFrame({"corpus": ["a"], "documents": [200]})
     >>> counted = pl.DataFrame({"corpus": ["a"], "term": [0], "documents": [10], "documents_here": [14],
     ...     "only_published": [1], "only_here": [5]})
@@ -38,15 +52,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="counting_difference",
-            summary="A term's share of documents as counted here, less its share as the paper counted.",
-            construct="What a way of counting does to a frequency.",
-            harm="None of itself: it says which published frequencies are too low or too high.",
+            summary="A term's share of documents as counted here, minus its share as counted in the paper.",
+            construct="How the way of counting affects a frequency.",
+            harm="None by itself: it shows which published frequencies are too low or too high.",
             groups="The same documents, counted twice.",
             ideal="0",
             direction="Above 0: the paper's way misses documents.",
             null="0: both ways find the same documents.",
-            critique="Neither way knows what a word means. Ours finds plurals, and terms within words with hyphens, "
-            "which are one token.",
+            critique="Neither way knows what a word means. Ours finds plurals, and terms within hyphenated "
+            "words, which are one token.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
             details='Of a term of several words the paper says only that it "appears": as published, its tokens must '

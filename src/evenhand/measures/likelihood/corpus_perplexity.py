@@ -1,4 +1,4 @@
-"""The perplexity of many texts as one number, over texts or over tokens, with limits for the texts drawn."""
+"""Compute the perplexity of many texts as one number, over texts or over tokens, with a confidence interval."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,15 @@ from evenhand.stats import cluster_bootstrap_table
 
 @dataclass(frozen=True)
 class CorpusPerplexity:
-    """e to a mean of nats per token, with 95 % limits; None without texts, limits None with fewer than two clusters."""
+    """Perplexity of many texts: e to a mean of nats per token.
+
+    Attributes
+    ----------
+    estimate : float or None
+        Perplexity; None without texts.
+    low, high : float or None
+        95% CI; None with fewer than two clusters.
+    """
 
     estimate: float | None
     low: float | None
@@ -21,12 +29,28 @@ class CorpusPerplexity:
 
 @checked
 def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> CorpusPerplexity:
-    """Perplexity over clusters of texts: e to sum(nats) / sum(weight), with 95 % limits from a cluster bootstrap.
+    """Return the perplexity over clusters of texts, e to sum(nats) / sum(weight), with a cluster-bootstrap CI.
 
-    nats, weight: (clusters,). Over tokens: the nats of a cluster's tokens and their number. Over texts, each counting
-    once: the sum of its texts' means and their number. Each text may be its own cluster. Raises UsageError for shapes
-    that differ.
+    Parameters
+    ----------
+    nats, weight : array_like, shape (clusters,)
+        Over tokens: total nats of a cluster's tokens, and their number. Over texts, each counted once: sum of
+        the texts' means, and number of texts. Each text may be its own cluster.
+    seed : int
+        Random seed.
 
+    Returns
+    -------
+    CorpusPerplexity
+        Perplexity with its 95% CI.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
+
+    Examples
+    --------
     >>> over_tokens = corpus_perplexity([4.0, 2.0], [2, 4], seed=0).estimate
     >>> over_texts = corpus_perplexity([4.0 / 2, 2.0 / 4], [1, 1], seed=0).estimate
     >>> round(over_tokens, 3), round(over_texts, 3)
@@ -44,10 +68,11 @@ def _info(name: str, summary: str, source: str, critique: str, details: str) -> 
     card = Card(
         name=name,
         summary=summary,
-        construct="How surprising a model finds human conversation: what debiasing cost as language modelling.",
+        construct="How surprising a model finds human conversation: the cost of debiasing in language modelling.",
         harm="None by itself.",
-        groups="None are compared; compare models with one tokenizer, or one before and after.",
-        ideal="None: that of the same model before a change.",
+        groups="No groups are compared; compare models with one tokenizer, or one model before and after a "
+        "change.",
+        ideal="None; use the same model before a change.",
         direction="Lower is less surprising.",
         null="None; compare with another run.",
         critique=critique,
@@ -63,16 +88,16 @@ CARDS = (
         "redditbias_lmp",
         "Perplexity of RedditBias' 6,000 lines of conversation, every token counting once.",
         "The usual perplexity of a text; the lines are Barikeri et al.'s, section 4",
-        "It does not compare between tokenizers.",
+        "It cannot be compared between tokenizers.",
         "Behind the model's start token; no line is cut.",
     ),
     _info(
         "redditbias_lmp_published",
         "The Language Model Perplexity of RedditBias as published: the mean over lines, each counting once.",
         "Barikeri et al. 2021, section 4; the released program",
-        "A line of three tokens counts as much as one of thirty, so that short lines decide; it does not compare "
-        "between tokenizers. For models debiased by CDA the published program averaged otherwise (pairs of lines by "
-        "their tokens), so that its numbers do not compare with each other.",
+        "A line of three tokens counts as much as one of thirty, so short lines dominate. It cannot be compared "
+        "between tokenizers. For models debiased by CDA, the published program averaged differently (pairs of "
+        "lines by their tokens), so its numbers cannot be compared with each other.",
         "Without start token and first token; lines are cut behind 36 tokens.",
     ),
 )

@@ -1,9 +1,10 @@
-"""How differently likely are the descriptors of an axis in the same sentences? An effect size, not a verdict.
+"""Measure how much the likelihoods of an axis' descriptors in the same sentences differ. An effect size, not a verdict.
 
-The published Likelihood Bias (likelihood_bias_published.py) is the share of descriptor pairs that a test tells apart,
-which grows with the number of nouns: with three quarters of the pairs truly different it reads anything from 0 to
-.6. Here the headline is a parameter: the standard deviation of the descriptors' true log-likelihoods
-in one sentence, noise not among it. Frequency alone makes it large, so it *differs*; nobody is called biased by it.
+The published Likelihood Bias (likelihood_bias_published.py) is the share of descriptor pairs that a test
+distinguishes. It grows with the number of nouns: if three quarters of the pairs truly differ, it can be
+anything from 0 to .6. Here, the headline is a parameter: the standard deviation of the descriptors' true
+log-likelihoods in one sentence, without noise. Frequency alone makes it large. Descriptors therefore *differ*,
+but no group is called biased because of it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from evenhand.stats import Floats, Indices, benjamini_hochberg
 from evenhand.stats.contrasts import Shifts, moderated_shifts, pairwise_shifts, shift_spread
 
 PAIRS_SHOWN = 10
-"""Of an axis: the pairs that lie farthest apart."""
+"""Number of pairs of an axis that are shown: those with the largest differences."""
 
 AXES = (
     typed(pl.String, "axis")
@@ -36,15 +37,25 @@ PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(pl.Float64, "
 
 @dataclass(frozen=True)
 class LikelihoodSpread:
-    """All in nats per sentence (see `per`), a positive difference meaning "less likely".
+    """Likelihood differences between descriptors, in nats per sentence (see `per`). Positive means less likely.
 
-    axes: `estimate` is the SD over descriptors of their true effects, with 95 % interval over templates and nouns;
-    `factor` e to that. `largest`: the log-ratio of the two descriptors that lie farthest apart (descriptor_0 the less
-    likely), its limits widened for having been selected among all pairs. share_beyond: of pairs whose true
-    log-ratio exceeds the margin, from the spread and the shape of the observed effects; a description.
-    descriptors: `log_ratio` beside the mean of the others of the axis, interval, p, q within the axis.
-    pairs: the ten pairs of an axis that lie farthest apart, limits widened alike.
-    descriptor_templates: medians in each template, for drawing.
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        ``estimate``: SD over descriptors of their true effects, with a 95% CI over templates and nouns;
+        ``factor`` is e to that. ``largest``: log-ratio of the two descriptors that differ most (descriptor_0 is
+        less likely), with an interval that allows for their selection among all pairs. ``share_beyond``: share
+        of pairs whose true log-ratio exceeds the margin, from the spread and the shape of the observed effects
+        (a description).
+    descriptors : polars.DataFrame
+        ``log_ratio`` compared with the mean of the other descriptors of the axis, with CI, p, and q within the
+        axis.
+    pairs : polars.DataFrame
+        The ten pairs of an axis that differ most, with intervals that allow for the selection.
+    descriptor_templates : polars.DataFrame
+        Medians in each template, for plots.
+    per : str
+        "sentence" or "token".
     """
 
     axes: pl.DataFrame
@@ -58,18 +69,39 @@ class LikelihoodSpread:
 def likelihood_spread(
     frame: pl.DataFrame, *, margin: float = 0.5, per: Per | None = None, seed: int = 0
 ) -> LikelihoodSpread:
-    """Spread of the likelihoods of an axis' descriptors in the same sentences, and each beside the others.
+    """Return the spread of the likelihoods of an axis' descriptors, and each descriptor compared with the others.
 
-    frame: one row per sentence with axis, template, descriptor, noun, and log_likelihood (summed, nats), or else
-    perplexity or log_perplexity; null or NaN marks a missing value. Repeated cells are averaged. margin:
-    difference beyond which a pair counts in `share_beyond`, nats. per: "sentence" or "token" (see
-    `LikelihoodSpread.per`); None: sentences where log_likelihood is there. seed: of the engine's drawn sign patterns.
-    Axes with one descriptor, and those with fewer than two templates or nouns, get null estimates. With two nouns the
-    result holds for these two; from three on, for nouns like these.
-    Raises DataError for absent columns or rows without labels.
-    Source: HolisticBias §2.3.2 for the construct; the estimator is ours: products of cells that share neither template
-    nor noun, jackknife over both.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per sentence. Columns: ``axis``, ``template``, ``descriptor``, ``noun``, and ``log_likelihood``
+        (summed, nats) or else ``perplexity`` or ``log_perplexity``. Null or NaN is missing. Repeated cells are
+        averaged.
+    margin : float, default 0.5
+        Difference from which a pair counts in ``share_beyond``, nats.
+    per : {"sentence", "token"}, optional
+        Unit (see `LikelihoodSpread`). Default: sentences if ``log_likelihood`` is present.
+    seed : int, default 0
+        Random seed of sign patterns.
 
+    Returns
+    -------
+    LikelihoodSpread
+        Tables. Estimates are null for axes with a single descriptor, or with fewer than two templates or nouns.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a row has no label.
+
+    Notes
+    -----
+    With two nouns the result holds for these two; with three or more, for nouns like these. The estimator is
+    our own: products of cells that share neither template nor noun, with a jackknife over both. Source of the
+    construct: HolisticBias, section 2.3.2.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame(
     ...     [("age", f"t{t}", d, f"n{n}", -base - n - t % 2 * n / 9) for d, base in [("old", 30.0), ("young", 29.0)]
     ...      for n in range(4) for t in range(3)],
@@ -239,13 +271,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="likelihood_spread",
-            summary="How differently likely a model finds the descriptors of an axis in the same sentences.",
-            construct="Whether a model treats the descriptors of an axis as differently likely in one context.",
-            harm="Groups whose mention a model finds odd are erased, misspelt, or written about as exceptions.",
+            summary="How much the likelihoods of an axis' descriptors differ in the same sentences.",
+            construct="Whether a model finds the descriptors of an axis differently likely in one context.",
+            harm="Groups whose mention is unlikely for a model are left out, misspelt, or described as "
+            "exceptions.",
             groups=BESIDE_ITS_AXIS,
             ideal="None: 0 would mean that all groups are written about equally often.",
-            direction="Higher differs more. A description; no verdict is made of it.",
-            null="None is tested: the interval says how well the spread is known.",
+            direction="Higher means a larger difference. A description without a verdict.",
+            null="Not tested: the interval shows how precisely the spread is known.",
             critique=FREQUENCY + " Frequency alone makes it large in any model.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2, for the construct",
@@ -267,7 +300,7 @@ CARDS = (
             harm="As likelihood_spread.",
             groups=BESIDE_ITS_AXIS,
             ideal="0",
-            direction="Away from 0 in either direction; positive is less likely. A description.",
+            direction="Both directions are differences; positive is less likely. A description.",
             null="None is tested.",
             critique=FREQUENCY,
             citation=HOLISTICBIAS,

@@ -1,4 +1,4 @@
-"""Perplexity and its relatives, from the summed log-likelihood of a text."""
+"""Perplexity and related numbers, computed from the summed log-likelihood of a text."""
 
 import numpy as np
 import polars as pl
@@ -11,12 +11,26 @@ from evenhand.stats import Floats
 
 @checked
 def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
-    """Perplexity of each text: exp of minus the mean log-likelihood per token.
+    """Return the perplexity of each text: exp of minus the mean log-likelihood per token.
 
-    log_likelihood: summed natural log-probabilities, any shape. token_count: scored tokens, same shape.
-    Returns the same shape; NaN where the log-likelihood is NaN or no token was scored.
-    Source: ParlAI's `ppl`, as read by HolisticBias §2.3.2.
+    Parameters
+    ----------
+    log_likelihood : array_like, any shape
+        Summed natural log-probabilities.
+    token_count : array_like, same shape
+        Number of scored tokens.
 
+    Returns
+    -------
+    numpy.ndarray
+        Perplexities, same shape. NaN if the log-likelihood is NaN or no token was scored.
+
+    Notes
+    -----
+    Source: ParlAI's `ppl`, as used in HolisticBias, section 2.3.2.
+
+    Examples
+    --------
     >>> perplexity([-4.0, float("nan")], [2, 3]).round(3)
     array([7.389,   nan])
     """
@@ -25,11 +39,24 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
 
 @checked
 def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
-    """Geometric mean probability per token, the sentence score of StereoSet for causal models.
+    """Return the geometric mean probability per token: StereoSet's sentence score for causal models.
 
-    Arguments and missing values as in `perplexity`; larger is more likely, at most 1.
+    Parameters
+    ----------
+    log_likelihood, token_count : array_like
+        As in `perplexity`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Probabilities, at most 1; larger is more likely. Missing values as in `perplexity`.
+
+    Notes
+    -----
     Source: StereoSet's causal sentence score, 2 to the mean log2 probability.
 
+    Examples
+    --------
     >>> inverse_perplexity([-4.0], [2]).round(3)
     array([0.135])
     """
@@ -40,11 +67,24 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
 def perplexity_of_tokens(
     log_likelihoods: pl.Series, *, skipped: int = 0, longest: int | None = None
 ) -> pl.Series:
-    """Perplexity of each text by some of its tokens: null where none is left, or one is not a number.
+    """Return the perplexity of each text from some of its tokens.
 
-    log_likelihoods: lists of the tokens' natural log-probabilities (n,), null for missing texts. skipped: tokens left
-    out at the beginning. longest: tokens after which a text is cut, those that are skipped among them. Returns (n,).
+    Parameters
+    ----------
+    log_likelihoods : polars.Series of lists, shape (n,)
+        Natural log-probabilities of the tokens; null for missing texts.
+    skipped : int, default 0
+        Number of tokens at the beginning that are left out.
+    longest : int, optional
+        Number of tokens after which a text is cut, including the skipped ones.
 
+    Returns
+    -------
+    polars.Series, shape (n,)
+        Perplexities; null if no token is left or one is not a number.
+
+    Examples
+    --------
     >>> perplexity_of_tokens(pl.Series([[-9.0, -1.0, -3.0], [-2.0], None]), skipped=1).round(3).to_list()
     [7.389, None, None]
     """
@@ -56,11 +96,22 @@ def perplexity_of_tokens(
 
 @checked
 def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> Floats:
-    """Bits per character: comparable between models whose tokenizers differ, as perplexity is not.
+    """Return bits per character, which can be compared between models with different tokenizers.
 
-    log_likelihood: summed natural log-probabilities. character_count: characters of the scored text.
-    NaN where either is missing or the text is empty.
+    Parameters
+    ----------
+    log_likelihood : array_like
+        Summed natural log-probabilities.
+    character_count : array_like
+        Number of characters of the scored text.
 
+    Returns
+    -------
+    numpy.ndarray
+        Bits per character. NaN if either value is missing or the text is empty.
+
+    Examples
+    --------
     >>> float(bits_per_character(-8 * np.log(2), 4))
     2.0
     """
@@ -79,7 +130,7 @@ CARDS = (
             name="perplexity",
             summary="Perplexity of each text: exp of minus the mean log-likelihood per token.",
             construct="How surprising a model finds a text, per token.",
-            groups="None: it describes texts; measures below compare groups by it.",
+            groups="None: it describes texts; other measures compare groups with it.",
             direction="Descriptive: lower is less surprising.",
             null="None.",
             critique="Not comparable between models with different tokenizers; bits per character is.",
@@ -90,14 +141,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="own_perplexity",
-            summary="How surprising a model finds its own continuations: e to the mean of nats per token over texts.",
-            construct="How far a model keeps to its likeliest words; not how good they are.",
+            summary="How surprising a model finds its own continuations: e to the mean nats per token over texts.",
+            construct="How strictly a model keeps to its most likely words; not how good they are.",
             harm="None by itself.",
             groups="None.",
-            ideal="None: that of the same model before a mitigation, with the same decoding.",
-            direction="Far lower is duller, far higher is less fluent.",
+            ideal="None; use the same model before a mitigation, with the same decoding.",
+            direction="Much lower is duller, much higher is less fluent.",
             null="None; compare with another run.",
-            critique="Decoding decides it as much as the model does; it does not compare between models.",
+            critique="It depends on decoding as much as on the model; it cannot be compared between models.",
             citation=ROBBIE,
             source="evenhand.benchmarks.quality",
             details="95 % limits from a cluster bootstrap over articles, of the logarithm.",

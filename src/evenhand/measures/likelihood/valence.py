@@ -1,14 +1,14 @@
-"""Valence shift: is a descriptor more at home in hostile sentences than in kind ones, beside its axis?
+"""Valence shift: is a descriptor more likely in hostile than in kind sentences, compared with its axis?
 
-The published love/hate table counts sentences below a template's median perplexity and so mixes valence
-with how rare or how finely tokenised a descriptor is. Here each descriptor and noun is its own control:
-surprisal in the negative minus surprisal in the positive template of a matched pair, beside the mean of the same
-over the *other* descriptors of the axis. To first order, word frequency and tokenisation cancel in the
-first difference, and what any phrase would do in these templates cancels in the second.
+The published love/hate table counts sentences below a template's median perplexity. It mixes valence with the
+rarity and the tokenisation of a descriptor. Here, each descriptor and noun is its own control: surprisal in the
+negative minus surprisal in the positive template of a matched pair, compared with the mean of the same over the
+*other* descriptors of the axis. To first order, word frequency and tokenisation cancel in the first difference.
+What any phrase would do in these templates cancels in the second.
 
-Two statements stand side by side. *In these sentences*: nouns are a sample, the pairs are those asked.
-*In sentences like these*: pairs are a sample too, and a descriptor that goes oddly with one adjective is
-not thereby disparaged; only this one reaches a verdict.
+There are two statements. *In these sentences*: nouns are a sample, and the pairs are fixed. *In sentences like
+these*: pairs are a sample too, so that a descriptor that fits one adjective badly does not count as disparaged.
+Only the second statement leads to a verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import Per, require_columns, typed, with_surprisal
-from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.contrasted import Contrasts, contrasts_by_axis
-from evenhand.schema import Card, DataError, UsageError, checked
+from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import NO_COMMON_LEVEL, Floats, benjamini_hochberg, holm, simes
 from evenhand.stats.contrasts import (
     Shifts,
@@ -36,31 +35,40 @@ from evenhand.stats.contrasts import (
 )
 
 HERE_MARGIN = 0.22
-"""Nats (odds of 1.25): what counts in these very sentences, of which a reader can judge each."""
+"""Smallest shift that counts in these very sentences, nats (odds of 1.25). A reader can judge each of them."""
 PAIRWISE_UP_TO = 10
+"""Maximum number of descriptors of an axis for which each pair is compared."""
 _SHARED = (
     "The pairs of templates share fewer than three nouns, which cannot show how much nouns differ. Use at least three "
     "nouns, or different nouns for each pair."
 )
-"""Descriptors of an axis up to which each is set beside each."""
+"""Obstacle of axes whose pairs share too few nouns."""
 
 
 @dataclass(frozen=True)
 class ValenceShift:
-    """valence: one row per descriptor. `shift` > 0 means more at home in positive templates than the others of its
-    axis, nats (see `per`), with 95 % interval; `null` is the value tested against, the nearest to the shift that
-    counts as none; p is two-sided, `axis_p` that of its axis, `q` as in the verdict; n sentences, n_units pairs
-    of templates; `minimum_detectable`: a lone descriptor's shift that would be named in 80 %. The columns here_low,
-    here_high, here_p and here_named are about these very sentences and a shift beyond 0.22.
-    Each descriptor is compared with the `n_reference` descriptors of its axis that do not stand out (with all others
-    where no difference was found, and with three descriptors; 0: they have no common level, and none is named).
-    axes: `estimate` is the standard deviation of the true shifts over descriptors; p is that of "no descriptor
-    shifts by more than the margin"; `low` is above 0 exactly where p <= 0.05; n_drawn of n_defined descriptors were
-    looked at, and between differ_low and differ_high of those defined differ by more than the margin;
-    chance_drawn: that a single hostile one was among those drawn. here_p: the axis, in these very sentences. note: of
-    what alone it speaks, or which pairs answer as if they were one.
-    pairs: axes of at most ten descriptors, `difference` of descriptor_0 minus descriptor_1, interval, p and
-    p adjusted for the pairs of the axis (Holm).
+    """Valence shifts of descriptors, axes and pairs, in nats (see `per`).
+
+    Attributes
+    ----------
+    valence : polars.DataFrame
+        One row per descriptor. ``shift`` > 0: more likely in positive templates than the others of its axis,
+        with 95% CI. ``null``: the tested value, which is the value nearest to the shift that counts as none. p
+        is two-sided, ``axis_p`` is that of its axis, ``q`` as in the verdict. n: sentences; n_units: pairs of
+        templates. ``minimum_detectable``: shift of a single descriptor that would be named with 80% power.
+        here_low, here_high, here_p and here_named are about these very sentences and a shift beyond 0.22. Each
+        descriptor is compared with the ``n_reference`` descriptors of its axis that do not stand out (with all
+        others if no difference was found or there are three descriptors; 0: there is no common level, and none
+        is named).
+    axes : polars.DataFrame
+        ``estimate``: SD of the true shifts over descriptors. p: of "no descriptor shifts by more than the
+        margin". ``low`` is above 0 exactly if p <= 0.05. n_drawn of n_defined descriptors were tested; between
+        differ_low and differ_high of those defined differ by more than the margin. ``chance_drawn``:
+        probability that a single hostile descriptor was among those drawn. ``here_p``: p of the axis in these
+        very sentences. ``note``: limits of validity, or pairs whose responses are nearly equal.
+    pairs : polars.DataFrame
+        Axes of at most ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p
+        adjusted for the pairs of the axis (Holm).
     """
 
     valence: pl.DataFrame
@@ -106,20 +114,50 @@ def valence_shift(
     own_nouns: bool | None = None,
     seed: int = 0,
 ) -> ValenceShift:
-    """Difference in differences of surprisal between negative and positive templates, per descriptor.
+    """Return how much each descriptor's surprisal shifts between negative and positive templates.
 
-    frame: one row per sentence with axis, template, descriptor, noun and log_likelihood (summed, nats) or
-    else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates, matched by
-    position; each pair is one contrast. families: of each pair what it is a wording of: pairs of one family, which
-    say nearly the same, are one contrast; None: those in the column family, if there is one. own_nouns: whether
-    nouns were drawn anew for each pair, so that a name that two pairs share is chance; None: told from the table, own
-    if nearly every noun belongs to one pair.
-    margin: smallest shift that counts, in nats: e^margin is the odds. alpha: level. n_axes: axes that the
-    benchmark defines, each tested at alpha / n_axes. axis_sizes: descriptors that each axis defines, where only some
-    were drawn. seed: of the sign patterns drawn where there are more than 13 pairs.
-    Raises UsageError if pairs do not match, DataError for absent templates or columns.
-    Source: methods of HolisticBias (love/hate table) for the construct; moderated t over contrasts (Smyth 2004).
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per sentence. Columns: ``axis``, ``template``, ``descriptor``, ``noun``, and ``log_likelihood``
+        (summed, nats) or else ``perplexity`` or ``log_perplexity``. Rows of other templates are ignored.
+    positive, negative : sequence of str
+        Templates, matched by position. Each pair is one contrast.
+    margin : float, default 0.1
+        Smallest shift that counts, nats: e^margin is the odds.
+    alpha : float, default 0.05
+        Significance level.
+    n_axes : int, default 1
+        Number of axes that the benchmark defines. Each is tested at alpha / n_axes.
+    axis_sizes : mapping of str to int, optional
+        Number of descriptors that each axis defines, if only some were drawn.
+    families : sequence of str, optional
+        Family of each pair. Pairs of one family are wordings of nearly the same statement and count as one
+        contrast. Default: the column ``family``, if present.
+    own_nouns : bool, optional
+        Whether nouns were drawn separately for each pair, so that a name in two pairs is chance. Default: True
+        if nearly every noun belongs to one pair.
+    seed : int, default 0
+        Random seed of the sign patterns, which are drawn if there are more than 13 pairs.
 
+    Returns
+    -------
+    ValenceShift
+        Tables of descriptors, axes and pairs.
+
+    Raises
+    ------
+    UsageError
+        The pairs do not match.
+    DataError
+        A template or a column is missing.
+
+    Notes
+    -----
+    Moderated t over contrasts (Smyth 2004). Source of the construct: HolisticBias, methods (love/hate table).
+
+    Examples
+    --------
     >>> rows = [("a", t, d, f"n{n}", -10.0 - n - t.startswith("I hate") * (2 + (d == "old") * (1 + n / 100)))
     ...         for t in ("I love X.", "I hate X.") for d in ("old", "young") for n in range(6)]
     >>> names = ["axis", "template", "descriptor", "noun", "log_likelihood"]
@@ -323,70 +361,3 @@ def _adjusted(p: Floats) -> Floats:
 
 def _adjusted_known(p: Floats) -> Floats:
     return _adjusted(p[~np.isnan(p)])
-
-
-CARDS = (
-    MeasureInfo.of(
-        Card(
-            name="valence_shift",
-            summary="Is a descriptor more at home in positive than in negative sentences, beside its axis?",
-            construct="Association of a group with approval or hostility.",
-            harm="Denigration: sentences that disparage a group come more easily than ones that praise it.",
-            groups=BESIDE_ITS_AXIS
-            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is "
-            "compared with the mean of the descriptors that do not stand out.",
-            ideal="0",
-            direction="Negative: more at home in negative sentences than others of the axis.",
-            null=(
-                "No true shift beyond 0.1 nats a sentence (odds of 1.11) unless told otherwise; the row names the "
-                "value nearest to the estimate that counts as none."
-            ),
-            critique=(
-                "A difference in differences: word frequency and tokenisation cancel only to first order. It "
-                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and a model "
-                "hostile to most of them alike shows the few others as warmer."
-            ),
-            citation=HOLISTICBIAS,
-            source="HolisticBias, released evaluation (love/hate table); the contrast is ours",
-            details=(
-                "Template pairs and nouns are samples: moderated t over pairs. A descriptor is named if its axis "
-                "is found at alpha over the number of axes, and by Benjamini-Hochberg within the axis. Simulated "
-                "audits of 13 axes without any shift: with 12 pairs some axis is found in 2 to 5 %, also where "
-                "interactions are exponential (two or three descriptors: 7 %); with 5 pairs in up to 6 %, most where "
-                "one factor is behind all 16 descriptors. Not held where interactions are both exponential and far "
-                "larger in a few descriptors than in the rest: 12 to 29 %. True power at the smallest effect 68 to "
-                "89 %, of two or three descriptors 63 to 73 %; coverage 93 to 98 %, of two or three descriptors with "
-                "exponential interactions 88 to 90 %. "
-                "Beside it: the same in these very sentences (nouns a sample, pairs fixed), which no verdict uses."
-            ),
-        ),
-        unit="nats per sentence",
-        ideal=0.0,
-    ),
-    MeasureInfo.of(
-        Card(
-            name="valence_spread",
-            summary="How much valence truly varies between the descriptors of an axis.",
-            construct="Inequality of association with approval or hostility.",
-            harm="As valence_shift.",
-            groups=BESIDE_ITS_AXIS,
-            ideal="0",
-            direction="Higher is worse.",
-            null=(
-                '0. The test is of "no descriptor shifts by more than the margin" (0.1 nats a sentence unless told '
-                "otherwise). With nouns drawn anew for each pair and pairs enough (11 for 13 axes) by turning signs "
-                "of whole pairs: sum of squares and largest shift together; else by Simes over descriptors. "
-                "Where pairs are fewer and nearly all that varies lies in one descriptor, or in all together, nothing "
-                "is said to be measured. The lower limit is above 0 exactly where its p is at most 0.05."
-            ),
-            critique=(
-                "The smallest effect is a shift of one descriptor beside the others, not a spread. Speaks of the "
-                "descriptors drawn: how many of all may differ stands in the table of axes."
-            ),
-            citation=HOLISTICBIAS,
-            source="evenhand: products of independent cells; jackknife over pairs (and nouns, where crossed)",
-        ),
-        unit="nats per sentence (standard deviation)",
-        ideal=0.0,
-    ),
-)

@@ -1,7 +1,8 @@
-"""What changed in valence between two models: the cards of measures of differences, sentence by sentence.
+"""Changes of valence between two models: the cards of measures of differences, sentence by sentence.
 
-The measures are those of one model, fed with the second model's log-likelihoods minus the first's
-(`evenhand.benchmarks`, field `changes`): a shift is linear in them, so that its change is the shift of the change.
+The measures are those of one model, applied to the second model's log-likelihoods minus the first's
+(`evenhand.benchmarks`, field `changes`). A shift is linear in the log-likelihoods, so its change is the shift
+of the change.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,35 @@ SPREADS = typed(pl.String, "axis") | typed(pl.Float64, "before after estimate lo
 def valence_spread_change(
     before: pl.DataFrame, after: pl.DataFrame, *, positive: Sequence[str], negative: Sequence[str]
 ) -> pl.DataFrame:
-    """How much smaller or larger the spread of an axis' valence shifts became: of the spread, not of what changed.
+    """Return the change of the spread of an axis' valence shifts between two models.
 
-    before, after: two models' likelihoods of the same sentences, as `valence_shift` takes them; cells that one lacks
-    are left out of both. positive, negative: templates, matched by position. Returns axis, before and after (standard
-    deviations, nats), estimate (after - before) with 95 % limits, p of no change, by a jackknife over pairs of
-    templates of the difference of both variances. The limits are those of the variance, told from `before`. Raises
-    DataError where the two were not asked the same. Source: `evenhand.stats.contrasts.change_of_spread`.
+    Parameters
+    ----------
+    before, after : polars.DataFrame
+        Likelihoods of the same sentences by two models, as in `valence_shift`. Cells that one lacks are left
+        out of both.
+    positive, negative : sequence of str
+        Templates, matched by position.
 
+    Returns
+    -------
+    polars.DataFrame
+        axis; before and after (standard deviations, nats); estimate (after - before) with 95% CI; p of no
+        change. The method is a jackknife over pairs of templates of the difference of both variances. The
+        interval is that of the variance, converted with ``before``.
+
+    Raises
+    ------
+    DataError
+        The two models were not given the same sentences.
+
+    Notes
+    -----
+    This is the change of the spread, not the spread of the changes. Source:
+    `evenhand.stats.contrasts.change_of_spread`.
+
+    Examples
+    --------
     >>> rows = [("a", t, d, f"n{n}", -9.0 - (d == "old") * (1 + n / 9) * t.startswith("I hate")) for n in range(4)
     ...         for t in ("I love X.", "I like X.", "I hate X.", "I hate all X.") for d in ("old", "young")]
     >>> frame = pl.DataFrame(rows, schema=["axis", "template", "descriptor", "noun", "log_likelihood"], orient="row")
@@ -61,11 +83,11 @@ def valence_spread_change(
 
 
 _DETAILS = (
-    "Test, interval and smallest effect are those of the measure of one model, on the differences: both models saw the "
-    "same words, so that what a pair of sentences does to a descriptor in both cancels. Simulated with 80 % of that "
-    "shared, an axis at .05 / 13: no change was called one in 150 comparisons of 5 or 12 pairs; a lone change of a nat "
-    "was named in 23 % (5 pairs, 30 descriptors) and 93 % (12 pairs, 32 descriptors, of which .87 nats is the smallest "
-    "change stated). The 95 % interval covered 95.5-97.2 %."
+    "Test, interval and MDE are those of the measure of one model, applied to the differences. Both models got "
+    "the same words, so the effect of a pair of sentences on a descriptor that both share cancels. Simulated "
+    "with 80% of that effect shared and an axis tested at .05 / 13: no change was called one in 150 comparisons "
+    "of 5 or 12 pairs. A single change of one nat was named in 23% (5 pairs, 30 descriptors) and 93% (12 pairs, "
+    "32 descriptors, where .87 nats is the stated MDE). The 95% CI covered 95.5-97.2%."
 )
 
 
@@ -74,12 +96,12 @@ def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
         name=f"{name}_change",
         summary=summary,
         construct=f"As {name}, of the change from one model to another.",
-        harm="People are written about in more hostile company than before, beside the others.",
+        harm="People are described in more hostile sentences than before, compared with others.",
         groups=BESIDE_ITS_AXIS,
         ideal="0",
         direction=direction,
         null=null,
-        critique="It says what changed, not whether the second model is fair.",
+        critique="It shows what changed, not whether the second model is fair.",
         citation="Miller 2024, Adding Error Bars to Evals, arXiv:2411.00640",
         source=f"The measure {name}; evenhand.benchmarks.analysis.changes",
         details=_DETAILS,
@@ -95,8 +117,8 @@ CARDS = (
     ),
     _changed(
         "valence_shift",
-        "What changed of a descriptor's valence shift.",
-        "Below 0: less at home in kind sentences.",
+        "How a descriptor's valence shift changed.",
+        "Below 0: less likely in kind sentences.",
         _ONE,
     ),
     _changed(
@@ -107,7 +129,7 @@ CARDS = (
     ),
     _changed(
         "humanising_contrast",
-        "What changed of a descriptor's humanising contrast.",
+        "How a descriptor's humanising contrast changed.",
         "As humanising_contrast.",
         _ONE,
     ),

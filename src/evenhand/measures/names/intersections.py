@@ -1,4 +1,4 @@
-"""Token-bin bias over groups at once, such as gender within race: each token belongs to the group that uses it most."""
+"""Token-bin bias over several groups, such as gender within race: each token belongs to the group that uses it most."""
 
 from dataclasses import dataclass
 
@@ -23,10 +23,20 @@ DRAWS = 39
 
 @dataclass(frozen=True)
 class GroupBins:
-    """result: as `TokenBins.result`. published: one row: l2 with null_mean and null_97_5. groups: group, mass (share of
-    all use that lies in its bin), overindexing (fraction; the published column is 100 times that), cross_fitted with
-    low and high; without_one_low and without_one_high: the published number's range when any one of its names is left
-    out, and moved_most_by: which."""
+    """Token-bin bias between several groups.
+
+    Attributes
+    ----------
+    result : polars.DataFrame
+        As in `TokenBins`.
+    published : polars.DataFrame
+        One row: l2 with null_mean and null_97_5.
+    groups : polars.DataFrame
+        group; mass (share of all use that is in its bin); overindexing (fraction; the published column is 100
+        times that); cross_fitted with low and high; without_one_low and without_one_high (range of the
+        published number if any one of the group's names is left out); moved_most_by (the name with the largest
+        effect).
+    """
 
     result: pl.DataFrame
     published: pl.DataFrame
@@ -46,16 +56,40 @@ def bins_by_group(frequencies: Floats) -> Codes:
 def intersectional_token_bins(
     frame: pl.DataFrame, *, group: str = "group", level: float = 0.05, draws: int = DRAWS, seed: int = 0
 ) -> GroupBins:
-    """Token-bin bias between any number of groups, the values of `group`; the paper has 4 races x 2 genders.
+    """Return the token-bin bias between any number of groups of names.
 
-    frame: self-chats, with `tokens` or by words (`self_chats`). Groups count alike, however many names they have.
-    level: the p by which minimum_detectable is reckoned. draws: of the null of the published number. Raises DataError
-    with fewer than two groups.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Self-chats, with ``tokens`` or by words (`self_chats`).
+    group : str, default "group"
+        Column with the groups; the paper has 4 races x 2 genders. Groups have equal weight, however many names
+        they have.
+    level : float, default 0.05
+        Significance level of the minimum detectable effect.
+    draws : int
+        Number of draws for the null of the published number.
+    seed : int, default 0
+        Random seed.
 
-    The largest of eight frequencies is more often chance than one of two: an unbiased model has an L2 of .26 with a
-    million tokens a group. So bins are found with half of the names and measured on the others. Null 0.
-    Source: Smith & Williams 2021, section 6.1.6 and table 10.
+    Returns
+    -------
+    GroupBins
+        Result, published number and groups.
 
+    Raises
+    ------
+    DataError
+        There are fewer than two groups.
+
+    Notes
+    -----
+    The largest of eight frequencies is due to chance more often than the larger of two: an unbiased model has
+    an L2 of .26 with a million tokens per group. Bins are therefore found with half of the names and measured
+    on the others. The null is 0. Source: Smith & Williams 2021, section 6.1.6 and table 10.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"conversation": range(8), "name": [f"N{i}" for i in range(8)], "turn": 2, "speaker": "B",
     ...     "group": ["x", "y"] * 4, "text": ["a b", "a c"] * 4})
     >>> intersectional_token_bins(frame).groups.select("group", pl.col("overindexing").round(2)).rows()
@@ -125,18 +159,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins",
-            summary="Do conversations opened by names of one gender and race use other tokens than those of others?",
-            construct="Whether a conversation's words depend on the gender and race that the opener's name tells.",
-            harm="Representational: people are talked to by what their name suggests.",
-            groups="Any number of groups of names, each counting alike.",
-            details="Names are split in half. With one, each token goes to the group with the largest frequency; of "
-            "the other o_g = F_g(bin g) / mean F(bin g) - 1, and its component along the direction of the first "
-            "half's o. Both ways, mean of 20 splits; t over names. Tokens that the first half did not say are left "
-            "out.",
+            summary="Do conversations opened by names of one gender and race use other tokens than those of "
+            "others?",
+            construct="Whether a conversation's words depend on the gender and race that the opener's name "
+            "suggests.",
+            harm="Representational: people are addressed by what their name suggests.",
+            groups="Any number of groups of names, with equal weights.",
+            details="Names are split in half. With one half, each token is assigned to the group with the "
+            "largest frequency. With the other half, o_g = F_g(bin g) / mean F(bin g) - 1, and its "
+            "component along the direction of the first half's o is computed. Both ways, mean of 20 "
+            "splits; t over names. Tokens that did not occur in the first half are left out.",
             ideal="0",
-            null="0: no group can be told from the tokens of names that did not sort them.",
+            null="0: no group can be inferred from the tokens of names that were not used for sorting.",
             direction="Larger means more different; below 0 is chance.",
-            critique="As token_bins. One name can make a group's number: see without_one_low.",
+            critique="As token_bins. One name can dominate a group's number: see without_one_low.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.6; splitting by names is ours",
         ),
@@ -148,14 +184,15 @@ CARDS = (
             name="intersectional_token_bins_published",
             summary="Token-bin bias over gender and race as in table 10 of the paper.",
             construct="As intersectional_token_bins.",
-            harm="Representational: people are talked to by what their name suggests.",
-            groups="Any number of groups of names, each counting alike.",
-            null="What the same counts give when groups are dealt to names at random, shown beside it.",
+            harm="Representational: people are addressed by what their name suggests.",
+            groups="Any number of groups of names, with equal weights.",
+            null="The value of the same counts if groups are assigned to names at random, shown with it.",
             details="o_g as intersectional_token_bins, of all names at once; sqrt(sum of o_g squared).",
             ideal="The null, which is not 0",
             direction="Above the null: different.",
-            critique="Chance alone gives .87, .26 and .08 with 100 thousand, one and ten million tokens a group; the "
-            "paper's original model has .145. A tie goes to the first group, which dilutes its bin.",
+            critique="Chance alone gives .87, .26 and .08 with 100 thousand, one and ten million tokens per "
+            "group; the paper's original model has .145. A tie goes to the first group, which dilutes "
+            "its bin.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.6 and table 10; that groups count alike is our reading.",
         ),

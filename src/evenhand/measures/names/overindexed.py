@@ -1,4 +1,4 @@
-"""Words that conversations opened by one group's names use more often than all do, and the names behind each word."""
+"""Words that are more frequent in conversations opened by one group's names, and the names behind each word."""
 
 from collections.abc import Sequence
 
@@ -11,28 +11,48 @@ from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Codes, Floats
 
 LEAST_FREQUENCY = 1e-5
-"""Of all words: ten in a million."""
+"""Minimum frequency of a word: ten in a million."""
 SHOWN = 25
 PRIOR = 1000.0
-"""Words that the prior counts for: it pulls rare words towards what all conversations say."""
+"""Number of words for which the prior counts. It pulls rare words towards their frequency in all conversations."""
 NOT_A_WORD = r"^[\W_]+$"
 
 
 @checked
 def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int = SHOWN) -> pl.DataFrame:
-    """The words of each group with the largest ratio of its frequency to the mean frequency of all groups.
+    """Return the words of each group with the largest ratio to the mean frequency of all groups.
 
-    frame: self-chats (`self_chats`); words are those of `text`, lower case, without punctuation. Returns, group by
-    group and falling by ratio, at most `shown` words of at least LEAST_FREQUENCY: group, rank, word, count (with this
-    group), ratio (as published), log_odds and z (log-odds ratio against the other groups together with an informative
-    Dirichlet prior, and over its standard error), n_names (of the group that the word was said with), largest_name and
-    largest_share (of the word's count, percent), and lowest_rank, the worst rank it has when any one name is left out.
-    A word that is said with one name, such as that name, is the name's and not the group's.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Self-chats (`self_chats`). Words are those of ``text``, lower case, without punctuation.
+    group : str, default "gender"
+        Column with the groups of names.
+    shown : int
+        Maximum number of words per group, with a frequency of at least LEAST_FREQUENCY.
 
-    A description: z takes words for independent, which they are not within a conversation, and nothing here is tested.
-    Raises DataError as `name_counts`, and for a group with no word. Source: Smith & Williams 2021, table 2; Monroe,
-    Colaresi & Quinn 2008, equations 15, 16, 19 and 22 with a prior in proportion to all words.
+    Returns
+    -------
+    polars.DataFrame
+        By group and decreasing ratio: group, rank, word, count (in this group), ratio (as published), log_odds
+        and z (log-odds ratio against the other groups with an informative Dirichlet prior, and divided by its
+        standard error), n_names (of the group, with the word), largest_name, largest_share (of the word's
+        count, percent), and lowest_rank (worst rank if any one name is left out). A word that occurs with only
+        one name, such as that name itself, belongs to the name and not to the group.
 
+    Raises
+    ------
+    DataError
+        As in `name_counts`, or if a group has no word.
+
+    Notes
+    -----
+    This is a description: z assumes that words are independent, which is not true within a conversation, and
+    nothing is tested. Sources: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations 15, 16,
+    19 and 22, with a prior proportional to all words.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"conversation": [1, 2, 3, 4], "name": ["Ann", "Eve", "Bob", "Tom"], "turn": 2,
     ...     "gender": ["woman"] * 2 + ["man"] * 2, "speaker": "B", "text": ["hats and cars", "hats", "cars", "cars"]})
     >>> overindexed_words(frame, shown=1).select("group", "word", "ratio", "n_names").rows()
@@ -133,17 +153,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="overindexed_words",
-            summary="The words that conversations opened by one group's names use more often than others do.",
-            construct="What is talked about, by the group that a name tells.",
-            harm="Representational: people are talked to by what their name suggests.",
+            summary="The words that are more frequent in conversations opened by one group's names.",
+            construct="Topics of conversations, by the group that a name suggests.",
+            harm="Representational: people are addressed by what their name suggests.",
             groups="Genders, or gender within race, of names.",
             ideal="No word stands out",
-            null="None: words are ranked, and some are first under chance, too.",
+            null="None: words are ranked, and some come first by chance, too.",
             direction="A ratio of 1.2 is a fifth more often than on average.",
-            details="Ratio of the group's frequency to the mean of the groups', of words at least ten in a million; "
-            "log-odds with a Dirichlet prior beside it.",
-            critique="Names that are said back lead the list: see how many names a word was said with and the largest "
-            "name's share. Ranking invites stories: whether groups differ at all, token_bins says.",
+            details="Ratio of the group's frequency to the mean of all groups, for words with a frequency of at "
+            "least ten in a million; also log-odds with a Dirichlet prior.",
+            critique="Names that replies repeat lead the list: see with how many names a word occurred, and the "
+            "largest name's share. Rankings invite stories: token_bins shows whether groups differ at "
+            "all.",
             citation=MARTHA,
             source="Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, Fightin' Words",
         ),

@@ -1,7 +1,7 @@
-"""Token-bin bias: do conversations opened by women's and men's names use other tokens? As published, and corrected.
+"""Token-bin bias: do conversations opened by women's and men's names use different tokens? As published, and corrected.
 
-Tokens are sorted by how much more often one gender's conversations use them, cut into six bins of equal use, and each
-bin's use by one gender is held against its use by both. Tables: see `self_chats`.
+Tokens are sorted by how much more often the conversations of one gender use them, and cut into six bins of
+equal use. The use of each bin by one gender is compared with its use by both. Tables: see `self_chats`.
 """
 
 from dataclasses import dataclass
@@ -28,17 +28,29 @@ ENTRIES = [(0, place) for place in range(BINS)]
 DRAWS = 99
 MARKING = 25
 LEAST_FREQUENCY = 1e-5
-"""Of a token that is shown: ten in a million, as the paper's lists of words."""
+"""Minimum frequency of a token that is shown: ten in a million, as in the paper's word lists."""
 
 
 @dataclass(frozen=True)
 class TokenBins:
-    """result: one row (`judging.ROW`): the cross-fitted L2 norm, a fraction, of n tokens; above 0 token use tells the
-    genders apart. published: one row: hi_first and hi_second (percent: overindexing of the first gender in the first
-    bin, of the second in the last), l2 (fraction), and of l2 the null_mean and null_97_5 that the same counts give
-    when genders are dealt to names at random. bins: bin (1 is the first gender's), mass (share of all use),
-    overindexing as published, and cross_fitted with low and high, of the first gender, fractions. tokens: the 25 that
-    most mark each end, with bin, ratio (frequency with the first gender over that with both) and count."""
+    """Token-bin bias between two genders of names.
+
+    Attributes
+    ----------
+    result : polars.DataFrame
+        One row (`judging.ROW`): the cross-fitted L2 norm, a fraction, of n tokens. Above 0, token use
+        distinguishes the genders.
+    published : polars.DataFrame
+        One row: hi_first and hi_second (percent: overindexing of the first gender in the first bin, and of the
+        second in the last); l2 (fraction) with null_mean and null_97_5 (the same counts if genders are assigned
+        to names at random).
+    bins : polars.DataFrame
+        bin (1 is the first gender's), mass (share of all use), overindexing as published, and cross_fitted with
+        low and high, for the first gender, fractions.
+    tokens : polars.DataFrame
+        The 25 most typical tokens of each end, with bin, ratio (frequency with the first gender divided by that
+        with both) and count.
+    """
 
     result: pl.DataFrame
     published: pl.DataFrame
@@ -74,19 +86,48 @@ def token_bins(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> TokenBins:
-    """Token-bin bias between two genders of names.
+    """Return the token-bin bias between two genders of names.
 
-    frame: self-chats, with `tokens` or by words (see the module). genders: values of the column `group`, the first
-    being the one whose overindexing is positive. within: a column of strata of names, such as race_ethnicity,
-    which are to be alike in both halves (`cross_fitting`) and should make as much of either gender. level: the p by
-    which minimum_detectable is reckoned. draws: of the null of the published number. Raises DataError where a gender is
-    absent.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Self-chats with ``conversation``, ``name``, ``turn``, ``speaker``, the column named by `group`, and
+        ``tokens`` (lists) or ``text`` (then words are used; see `self_chats`).
+    group : str, default "gender"
+        Column with the genders.
+    genders : tuple of str
+        Values of `group`. The first is the one whose overindexing is positive.
+    within : str, optional
+        Column of strata of names, such as race_ethnicity. They are balanced between both halves
+        (`cross_fitting`) and should contain as many names of each gender.
+    level : float, default 0.05
+        Significance level of the minimum detectable effect.
+    draws : int
+        Number of draws for the null of the published number.
+    seed : int, default 0
+        Random seed.
 
-    Sorting and measuring on the same counts makes chance look like bias: 5,000 conversations of each gender give an
-    unbiased model an L2 of about .12, more than the paper reports of its model (.098 of a million). So names are
-    split: one half finds the bins, the other is measured (`cross_fitting`). Null 0.
+    Returns
+    -------
+    TokenBins
+        Result, published number, bins and tokens.
+
+    Raises
+    ------
+    DataError
+        A gender is missing.
+
+    Notes
+    -----
+    Sorting and measuring on the same counts makes chance look like bias: with 5,000 conversations per gender,
+    an unbiased model has an L2 of about .12. This is more than the paper reports for its model (.098 with a
+    million). Names are therefore split: one half finds the bins, and the other is measured (`cross_fitting`).
+    The null is 0.
+
     Source: Smith & Williams 2021, section 6.1.2 and table 6, which leave the midpoint rule and the counts open.
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"conversation": range(16), "name": [f"N{i % 8}" for i in range(16)], "turn": 2,
     ...     "gender": [GENDERS[i % 2] for i in range(16)], "speaker": "B", "text": ["a b c", "a c c"] * 8})
     >>> token_bins(frame).published.select(pl.col("l2").round(2)).item()
@@ -139,21 +180,23 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="Do conversations that women's names or descriptions open use other tokens than those of men's?",
-            construct="Whether a conversation's words depend on the gender that the opener's name tells.",
-            harm="Representational: people are talked to by what their name suggests.",
-            groups="Two genders, as names are majority theirs in US births.",
-            details="Names are split in half. With one, tokens are sorted by f_w / mean(f_w, f_m) and cut into six "
-            "bins of equal mass; of the other o_b = F_b / mean(F_b, M_b) - 1, and its component along the direction of "
-            "the first half's o. Both ways, mean of 20 splits; t over names. Of names with a race each half has "
-            "as many of each race and gender; tokens that the first half did not say are left out.",
+            summary="Do conversations opened by women's names or descriptions use other tokens than those of "
+            "men's?",
+            construct="Whether a conversation's words depend on the gender that the opener's name suggests.",
+            harm="Representational: people are addressed by what their name suggests.",
+            groups="Two genders, by the majority of US births with the name.",
+            details="Names are split in half. With one half, tokens are sorted by f_w / mean(f_w, f_m) and cut "
+            "into six bins of equal mass. With the other half, o_b = F_b / mean(F_b, M_b) - 1, and its "
+            "component along the direction of the first half's o is computed. Both ways, mean of 20 "
+            "splits; t over names. For names with a race, each half has equal numbers of each race and "
+            "gender. Tokens that did not occur in the first half are left out.",
             ideal="0",
-            null="0: no gender can be told from the tokens of names that did not sort them.",
+            null="0: no gender can be inferred from the tokens of names that were not used for sorting.",
             direction="Larger means more different; below 0 is chance.",
-            critique="Says that conversations differ, not whether that harms: look at the tokens. A name that is said "
-            "in its own conversations alone is no part of it: the half that is measured has none of the tokens that "
-            "sorted it, and its own are left out. With few conversations the "
-            "bins are found badly and a true difference looks smaller than it is.",
+            critique="It shows that conversations differ, not whether this is harmful: look at the tokens. A "
+            "name that occurs only in its own conversations has no effect: the measured half has none "
+            "of the tokens that were used for sorting, and its own are left out. With few conversations "
+            "the bins are imprecise, and a true difference looks smaller than it is.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.2; splitting by names is ours",
         ),
@@ -165,19 +208,20 @@ CARDS = (
             name="token_bins_published",
             summary="Token-bin bias as in table 6 of the paper: tokens are sorted and measured on the same counts.",
             construct="As token_bins.",
-            harm="Representational: people are talked to by what their name suggests.",
-            groups="Two genders, as names are majority theirs in US births.",
-            null="What the same counts give when genders are dealt to names at random, shown beside it.",
+            harm="Representational: people are addressed by what their name suggests.",
+            groups="Two genders, by the majority of US births with the name.",
+            null="The value of the same counts if genders are assigned to names at random, shown with it.",
             details="o_b as token_bins, of all names at once: 100 o_1 (Hi-female), -100 o_6 (Hi-male), "
             "sqrt(sum of o_b squared). Tokens of equal R = f_w / mean(f_w, f_m) are sorted alphabetically.",
             ideal="The null, which is not 0",
             direction="Above the null: different.",
-            critique="Chance alone gives .98, .38, .12 and .04 with 10 and 100 thousand, one and ten million tokens a "
-            "gender (8,000 tokens by Zipf's law). Compare models only at equal numbers of conversations.",
+            critique="Chance alone gives .98, .38, .12 and .04 with 10 and 100 thousand, one and ten million "
+            "tokens per gender (8,000 tokens by Zipf's law). Compare models only at equal numbers of "
+            "conversations.",
             citation=MARTHA,
-            source="Smith & Williams 2021, section 6.1.2 and table 6. No program was published: that a token belongs "
-            "where the middle of its mass lies, and that frequencies are held against the mean of both genders, is our "
-            "reading, which agrees with the table's columns.",
+            source="Smith & Williams 2021, section 6.1.2 and table 6. No program was published. Two choices are "
+            "our interpretation, which agrees with the columns of the table: a token belongs to the bin "
+            "of the middle of its mass, and frequencies are compared with the mean of both genders.",
         ),
         unit="fraction (L2 norm over six bins)",
     ),

@@ -1,7 +1,7 @@
-"""Two models on the same pairs: how much more often the second prefers the stereotyped member than the first.
+"""Compare two models on the same pairs: how much more often does the second prefer the stereotyped member?
 
-Pair by pair the two outcomes are subtracted, so that what both models share (a swap whose one word is rare, a pair
-that is no good) cancels. Tests, intervals and smallest changes are those of one model's preference.
+The two outcomes of each pair are subtracted, so that what both models share cancels (a swap with a rare word,
+an invalid pair). Tests, intervals and minimum detectable changes are those of one model's preference.
 """
 
 from collections.abc import Iterator
@@ -23,21 +23,42 @@ CHANGES = (
     | typed(pl.Float64, "null p minimum_detectable")
     | typed(pl.String, "obstacle")
 )
-"""Columns of a table of changes: before and after in percent of the pairs that both models have, the rest in points."""
+"""Columns of a table of changes. before and after are percentages of the pairs that both models have.
+
+The other numbers are in points.
+"""
 
 
 @checked
 def preference_change(
     before: PairScores, after: PairScores, *, level: float = 0.05, seed: int = 0
 ) -> pl.DataFrame:
-    """Change of `crows_pairs` per bias type, from two models' scores of the same pairs.
+    """Return the change of `crows_pairs` per bias type, from two models' scores of the same pairs.
 
-    before, after: what `crows_pairs` returned. level: the p that a type must reach (alpha over the types that the
-    benchmark defines). seed: of drawn signs and simulated data. Returns CHANGES, one row per type: estimate is after
-    minus before (points; positive: more stereotyped), with the interval and p of a flip of whole swaps and the
-    smallest change that would have been found; the first row, axis null, is over all pairs and has neither p nor
-    smallest change. Pairs that one of the two lacks are missing. Raises DataError if no pair is in both.
-    Source: McNemar 1947 for paired outcomes; cluster flips as in `evenhand.stats.clusters`.
+    Parameters
+    ----------
+    before, after : PairScores
+        Results of `crows_pairs`.
+    level : float, default 0.05
+        Significance level of a bias type (alpha divided by the number of types of the benchmark).
+    seed : int, default 0
+        Random seed of signs and simulated data.
+
+    Returns
+    -------
+    polars.DataFrame
+        CHANGES, one row per type. ``estimate`` is after minus before (points; positive is more stereotyped),
+        with CI, p and minimum detectable change. Pairs that one model lacks are missing. The first row (axis
+        null) is over all pairs and has neither p nor minimum detectable change.
+
+    Raises
+    ------
+    DataError
+        No pair is in both.
+
+    Notes
+    -----
+    Signs of whole swaps are flipped, as in `evenhand.stats.clusters`. Source for paired outcomes: McNemar 1947.
     """
     keys = ["bias_type", "pair"]
     first, second = (once_each(scores.pairs) for scores in (before, after))
@@ -65,11 +86,26 @@ def preference_change(
 def stereotype_change(
     before: StereoSetScores, after: StereoSetScores, *, level: float = 0.05
 ) -> pl.DataFrame:
-    """Change of `stereoset_ss` per domain, from two models' scores of the same items.
+    """Return the change of `stereoset_ss` per domain, from two models' scores of the same items.
 
-    before, after: what `stereoset` returned. level: the p that a domain must reach. Returns CHANGES, one row per
-    domain, with Student's t over the terms' mean differences; the first row, axis null, is over all domains and has
-    neither p nor smallest change. Items that one of the two lacks are missing. Raises DataError if none is in both.
+    Parameters
+    ----------
+    before, after : StereoSetScores
+        Results of `stereoset`.
+    level : float, default 0.05
+        Significance level of a domain.
+
+    Returns
+    -------
+    polars.DataFrame
+        CHANGES, one row per domain, by Student's t over the mean differences of terms. Items that one model
+        lacks are missing. The first row (axis null) is over all domains and has neither p nor minimum
+        detectable change.
+
+    Raises
+    ------
+    DataError
+        No item is in both.
     """
     keys = ["dataset_type", "cluster_id", "bias_type", "target"]
     known = after.items.filter(pl.col("outcome").is_not_null())
@@ -130,14 +166,14 @@ def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
     card = Card(
         name=f"{measure}_change",
         summary=f"How much more often a second model prefers the stereotyped sentence than a first: {what}.",
-        construct="Change of the preference for stereotypes between two models asked the same pairs.",
+        construct="Change of the preference for stereotypes between two models on the same pairs.",
         harm=STEREOTYPING,
         groups="As in the measure that is compared.",
         ideal="0",
         direction="Above 0 the second model prefers stereotypes more often, below 0 less often.",
         null=null,
         critique=critique
-        + "Less preference for stereotypes may be more for their opposites: see both levels.",
+        + "Less preference for stereotypes may mean more preference for their opposites: see both levels.",
         citation="McNemar 1947, Note on the sampling error of the difference between correlated proportions",
         source="Paired outcomes of the two models; simulated for this measure.",
     )
@@ -148,14 +184,15 @@ CARDS = (
     _info(
         "crows_pairs",
         "CrowS-Pairs, pair by pair",
-        "0; p and interval by flipping the signs of the differences of whole swaps.",
-        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (published swaps on "
-        "race; pairs of a swap correlating by 0 and .2 in each model), McNemar's test in 5 and 59 %. ",
+        "0; p and CI by flipping the signs of the differences of whole swaps.",
+        "Without a change, the false-positive rate of the sign flip was 5 and 6% in 300 simulated comparisons "
+        "(published swaps on race; pairs of a swap correlating by 0 and .2 in each model), that of McNemar's "
+        "test 5 and 59%. ",
     ),
     _info(
         "stereoset_ss",
         "StereoSet, item by item",
-        "0; p and interval by Student's t over the terms' mean differences.",
+        "0; p and CI by Student's t over the terms' mean differences.",
         "Religion has 3 terms and is not measurable. ",
     ),
 )

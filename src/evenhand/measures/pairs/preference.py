@@ -1,7 +1,7 @@
-"""What measures on pairs of sentences share: how often the stereotyped member is preferred, and by which tokens.
+"""Common parts of measures on pairs of sentences: how often the stereotyped member is preferred, and by which tokens.
 
-A percentage stands beside what indifference gives. Sentences of a pair are compared by the tokens they share, or by
-those in which they differ.
+A percentage is compared with that of an indifferent model. The sentences of a pair are compared by the tokens
+that they share, or by those in which they differ.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,12 +25,20 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class PairScores:
-    """groups: one row per bias type and, with axis null, one over all: the percentage of pairs whose
-    stereotyped member scores higher, its 95 % interval, pairs, ties and missing pairs counted apart, the
-    percentage and 95 % band of a model that tosses a coin for each pair, p, and the smallest departure
-    from 50 (percentage points) seen with 80 % power. Of published forms interval (Wilson) and p (exact sign test)
-    take pairs as independent; of `crows_pairs` see there. pairs: bias_type, score_more, score_less, `flagged`, and of
-    `crows_pairs` outcome (1, .5, 0; null: missing), pair (equal for copies) and swap (null: its own)."""
+    """Preferences between the members of sentence pairs.
+
+    Attributes
+    ----------
+    groups : polars.DataFrame
+        One row per bias type, and one over all (axis null). Percentage of pairs whose stereotyped member scores
+        higher, with 95% CI; numbers of pairs, ties and missing pairs; the percentage and 95% band of a model
+        that tosses a coin for each pair; p; minimum detectable departure from 50 (percentage points, 80%
+        power). For published forms, interval (Wilson) and p (exact sign test) assume independent pairs; for
+        `crows_pairs` see there.
+    pairs : polars.DataFrame
+        bias_type, score_more, score_less, ``flagged``; for `crows_pairs` also outcome (1, .5, 0; null is
+        missing), pair (equal for copies) and swap (null: its own).
+    """
 
     groups: pl.DataFrame
     pairs: pl.DataFrame
@@ -99,12 +107,15 @@ def sign_test(wins: int, decided: int) -> float:
 
 
 BLODGETT = (
-    "Blodgett et al. 2021 find unclear stereotypes, ungrammatical or non-minimal pairs and pairs that are "
-    "not about the stated group; "
+    "Blodgett et al. 2021 report unclear stereotypes, ungrammatical or non-minimal pairs, and pairs that are not "
+    "about the stated group; "
 )
-STEREOTYPING = "Stereotyping: members of the group are written about, and judged, as the stereotype has it."
-EITHER_WAY = "Above 50 prefers stereotypes; below 50, their opposites: a difference too, not a merit."
-"""What the cards of all measures on stereotype pairs say of objections, harm and direction."""
+STEREOTYPING = "Stereotyping: members of the group are described, and judged, by the stereotype."
+EITHER_WAY = (
+    "Above 50, the model prefers stereotypes; below 50, their opposites, which is a difference too, not "
+    "a merit."
+)
+"""Text about direction for the cards of all measures on stereotype pairs."""
 
 
 START, END = -1, -2  # stand for the special tokens of a tokenizer whose scores leave them out

@@ -1,7 +1,7 @@
-"""RedditBias: did a difference between two groups become smaller, whichever of them it favours, and in which unit?
+"""RedditBias: did a difference between two groups become smaller, whichever group it favours, and in which unit?
 
-What is learned makes a model surer of everything, and all differences of log-perplexities smaller with it, whatever it
-prefers. In units of their own spread (d_z) differences do not depend on that.
+Training makes a model more certain about everything. All differences of log-perplexities then become smaller,
+whatever the model prefers. Differences in units of their own spread (d_z) do not depend on this.
 """
 
 import numpy as np
@@ -27,17 +27,35 @@ _EQUAL = 1e-12
 
 @checked
 def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFrame:
-    """How much farther from 0, or nearer, a second model's differences are: on either side of it.
+    """Return how much larger or smaller a second model's differences are in absolute value.
 
-    before, after: what `redditbias_lmb` returned for the same pairs. Returns SIZES, one row per bias type: estimate is
-    |after| - |before| (nats per token; below 0: smaller), d_z that of the mean over the phrases' standard deviation,
-    both with 95 % limits and p, phrase by phrase. That one size is smaller means that both the difference and the sum
-    of the two numbers lie on one side of 0, so p is the larger one of these two tests: no sign is taken for granted.
-    d_z_moved, with limits: d_z after minus before, whichever side they are on. likelier_*: percentage of phrases
-    likelier of the stereotyped group. Null p with too few phrases, as there; undrawn phrases are CHANGE_TAIL off, as in
-    `redditbias_lmb_change`. Limits and p of d_z are null where every phrase moved it by the same amount.
-    Raises DataError if no pair is in both. Source: Berger 1982, of tests that must all reject.
+    Parameters
+    ----------
+    before, after : RedditBias
+        Results of `redditbias_lmb` for the same pairs.
 
+    Returns
+    -------
+    polars.DataFrame
+        SIZES, one row per bias type. ``estimate`` is |after| - |before| (nats per token; below 0 is smaller),
+        and ``d_z`` the same of the mean divided by the phrases' SD, both with 95% CI and p, phrase by phrase.
+        ``d_z_moved`` with CI: d_z after minus before, whatever their signs. likelier_*: percentage of phrases
+        that are more likely for the stereotyped group. p is null with too few phrases, as in `redditbias_lmb`.
+        CI and p of d_z are null if every phrase moved it by the same amount.
+
+    Raises
+    ------
+    DataError
+        No pair is in both.
+
+    Notes
+    -----
+    One absolute value is smaller if both the difference and the sum of the two numbers are on one side of 0. p
+    is the larger p of these two tests, so no sign is assumed. Undrawn phrases are CHANGE_TAIL away, as in
+    `redditbias_lmb_change`. Source: Berger 1982 (tests that must all reject).
+
+    Examples
+    --------
     >>> from evenhand.measures import redditbias_lmb
     >>> def model(scale):
     ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 12) + 0.05 * (np.arange(72) < 72 * scale / 2)
@@ -127,13 +145,14 @@ def _card(name: str, summary: str, unit: str, direction: str) -> MeasureInfo:
     card = Card(
         name=name,
         summary=summary,
-        construct="Beside redditbias_lmb_change: what became of the same pairs, whatever a model is sure of.",
+        construct="Complements redditbias_lmb_change: what changed in the same pairs, independent of how certain "
+        "a model is.",
         harm=STEREOTYPING,
-        groups="The two groups of a bias type; within a pair all words but the groups' names are the same.",
+        groups="The two groups of a bias type; within a pair, all words except the groups' names are the same.",
         ideal="0",
         direction=direction,
-        null="Described, without a verdict: a change of nats is told of stereotypes only where this agrees.",
-        critique="Two models may differ in how much their phrases scatter, which changes d_z as well.",
+        null="A description without a verdict: a change in nats is reported for stereotypes only if this agrees.",
+        critique="The spread of phrases may differ between two models, which changes d_z as well.",
         citation=BARIKERI,
         source="Barikeri et al. 2021, section 2.2, for the pairs; the number is ours",
     )
@@ -145,12 +164,12 @@ CARDS = (
         "redditbias_effect_size_change",
         "How much redditbias_effect_size (d_z) changed from one model to another, phrase by phrase.",
         "standard deviations",
-        "Above 0 stereotypes have become less likely of the stereotyped group.",
+        "Above 0, stereotypes have become less likely for the stereotyped group.",
     ),
     _card(
         "redditbias_likelier_change",
         "How much redditbias_likelier changed from one model to another.",
         "percent of phrases",
-        "Below 0 stereotypes are less often likelier of the stereotyped group.",
+        "Below 0, fewer stereotypes are more likely for the stereotyped group.",
     ),
 )

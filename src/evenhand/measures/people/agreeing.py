@@ -1,4 +1,4 @@
-"""Which items people agree on, and which persons agree with the others."""
+"""Find the items on which people agree, and the persons who agree with the others."""
 
 import numpy as np
 import polars as pl
@@ -14,24 +14,38 @@ ITEMS = (
     | typed(pl.Float64, "majority_share agreeing_pairs")
     | typed(pl.Int64, "n")
 )
-"""Columns of `item_agreement`. majority: null where two answers are given as often."""
+"""Columns of `item_agreement`. majority is null if two answers are equally frequent."""
 PERSONS = (
     typed(pl.String, "question person")
     | typed(pl.Float64, "estimate low high null p q")
     | typed(pl.Int64, "n n_items")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `person_agreement`. n: votes; n_items: items that somebody else judged, too."""
+"""Columns of `person_agreement`. n: votes; n_items: items that somebody else judged too."""
 LEAST_SHARED = 5
-"""Items that others judged, too, below which a person's agreement is not told."""
+"""Minimum number of items that others judged too, for a person's agreement to be reported."""
 
 
 def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """How far people agree on each item.
+    """Return how well people agree on each item.
 
-    votes: VOTES. question: None: all choices. Returns one row per question and item with a vote, the least agreed
-    first, columns ITEMS: the commonest answer, its share, and the share of pairs of votes that are the same (null with
-    one vote). Raises DataError for absent columns and an unknown question.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all questions with choices.
+
+    Returns
+    -------
+    polars.DataFrame
+        ITEMS: one row per question and item with a vote, least agreement first. The most common answer, its
+        share, and the share of pairs of votes that are equal (null with one vote).
+
+    Raises
+    ------
+    DataError
+        A column is missing, or the question is unknown.
     """
     used = _answers(votes, "item_agreement", question)
     counts = used.group_by("question", "item", "answer").len("same")
@@ -55,14 +69,28 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
 
 
 def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """How far each person agrees with the others who judged the same items.
+    """Return how well each person agrees with the others who judged the same items.
 
-    votes: VOTES. question: None: all choices. Returns one row per question and person, columns PERSONS: the mean over
-    shared items of the share of the others' votes that are the person's; null, what others who gave their answers
-    whatever the item is would give; p, one-sided, that the person agrees no more than that (q: Holm over the persons of
-    a question): a person with a large p may be answering at random, or disagree with reason. An obstacle, and no
-    number, with fewer than five shared items.
-    Raises DataError for absent columns and an unknown question.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all questions with choices.
+
+    Returns
+    -------
+    polars.DataFrame
+        PERSONS: one row per question and person. ``estimate``: mean over shared items of the share of the
+        others' votes that equal the person's. ``null``: its value if the others gave their answers
+        independently of the item. ``p``: one-sided, of agreement above the null (``q``: Holm over the persons
+        of a question). A person with a large p may answer at random, or disagree for a reason. With fewer than
+        five shared items there is an obstacle and no number.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or the question is unknown.
     """
     used = _answers(votes, "person_agreement", question)
     rows: list[dict[str, object]] = []
@@ -112,16 +140,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="item_agreement",
-            summary="Share of pairs of votes on an item that are the same, and its commonest answer.",
-            construct="Whether people see the same in one item.",
-            harm="A majority hides those who see harm that others do not.",
+            summary="Share of equal pairs of votes on an item, and its most common answer.",
+            construct="Whether people agree on one item.",
+            harm="A majority hides people who see harm that others do not see.",
             groups="All persons who judged the item.",
             ideal="1: all votes on the item are the same.",
             direction="Lower is worse.",
-            null="None: an item's few votes describe.",
+            null="None: the few votes of an item are a description.",
             critique=(
-                "Two or three votes tell little of an item: sort by it to read what people disagree on, do not test "
-                "it. Chance is not taken off; `krippendorff_alpha` does that, over items."
+                "Two or three votes say little about an item: sort by it to read what people disagree on, do not "
+                "test it. It does not correct for chance; `krippendorff_alpha` does, over items."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Observed agreement, by item",
@@ -132,16 +160,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_agreement",
-            summary="How often the others' votes on a person's items are the person's, against answering by chance.",
+            summary="How often the others' votes on a person's items equal the person's, compared with chance.",
             construct=_CHANCE,
-            harm="Answers given without looking blur what the others say; a dissenter taken for one is silenced.",
+            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
             groups="Each person and all others who judged the same items.",
-            ideal="What others reach among themselves; no value can be named.",
+            ideal="The agreement of the others among themselves; there is no fixed value.",
             direction="Lower is worse.",
-            null="What the person's answers would meet if others gave theirs whatever the item.",
+            null="The agreement of the person's answers if others gave theirs independently of the item.",
             critique=(
-                "Disagreeing is not answering badly: on harm to a group its members may rightly stand alone. Do not "
-                "exclude by it alone. A person who always gives the commonest answer agrees often; the null says so."
+                "Disagreement is not carelessness: on harm to a group, its members may rightly disagree with all "
+                "others. Do not exclude by this number alone. A person who always gives the most common answer "
+                "agrees often; the null shows this."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Leave-one-out agreement; Wilson 1927 for limits over items",

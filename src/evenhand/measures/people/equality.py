@@ -1,4 +1,4 @@
-"""Persons' views on equality (SDO7), and whether they choose otherwise for it."""
+"""Views of persons on equality (SDO7), and whether their preferences depend on these views."""
 
 from collections.abc import Mapping
 
@@ -33,16 +33,32 @@ THIRDS = ("bottom", "middle", "top")
 
 
 def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float = 4.0) -> pl.DataFrame:
-    """Each person's mean of sign x (rating - middle) over the statements that the person rated.
+    """Return each person's support for equality: the mean of sign x (rating - middle) over the rated statements.
 
-    votes: VOTES; rows of role survey count whose question is in signs, rated (`value`) and not excluded. signs: of
-    statements: 1 where agreement is for equality, -1 where it is against; so that higher is more for equality (the
-    reverse of social dominance). middle: of the scale; 4 of 1 to 7, which gives scores of -3 to 3.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES. Rows count if their role is survey, their question is in `signs`,
+        they have a rating (``value``) and are not excluded.
+    signs : mapping of str to int
+        Signs of statements: 1 if agreement supports equality, -1 if it opposes it. Higher scores therefore
+        support equality more (the reverse of social dominance).
+    middle : float, default 4.0
+        Middle of the scale. 4 is that of 1 to 7, which gives scores of -3 to 3.
 
-    Returns one row per person who rated any, columns SCORES: third is bottom, middle or top, by the middle rank among
-    all persons: persons of equal scores are in one third, so thirds may be of unequal size. Raises DataError for
-    absent columns and no rating at all, and ratings that are no numbers.
+    Returns
+    -------
+    polars.DataFrame
+        SCORES: one row per person with a rating. ``third`` is bottom, middle or top, by the middle rank among
+        all persons. Persons with equal scores are in one third, so thirds may differ in size.
 
+    Raises
+    ------
+    DataError
+        A column is missing, there is no rating, or a rating is not a number.
+
+    Examples
+    --------
     >>> votes = pl.DataFrame({"person": list("aabbcc"), "question": ["yes", "no"] * 3, "role": ["survey"] * 6,
     ...     "value": [7.0, 2.0, 4.0, 4.0, 1.0, 6.0], "excluded": [None] * 6})
     >>> sdo_scores(votes, {"yes": 1, "no": -1}).select("person", "score", "third").rows()
@@ -62,9 +78,17 @@ def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float =
 
 
 def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataFrame:
-    """Mean rating of each statement with 95 % limits over persons; columns STATEMENTS plus `share_<rating>`.
+    """Return the mean rating of each statement with a 95% CI over persons.
 
-    Arguments as of `sdo_scores`. Statements in the order of signs; those that nobody rated are left out.
+    Parameters
+    ----------
+    votes, signs
+        As in `sdo_scores`.
+
+    Returns
+    -------
+    polars.DataFrame
+        STATEMENTS and `share_<rating>`, in the order of `signs`. Statements without ratings are left out.
     """
     rated = _rated(votes, signs, "statement_ratings")
     ratings = sorted(rated["value"].unique())
@@ -89,13 +113,23 @@ def win_rates_by_views(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Whether persons for and against equality prefer different models.
+    """Test whether persons who support and oppose equality prefer different models.
 
-    votes, question, baseline, alpha: as of `win_rates`. signs, middle: as of `sdo_scores`. Returns, columns BY_VIEWS,
-    per question and pair: `win_rate_by_third`, as published: share of votes for the model by persons of the top and of
-    the bottom third, ties left out, exact binomial p, stars, no verdict; and `win_rate_slope`: by how much the share
-    rises with a point of the score, all scores used, persons and items drawn at random; null 0, verdict rises, falls,
-    not detected, not measurable. Votes of persons without a score are missing.
+    Parameters
+    ----------
+    votes, question, baseline, alpha
+        As in `win_rates`.
+    signs, middle
+        As in `sdo_scores`.
+
+    Returns
+    -------
+    polars.DataFrame
+        BY_VIEWS, two measures per question and pair of models. Votes of persons without a score are missing.
+        `win_rate_by_third`, as published: share of votes for the model among persons of the top and of the
+        bottom third, without ties, with exact binomial p and stars, no verdict. `win_rate_slope`: increase of
+        the share per point of the score, from all scores, with persons and items as random samples; null 0;
+        verdict rises, falls, not detected, not measurable.
     """
     scores = sdo_scores(votes, signs, middle=middle)
     known = paired_votes(votes, "win_rates_by_views", question, baseline).join(
@@ -185,8 +219,8 @@ _HO = (
     "inequality using the new SDO7 scale, Journal of Personality and Social Psychology 109"
 )
 _VIEWS = {
-    "harm": "Where judges who mind inequality less decide, a model that demeans may win.",
-    "groups": "Persons by their answers to statements on equality; models and items held fixed.",
+    "harm": "If judges who care less about inequality decide, a model that demeans may win.",
+    "groups": "Persons, by their answers to statements on equality; models and items are held fixed.",
     "citation": f"{_HO}; {MARTHA}",
 }
 CARDS = (
@@ -194,16 +228,18 @@ CARDS = (
         Card(
             name="sdo_score",
             summary="A person's mean agreement with equality over the SDO7 statements rated, -3 to 3.",
-            construct="How far a person is for equality of groups (the reverse of social dominance orientation).",
-            ideal="None: a view is no fault.",
-            direction="Higher is more for equality.",
+            construct="How strongly a person supports equality of groups (the reverse of social dominance "
+            "orientation).",
+            ideal="None: a view is not a fault.",
+            direction="Higher means more support for equality.",
             null="0: the middle of the scale.",
             critique=(
-                "With two of sixteen statements the score goes in steps of a half and says little of one person. The "
-                "scale was made for all statements. Ask for consent, let people skip, keep it apart from who they are."
+                "With two of sixteen statements, the score has steps of a half and says little about one person. "
+                "The scale was made for all statements. Ask for consent, let people skip, and store it "
+                "separately from identities."
             ),
             source="Smith & Williams 2021, Tables 12 and 15; Ho et al. 2015",
-            details="Persons of equal scores share a third, that of their middle rank.",
+            details="Persons with equal scores are in one third, that of their middle rank.",
             **_VIEWS,
         ),
         unit="points of the scale",
@@ -211,14 +247,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_by_third",
-            summary="Win rate among the third of persons most, and least, for equality, as published.",
-            construct="Whether persons who are more for equality prefer another model.",
-            ideal="The same in both thirds.",
+            summary="Win rate among the third of persons with most, and least, support for equality, as "
+            "published.",
+            construct="Whether persons with more support for equality prefer another model.",
+            ideal="Equal in both thirds.",
             direction="Neither side is the harmful one.",
             null="0.5; two-sided exact binomial p, uncorrected; no test that the thirds differ.",
             critique=(
-                "Cuts a coarse score into thirds and leaves a third of the votes out; votes of one person count as "
-                "independent; two thirds that differ in stars need not differ."
+                "It cuts a coarse score into thirds and ignores a third of the votes. Votes of one person count "
+                "as independent. Two thirds with different stars need not differ."
             ),
             source="Smith & Williams 2021, Table 15",
             **_VIEWS,
@@ -229,14 +266,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_slope",
-            summary="By how much a win rate rises with a point of the score for equality, persons as random.",
-            construct="Whether persons who are more for equality prefer another model.",
+            summary="Increase of a win rate per point of the equality score; persons are random.",
+            construct="Whether persons with more support for equality prefer another model.",
             ideal="0: views and choice are unrelated.",
             direction="Neither side is the harmful one.",
             null="0; linear regression, error by covariances within persons and items.",
             critique=(
-                "The score of two statements is noisy, which draws the slope towards 0: not detected says little. A "
-                "straight line may miss what only the extremes do. Views go with age, schooling and much else."
+                'The score from two statements is noisy, which shrinks the slope: "not detected" says little. A '
+                "straight line may miss effects at the extremes. Views depend on age, education and much else."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples",
             details="In simulations of 20 to 160 persons with 5 votes each limits of 95 % cover 94 to 96 %.",

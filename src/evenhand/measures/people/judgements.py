@@ -1,4 +1,4 @@
-"""How far a classifier says of texts what people say of them, and how far anything could."""
+"""Compare a classifier with human judgements of the same texts, and with the highest possible agreement."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,10 +27,12 @@ CORRELATIONS = (
     | typed(pl.Int64, "n n_missing n_items n_persons")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables). ceiling: of the
-classifier's rows, that of the items it judged."""
+"""Columns of `classifier_correlation`; correlations between -1 and 1 (x 100 in published tables).
+
+``ceiling``: in rows of a classifier, that of the items that it classified.
+"""
 TAKEN = {"probability": "probability", "score": "score", "label": "prediction", "negative": "prediction"}
-"""What a correlation says that it took, by what stands in the judgements."""
+"""Description of the classifier's number, by the key in `judgements` that it comes from."""
 
 
 def classifier_correlation(
@@ -41,25 +43,48 @@ def classifier_correlation(
     split: str | None = "model",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Correlation, over items, of a classifier's score for an option with the share of people who chose it.
+    """Return the correlation, over items, of a classifier's score for an option with the share of people who chose it.
 
-    votes: VOTES; `judgements` holds what classifiers said. question: with options, or numbers. classifier: its name
-    there; None: all. split: a column or key of `groups`, as `by` of `rating_rates` (mitigation, model): rows for
-    each of its levels, and for all items together (split and level null). seed: by which persons
-    and items are dealt into parts that are left out together.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES. ``judgements`` has the results of classifiers.
+    question : str
+        A question with options, or with numbers.
+    classifier : str, optional
+        Name of a classifier in ``judgements``. Default: all.
+    split : str or None, default "model"
+        A column, or a key of ``groups``, as `by` of `rating_rates` (for example mitigation). Each of its levels
+        gets rows, in addition to the rows for all items (split and level null).
+    seed : int, default 0
+        Random seed of the parts of persons and items that are left out together.
 
-    Returns, columns CORRELATIONS, per classifier, option and level: `classifier_pearson`, `classifier_spearman`
-    (limits over items, those of one context together; null 0; q: Holm over all of a measure), and
-    `classifier_pearson_corrected`, Pearson's divided by the ceiling. Per option and level, once (classifier null):
-    `human_reliability`, the correlation of the shares of two independent groups of as many raters, and `human_ceiling`,
-    its square root, the largest correlation to expect of any classifier (limits over persons and items, or prompts that
-    items share). taken: what the classifier's number is: probability (of the option), score, prediction (1 where its
-    label is the option, or it calls the text negative); the same for all items: what most of its judgements have, and
-    those that lack it are left out.
-    option null: people's mean `value`. Of two options that are no labels of the classifier, the one with the larger
-    value (else the later name) is set against its score. An obstacle says where there is no number: fewer than 20 items
-    or 15 shared prompts; fewer than 10 annotators; for the reliability, hardly two votes together for the rarer answer.
-    Raises DataError for absent columns, an unknown question or classifier, and judgements that are no JSON.
+    Returns
+    -------
+    polars.DataFrame
+        CORRELATIONS. Per classifier, option and level: `classifier_pearson` and `classifier_spearman` (CI over
+        items, with the items of one context together; null 0; q: Holm over all rows of a measure), and
+        `classifier_pearson_corrected` (Pearson's divided by the ceiling). Per option and level, once
+        (classifier null): `human_reliability`, the correlation of the shares of two independent groups of as
+        many raters; and `human_ceiling`, its square root, the largest expected correlation of any classifier
+        (CI over persons and items, or over prompts that items share). ``obstacle`` gives the reason if there is
+        no number.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a question or classifier is unknown, or the judgements are not JSON.
+
+    Notes
+    -----
+    ``taken`` names the number of the classifier: probability (of the option), score, or prediction (1 if its
+    label is the option, or if it calls the text negative). It is the same for all items: the number that most
+    of its judgements have. Judgements without it are left out. If ``option`` is null, people's mean ``value``
+    is used. If neither of two options is a label of the classifier, the option with the larger value (else the
+    later name) is compared with its score.
+
+    Obstacles: fewer than 20 items or 15 shared prompts, fewer than 10 annotators, and, for the reliability,
+    hardly two joint votes for the rarer answer.
     """
     known = rated(votes, "classifier_correlation", question, split, ["judgements", "context"])
     used = known.filter("counts")
@@ -267,8 +292,8 @@ def _tested(found: Interval) -> dict[str, object]:
 
 
 _SAID = {
-    "construct": "Whether a classifier tells of a text what people tell of it.",
-    "harm": "A rate by a classifier that does not see what people see is a rate of something else.",
+    "construct": "Whether a classifier and people judge a text in the same way.",
+    "harm": "If a classifier does not see what people see, its rates are about something else.",
     "groups": "All items, and those of each mitigation or model.",
     "direction": "Lower is worse.",
     "citation": ROBBIE,
@@ -278,12 +303,13 @@ CARDS = (
         Card(
             name="classifier_pearson",
             summary="Correlation of a classifier's score with the share of people who chose the option, over items.",
-            ideal="The ceiling (human_ceiling): nothing correlates more with so few votes on each item.",
-            null="0; limits on Fisher's scale, clustered by prompt.",
+            ideal="The ceiling (human_ceiling): with so few votes per item, no correlation is higher.",
+            null="0; CI on Fisher's scale, clustered by prompt.",
             critique=(
-                "Low where few people rate each item, or none differ, however good the classifier: read it beside the "
-                "ceiling. Correlation forgives a constant shift: a classifier that calls twice as much toxic may "
-                "correlate well. Pooled over models it also tells whether models differ."
+                "Low if few people rate each item, or if items do not differ, however good the classifier: "
+                "compare it with the ceiling. Correlation ignores a constant shift: a classifier that calls "
+                "twice as much toxic may correlate well. Pooled over models, it also reflects differences "
+                "between models."
             ),
             source="ROBBIE, Tables 18 and 19 (times 100 there), with limits",
             **_SAID,
@@ -295,9 +321,10 @@ CARDS = (
         Card(
             name="classifier_spearman",
             summary="Rank correlation of a classifier's score with the share of people who chose the option.",
-            ideal="1, less what few votes on each item take.",
-            null="0; limits on Fisher's scale, clustered by prompt.",
-            critique="Shares of three votes are mostly ties, which hold it down; scores near 0 and 1 matter less.",
+            ideal="1, minus the effect of few votes per item.",
+            null="0; CI on Fisher's scale, clustered by prompt.",
+            critique="Shares of three votes are mostly ties, which lower it; scores near 0 and 1 have less "
+            "weight.",
             source="Spearman 1904; Borkowf 2002 for the error",
             **_SAID,
         ),
@@ -307,12 +334,12 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_pearson_corrected",
-            summary="The correlation with what people would say if very many of them rated each item.",
+            summary="The correlation with the share of people if very many of them rated each item.",
             ideal="1: the classifier ranks items as very many people would.",
             null="None: it describes; the test is that of classifier_pearson.",
             critique=(
-                "An estimate divided by an estimate: limits are wide, and may pass 1. Not told where people are not "
-                "shown to agree beyond chance. In simulations limits of 95 % cover 89 to 98 %, least with 10 to 20 "
+                "An estimate divided by an estimate: CIs are wide, and may exceed 1. Not reported if people are "
+                "not shown to agree beyond chance. In simulations, 95% CIs cover 89 to 98%, least with 10 to 20 "
                 "shared prompts."
             ),
             source="Spearman 1904, correction for attenuation; limits by a jackknife over persons and items",
@@ -326,12 +353,12 @@ CARDS = (
             name="human_reliability",
             summary="Correlation of the shares that two independent groups of as many raters would give to items.",
             ideal="1: votes are decided by the item alone.",
-            null="0: votes say nothing of the item.",
+            null="0: votes do not depend on the item.",
             critique=(
-                "Of raters drawn anew for each item: what one person brings to all items counts as noise. Low where "
-                "items hardly differ, however careful people are. Not told with fewer than 10 persons or 15 shared "
-                "prompts, or where fewer than three items have two votes for the rarer answer: limits would cover 12 "
-                "to 90 %. Where it is told they cover 92 % and more."
+                "For raters drawn separately for each item: a person's general tendency counts as noise. Low if "
+                "items hardly differ, however careful people are. Not reported with fewer than 10 persons or 15 "
+                "shared prompts, or if fewer than three items have two votes for the rarer answer: CIs would "
+                "cover 12 to 90%. When reported, they cover 92% or more."
             ),
             source="Shrout & Fleiss 1979, ICC(1, k); limits by a jackknife over persons and items",
             **_SAID,
@@ -342,10 +369,10 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="human_ceiling",
-            summary="The largest correlation that any classifier can have with so few votes on each item.",
+            summary="The largest correlation that any classifier can have with so few votes per item.",
             ideal="1: the items' true shares are known.",
-            null="0: votes say nothing of the item.",
-            critique="As human_reliability, whose square root it is. A sample may pass it by chance.",
+            null="0: votes do not depend on the item.",
+            critique="As human_reliability, whose square root it is. A sample may exceed it by chance.",
             source="Spearman 1904, correction for attenuation",
             **_SAID,
         ),

@@ -1,4 +1,4 @@
-"""What is likely true of items, and how reliable persons are, by the model of Dawid and Skene."""
+"""Estimate the likely true label of items and the reliability of persons with the model of Dawid and Skene."""
 
 from dataclasses import dataclass
 
@@ -24,21 +24,33 @@ PERSON_RELIABILITY = (
 CONFUSIONS = typed(pl.String, "question person label answer") | typed(pl.Float64, "probability")
 PREVALENCE = typed(pl.String, "question label") | typed(pl.Float64, "share") | typed(pl.String, "obstacle")
 LEAST_VOTES = 10
-"""Of a person, below which limits of the reliability say little beyond what was assumed."""
+"""Minimum number of votes of a person. With fewer, the CI of the reliability mostly reflects the prior."""
 LEVEL = 0.05
-"""At which a person must agree with the others more than by chance (`person_agreement`, Holm), for any to be told right
-from wrong: of persons who all throw coins the model says that they are right 12 points more often than they are."""
+"""Level at which some person must agree with the others more than by chance (`person_agreement`, Holm).
+
+Otherwise right and wrong cannot be distinguished: if all persons toss coins, the model overestimates their
+accuracy by 12 points.
+"""
 LEAST_RATERS = 3
-"""Votes on an item that the model needs of some: two who differ do not say who is right."""
+"""Number of votes that some items must have: two persons who differ do not show who is right."""
 
 
 @dataclass(frozen=True)
 class LatentLabels:
-    """What is likely true, for each question.
+    """Likely true labels and the reliability of persons, for each question.
 
-    items: ITEM_LABELS, every item's likeliest label, its probability and its votes. posteriors: question, item, label,
-    probability of every label. persons: PERSON_RELIABILITY, chance that the person says what is true. confusions:
-    CONFUSIONS, chance of each answer given each label. prevalence: PREVALENCE, with the obstacle of the question.
+    Attributes
+    ----------
+    items : polars.DataFrame
+        ITEM_LABELS: every item's most likely label, its probability and the number of votes.
+    posteriors : polars.DataFrame
+        question, item, label, probability of every label.
+    persons : polars.DataFrame
+        PERSON_RELIABILITY: probability that the person gives the true label.
+    confusions : polars.DataFrame
+        CONFUSIONS: probability of each answer given each label.
+    prevalence : polars.DataFrame
+        PREVALENCE, with the obstacle of the question.
     """
 
     items: pl.DataFrame
@@ -53,13 +65,33 @@ def dawid_skene(
 ) -> LatentLabels:
     """Fit the model of Dawid and Skene to the answers to each question.
 
-    votes: VOTES. question: None: all with named answers (nominal, ordinal, choices between two; ties are a class).
-    resamples: of items, for the limits of reliabilities; 0: none. seed: of these.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all with named answers (nominal, ordinal, choices between two; ties are a class).
+    resamples : int, default 200
+        Number of resamples of items, for the intervals of reliabilities; 0 for none.
+    seed : int, default 0
+        Random seed of the resamples.
 
-    A person's matrix starts from two assumed votes for each class, seven tenths of them right. Where nobody agrees with
-    the others beyond chance (`person_agreement`), and without three votes on ten items at least, nobody can be told
-    right from wrong: labels are given with an obstacle, reliabilities without limits; and so are those of persons with
-    fewer than ten votes. Raises DataError for absent columns and an unknown question.
+    Returns
+    -------
+    LatentLabels
+        Labels, reliabilities, confusions and prevalence.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or the question is unknown.
+
+    Notes
+    -----
+    The prior of a person's matrix is two votes for each class, seven tenths of them correct. Right and wrong
+    cannot be distinguished if no person agrees with the others beyond chance (`person_agreement`), or if fewer
+    than ten items have three votes. Labels then have an obstacle, and reliabilities have no interval. The
+    latter also holds for persons with fewer than ten votes.
     """
     rows = real_rows(
         votes, "dawid_skene", [], [PREFERENCE, *(kind for kind in RATED if kind != "interval")], question
@@ -170,24 +202,25 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="latent_reliability",
-            summary="Chance that a person's answer is what is likely true of the item, by Dawid and Skene's model.",
-            construct="Whether a person's answers follow what all persons' answers together make likely.",
-            harm="Answers given without looking blur what the others say; a dissenter taken for one is silenced.",
+            summary="Probability that a person gives the likely true label of an item, by Dawid and Skene's "
+            "model.",
+            construct="Whether a person's answers agree with the labels that all answers together make likely.",
+            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
             groups="Each person, all items judged; the true answer is not observed.",
-            ideal="1: always what is likely true.",
+            ideal="1: always the likely true label.",
             direction="Lower is worse.",
-            null="The prevalence of the commonest class: what always giving it would reach.",
+            null="The prevalence of the most common class, which always giving it would reach.",
             critique=(
-                "Supposes that one answer is true of each item and that persons err independently. Of harm and offence "
-                "neither holds: a minority who see it come out as unreliable. Not known with few votes (an obstacle "
-                "says so); then it mostly repeats what was assumed."
+                "It assumes that one answer is true for each item and that persons err independently. Neither "
+                "holds for harm and offence: a minority who see harm appear unreliable. With few votes it is not "
+                "known (an obstacle states this), and mostly reflects the prior."
             ),
             citation=(
                 "Dawid & Skene 1979, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, "
                 "Applied Statistics 28"
             ),
             source="Dawid & Skene 1979, with a weak prior; limits by a bootstrap over items",
-            details="Prior: two votes for each person and class, 70 % of them right. The fit is a local maximum.",
+            details="Prior: two votes for each person and class, 70% of them correct. The fit is a local maximum.",
         ),
         unit="probability",
         ideal=1.0,

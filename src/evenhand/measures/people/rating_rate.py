@@ -1,4 +1,4 @@
-"""How people rate what models wrote: shares of options, means, and differences between models or groups."""
+"""Ratings of model texts by people: shares of options, means, and differences between models or groups."""
 
 from itertools import combinations
 
@@ -26,17 +26,20 @@ RATES = (
     | typed(pl.Int64, "n n_missing n_persons n_items")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `rating_rates`. option null: the mean of the values. within: what levels are told apart by, null: nothing.
-raw: of all answers; estimate: with many answers of one person or item weighing less."""
+"""Columns of `rating_rates`. option null: the mean of the values. within: the axis of the levels, null for none.
+
+raw: share or mean of all answers; estimate: the same with less weight for the answers of a person or item with
+many.
+"""
 DIFFERENCES = (
     typed(pl.String, "measure question option by within level against")
     | typed(pl.Float64, "estimate low high null p q minimum_detectable chi_square")
     | typed(pl.Int64, "n n_missing n_persons n_items n_units freedom")
     | typed(pl.String, "verdict obstacle")
 )
-"""Columns of `rating_differences`; chi_square and freedom are null in our rows."""
+"""Columns of `rating_differences`; chi_square and freedom are null in the rows of `rating_difference`."""
 WAYS = ("person", "item", "context", "conversation")
-"""What ratings share; a context (prompt) of several items pairs what models made of it."""
+"""What ratings may share. A context (prompt) with several items pairs the responses of models to it."""
 
 
 def rating_rates(
@@ -47,16 +50,33 @@ def rating_rates(
     within: str | None = None,
     values: bool | None = None,
 ) -> pl.DataFrame:
-    """Share of each option, or mean value, per model (or another column, or a key of the column `groups`).
+    """Return the share of each option, or the mean value, per model or per level of another column.
 
-    votes: VOTES. question: None: all of measurement nominal, ordinal and interval. by: a column of VOTES, or a key in
-    the JSON of `groups`; None: all together. within: such a column or key again, as `axis` of groups: levels of one
-    name under several are told apart. values: means of `value` instead of shares; None: means for interval questions,
-    shares else. Persons, items and contexts (prompts) are drawn at random; limits of 95 %.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question. Default: all with nominal, ordinal or interval measurement.
+    by : str or None, default "model"
+        A column of VOTES, or a key in the JSON of ``groups``. None: all together.
+    within : str, optional
+        Such a column or key again, for example the axis of groups. Levels with the same name in several of its
+        values are kept separate.
+    values : bool, optional
+        Means of ``value`` instead of shares. Default: means for interval questions, else shares.
 
-    Returns one row per question, level and option, columns RATES; no limits, and an obstacle, with fewer than ten
-    persons or items, and for a mean of equal numbers. Raises DataError for absent columns, an unknown question or
-    `by`, values that are none.
+    Returns
+    -------
+    polars.DataFrame
+        RATES: one row per question, level and option, with a 95% CI. Persons, items and contexts (prompts) are
+        random samples. With fewer than ten persons or items, and for a mean of equal numbers, there is an
+        obstacle and no interval.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a question or `by` is unknown, or a value is not a number.
     """
     known = rated(votes, "rating_rates", question, by, ["context"], within=within)
     rows: list[dict[str, object]] = []
@@ -96,19 +116,36 @@ def rating_differences(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Differences between levels of `by`: ours (`rating_difference`) beside tests by chi-square, one of them published.
+    """Compare ratings between models or other levels, with crossed persons and items and with chi-square tests.
 
-    Arguments as in `rating_rates`; within: only levels of one axis (or whatever it names) are compared, never a gender
-    with a religion. baseline: the level that stands second; else the later name stands first. alpha: chance of any
-    false verdict over all questions, axes, options and pairs of levels (Holm).
+    Parameters
+    ----------
+    votes, question, values
+        As in `rating_rates`.
+    by : str, default "model"
+        As in `rating_rates`.
+    within : str, optional
+        Compare only levels of one axis (or other column): never a gender with a religion.
+    baseline : str, optional
+        The level that is second in each pair. Default: the later name is first.
+    alpha : float, default 0.05
+        Probability of any false verdict over all questions, axes, options and pairs of levels (Holm).
 
-    Returns, columns DIFFERENCES, a row of `rating_difference` per question, option (of two options the one of the
-    larger value, else the later name, since the other says the same) and pair of levels: persons are crossed with
-    items, and persons or contexts (prompts) that both levels share pair them; null 0; verdict higher, lower, not
-    detected, not measurable. Rows of `rating_chi_square_published`, for the same options and pairs: Pearson's
-    chi-square of the two levels by this option and all others, every answer taken as independent. And rows of
-    `rating_chi_square`, option null: of levels by all answers, of all levels (level null; the only one where there are
-    two) and of each pair; which is in no paper.
+    Returns
+    -------
+    polars.DataFrame
+        DIFFERENCES, with the rows described in Notes.
+
+    Notes
+    -----
+    - `rating_difference`: one row per question, option and pair of levels. Of two options only one is used,
+      because the other gives the same information: the one with the larger value, else the later name. Persons
+      are crossed with items. Persons or contexts (prompts) that both levels share pair them. The null is 0.
+      Verdicts: higher, lower, not detected, not measurable.
+    - `rating_chi_square_published`: for the same options and pairs, Pearson's chi-square of the two levels by
+      this option and all others. Every answer counts as independent.
+    - `rating_chi_square` (option null): the same for levels by all answers. One row has all levels (level null;
+      the only row if there are two levels), and one row each pair. This is in no paper.
     """
     known = rated(votes, "rating_differences", question, by, ["context"], within=within).filter(
         pl.col("level").is_not_null()
@@ -266,18 +303,18 @@ def _chi_square(
 
 
 _RATING = {
-    "construct": "What people say of single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
+    "construct": "How people rate single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
     "harm": "People read texts that others find demeaning; or a mitigation made them worse.",
     "groups": "Models, mitigations, or groups that the study's items name; persons rate all of them.",
-    "direction": "As the question says.",
+    "direction": "As defined by the question.",
 }
 CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_rate",
-            summary="Share of people's ratings that choose an option, or their mean, with persons and items crossed.",
-            ideal="As the question says; none of a harm.",
-            null="None: a rate describes.",
+            summary="Share of people's ratings with an option, or their mean, with persons and items crossed.",
+            ideal="As defined by the question; 0 for a harm.",
+            null="None: a rate is a description.",
             critique=(
                 "What these persons say; others may differ. Where persons do not agree (`krippendorff_alpha`) a rate "
                 "is mostly habit: the published 20 % toxic for all models looks like that. Where few persons differ "
@@ -294,8 +331,8 @@ CARDS = (
         Card(
             name="rating_difference",
             summary="Difference between models in people's ratings; shared persons and prompts pair them.",
-            ideal="0: people rate both alike.",
-            null="0; limits and p by covariances within persons, items and prompts, within and across models.",
+            ideal="0: people rate both equally.",
+            null="0; CI and p by covariances within persons, items and prompts, within and across models.",
             critique=(
                 "Holds for persons and texts like these. An option that is chosen in a few texts only has limits that "
                 "rest on these. In simulations of 20 to 100 persons limits of 95 % cover 93 to 98 %."
@@ -316,9 +353,10 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_chi_square_published",
-            summary="Pearson's chi-square of two models by one answer and all others, every rating independent.",
+            summary="Pearson's chi-square of two models by one answer and all others; every rating counts as "
+            "independent.",
             ideal="p above .05.",
-            null="The same share of the answer for both models; uncorrected for several questions and pairs.",
+            null="Equal shares of the answer for both models; not corrected for several questions and pairs.",
             critique=(
                 "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
                 "such tests call a fifth significant where each of 20 persons saw one model only, up to an eighth "
@@ -333,9 +371,9 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_chi_square",
-            summary="Pearson's chi-square of all models by all answers, every rating taken as independent.",
+            summary="Pearson's chi-square of all models by all answers; every rating counts as independent.",
             ideal="p above .05.",
-            null="The same distribution of answers for all; uncorrected for several questions.",
+            null="Equal distributions of answers for all; not corrected for several questions.",
             critique=(
                 "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
                 "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all "

@@ -1,4 +1,4 @@
-"""Whether people choose what stands on the left, and what it does to the preference."""
+"""Test whether people prefer the conversation on the left, and how this affects preferences between models."""
 
 import polars as pl
 
@@ -27,14 +27,34 @@ SIDES = (
 
 
 def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
-    """Whether people choose a side, and what models would win with both sides weighing the same.
+    """Return whether people prefer one side, and the win rates of models with both sides weighted equally.
 
-    votes: VOTES. question: None: all choices between two. Returns, columns SIDES, per question a row of `side_share`
-    (share of votes for the left; null 0.5; verdict left, right, not detected, not measurable), and for each pair of
-    models one of `win_rate_by_side`: estimate is the mean of the model's shares on the left and on the right, raw
-    the share of all votes, left_share how often the model stood left, balance_p whether that was an even draw. Where
-    left_share is 0.5 a preference for a side cannot move the win rate: raw and estimate agree. Holm over the rows of a
-    measure. Raises DataError as `win_rates`; rows that do not say what stood left are missing.
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES. Rows that do not state what was on the left are missing.
+    question : str, optional
+        One question. Default: all choices between two.
+    alpha : float, default 0.05
+        Significance level.
+
+    Returns
+    -------
+    polars.DataFrame
+        SIDES. Per question, one row of `side_share`: share of votes for the left; null 0.5; verdict left,
+        right, not detected, not measurable. Per pair of models, one row of `win_rate_by_side`: ``estimate`` is
+        the mean of the model's shares on the left and on the right, ``raw`` the share of all votes,
+        ``left_share`` how often the model was on the left, and ``balance_p`` the p-value of an even assignment
+        of sides. Holm over the rows of a measure.
+
+    Raises
+    ------
+    DataError
+        As in `win_rates`.
+
+    Notes
+    -----
+    If left_share is 0.5, a preference for a side cannot change the win rate: raw and estimate agree.
     """
     known = paired_votes(votes, "side_effect", question, None).with_columns(
         value=pl.when(pl.col("on_left").is_not_null()).then("value")
@@ -94,20 +114,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="side_share",
-            summary="Share of people's choices that fell on the conversation on the left.",
+            summary="Share of people's choices of the conversation on the left.",
             construct="Whether people choose a side rather than a conversation.",
-            harm="None by itself: it blurs preferences, and moves them where one model stands left more often.",
-            groups="All pairs of a question, by the side on which the chosen one stood.",
-            ideal="0.5: the side does not matter.",
+            harm="None by itself: it blurs preferences, and changes them if one model is on the left more often.",
+            groups="All pairs of a question, by the side of the chosen conversation.",
+            ideal="0.5: the side has no effect.",
             direction="Either side is noise.",
-            null="0.5; persons and items drawn at random.",
+            null="0.5; persons and items are random samples.",
             critique=(
-                "Two opposed habits cancel: persons who always choose left and persons who always choose right show as "
-                "0.5 (`person_agreement` shows them). ACUTE-Eval draws the side once for each pair and does not "
-                "analyse it."
+                "Two opposite habits cancel: persons who always choose left and persons who always choose right "
+                "give 0.5 (`person_agreement` detects them). ACUTE-Eval draws the side once for each pair and "
+                "does not analyse it."
             ),
             citation=ACUTE_EVAL,
-            source="As win_rate, of sides in the place of models",
+            source="As win_rate, for sides instead of models",
         ),
         unit="share",
         ideal=0.5,
@@ -115,17 +135,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_by_side",
-            summary="Win rate with the model's votes on the left and on the right weighing the same.",
-            construct="Which model people prefer, whatever side they prefer.",
-            harm="None by itself: whether a model made fairer is also a worse one to talk to.",
-            groups="Two models on conversations side by side, each side held fixed.",
+            summary="Win rate with equal weight for the model's votes on the left and on the right.",
+            construct="Which model people prefer, independent of the side that they prefer.",
+            harm="None by itself: whether a fairer model is also a worse one to talk to.",
+            groups="Two models on conversations side by side, with each side held fixed.",
             ideal="0.5: neither is preferred.",
             direction="Neither side is the harmful one.",
-            null="0.5; persons, items and conversations drawn at random.",
+            null="0.5; persons, items and conversations are random samples.",
             critique=(
-                "Assumes that the side adds the same to both models. Where sides are balanced it is the win rate, and "
-                "where they are not win_rate takes it; it cannot mend a study in which a model always stood on one "
-                "side."
+                "It assumes that the side has the same effect for both models. If sides are balanced it equals "
+                "the win rate; if they are not, win_rate uses it. It cannot repair a study in which a model was "
+                "always on one side."
             ),
             citation=ACUTE_EVAL,
             source="Mean of two strata; error by the votes' covariances, as win_rate",

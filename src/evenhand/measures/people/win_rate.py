@@ -33,35 +33,59 @@ WIN_RATES = (
 )
 """Columns of `win_rates`: shares between 0 and 1; verdict: preferred, not preferred, not detected, not measurable.
 
-weighing: what weighs the same in the estimate: votes, or sides where these were uneven."""
+weighing: what has equal weight in the estimate: votes, or sides if these were uneven.
+"""
 VOTES, SIDES = "votes", "sides"
 UNEVEN = 0.05
-"""p of sides drawn evenly, at which both sides weigh the same instead of all votes.
+"""p-value of evenly assigned sides below which both sides get equal weight instead of all votes.
 
-Where people often left pairs undone with one model on the left, and the left draws, all votes called a preference found
-in 6 to 59 % of studies without one, those with this rule in 4 to 6 %; at .01 it were up to 10 %."""
+Simulated studies without a preference, in which people often skipped pairs with one model on the left and
+preferred the left: with equal votes, 6 to 59% found a preference; with this rule, 4 to 6%. With a limit of .01,
+it was up to 10%.
+"""
 PREFERRED = ("preferred", "not preferred")
 
 
 def win_rates(
     votes: pl.DataFrame, question: str | None = None, *, baseline: str | None = None, alpha: float = 0.05
 ) -> pl.DataFrame:
-    """Share of votes for each model against each other one, for each question.
+    """Return the share of votes for each model against each other model, for each question.
 
-    votes: VOTES. question: only that one (then q is over its pairs alone). baseline: a model that stands second
-    wherever it takes part; else the later name stands first. alpha: chance of any false verdict over all pairs and
-    questions (Holm).
+    Parameters
+    ----------
+    votes : polars.DataFrame
+        Judgements, with the columns VOTES.
+    question : str, optional
+        One question; q is then over its pairs alone. Default: all.
+    baseline : str, optional
+        The model that is second in each of its pairs. Default: the later name is first.
+    alpha : float, default 0.05
+        Probability of any false verdict over all pairs and questions (Holm).
 
-    Returns two rows per question and pair, columns WIN_RATES. `win_rate`: ties count half, persons, items and
-    conversations that stand in several items are drawn at random, limits and p as `crossed_share` gives them; p and q
-    of 0.5; verdict preferred (the model is), not preferred (the other is), not detected, not measurable (an obstacle
-    says why); minimum_detectable, the smallest distance from 0.5 found four times in five, at alpha over the pairs
-    (null: none would be). raw is the share of all votes; estimate is the same with many votes of one person or item
-    weighing less. Where the model did not stand left as often as right (balance_p below UNEVEN), the estimate is the
-    mean of its shares on the left and on the right (`crossed_balanced`), and `weighing` says "sides".
-    `win_rate_published`: ties left out, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval; it has no
-    interval and no verdict. Raises DataError for absent columns, an unknown question, answers that are none.
+    Returns
+    -------
+    polars.DataFrame
+        WIN_RATES, two rows per question and pair.
 
+    Raises
+    ------
+    DataError
+        A column is missing, a question is unknown, or an answer is invalid.
+
+    Notes
+    -----
+    - `win_rate`: ties count half. Persons, items, and conversations that several items share are random
+      samples, with CI and p as in `crossed_share`; p and q are of 0.5. ``raw`` is the share of all votes.
+      ``estimate`` is the same with less weight for the votes of a person or item with many. Verdicts: preferred
+      (the model is), not preferred (the other is), not detected, not measurable (with an obstacle).
+      ``minimum_detectable``: smallest distance from 0.5 with 80% power, at alpha over the pairs (null if none
+      has it). If the model was not on the left as often as on the right (balance_p below UNEVEN), the estimate
+      is the mean of its shares on the left and on the right (`crossed_balanced`), and ``weighing`` is "sides".
+    - `win_rate_published`: without ties, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval. It
+      has no interval and no verdict.
+
+    Examples
+    --------
     >>> votes = pl.DataFrame({"person": [f"p{n % 20}" for n in range(100)], "item": [f"i{n % 50}" for n in range(100)],
     ...     "answer": ["b" if n % 3 else "a" for n in range(100)], "shown_left": ["a", "b"] * 50}).with_columns(
     ...     role=pl.lit("real"), question=pl.lit("human"), measurement=pl.lit("preference"), model_a=pl.lit("base"),
@@ -182,8 +206,8 @@ ACUTE_EVAL = (
     "Comparisons"
 )
 _PREFERENCE = {
-    "construct": "Whether people would rather have, or find more human, one model's conversations than another's.",
-    "harm": "None by itself: whether a model made fairer is also a worse one to talk to.",
+    "construct": "Whether people prefer, or find more human, one model's conversations to another's.",
+    "harm": "None by itself: whether a fairer model is also a worse one to talk to.",
     "groups": "Two models, on conversations shown side by side; the same pairs for both.",
     "ideal": "0.5: neither is preferred.",
     "direction": "Neither side is the harmful one.",
@@ -193,16 +217,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate",
-            summary="Share of people's votes for one model against another, persons and items drawn at random.",
+            summary="Share of people's votes for one model against another; persons and items are random samples.",
             null=(
-                "0.5 on average over items of this kind, some of which may favour either model; limits and p by the "
+                "0.5 on average over items of this kind, some of which may favour either model; CI and p by the "
                 "votes' covariances within persons, items and conversations."
             ),
             critique=(
-                "Holds for persons and conversations like these: who was recruited, and what was shown. Preference is "
-                "not quality, and says nothing of bias. Persons with many votes count for fewer than they gave. Away "
-                "from 0.5, with fewer than 30 items that differ much, limits cover 92 %, not 95. The smallest effect "
-                "told is as unsure as the error: with 10 to 20 persons one told is found in 59 to 96 % of studies."
+                "The result holds for persons and conversations like these: who was recruited, and what was "
+                "shown. Preference is not quality, and does not concern bias. Persons with many votes count for "
+                "fewer votes than they gave. Far from 0.5, with fewer than 30 items that differ much, CIs cover "
+                "92%, not 95%. The stated MDE is as uncertain as the error: with 10 to 20 persons, an effect of "
+                "this size is detected in 59 to 96% of studies."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
             details=(
@@ -220,12 +245,14 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_published",
-            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial, every vote independent.",
+            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial; every vote counts as "
+            "independent.",
             null="0.5; two-sided exact binomial p, uncorrected; stars below .05, .01, .001.",
             critique=(
-                "Votes of one person, or on one item, are not independent: with persons who differ by 1.5 logits and "
-                "one who gave a fifth of 800 votes, nearly six of ten studies without a preference are significant. "
-                "Nothing is corrected for several pairs and questions. By its agreement two coins reach .5, three .75."
+                "Votes of one person, or on one item, are not independent. With persons who differ by 1.5 logits "
+                "and one person with a fifth of 800 votes, nearly six of ten studies without a preference are "
+                "significant. There is no correction for several pairs and questions. By its agreement, two "
+                "coins reach .5 and three .75."
             ),
             source="ParlAI, acute_eval analysis; Smith & Williams 2021, Table 11",
             details="Ties are left out (the published form forces a choice). 61 of 100, 57.5 of 200 are significant.",

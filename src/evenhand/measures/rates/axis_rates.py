@@ -1,7 +1,7 @@
-"""Negative rates by axis, beside the other axes: the descriptors of an axis are a sample of those there could be.
+"""Compare the negative rate of each axis with the other axes; the descriptors of an axis are a sample.
 
-Responses about one descriptor hang together, however many there are. So a descriptor counts once, and axes are compared
-by dealing descriptors, not responses, between them.
+Responses about one descriptor are correlated, however many there are. Each descriptor therefore counts once,
+and the test permutes descriptors between axes, not responses.
 """
 
 from dataclasses import dataclass
@@ -27,12 +27,15 @@ AXES = (
 
 @dataclass(frozen=True)
 class AxisRates:
-    """Rates in percent, differences in percentage points.
+    """Negative rates of axes, in percent; differences are in percentage points.
 
-    axes: one row an axis. `rate` is the mean of its descriptors' rates, each once, with 95 % t limits over descriptors;
-    `others` the mean of the other axes' rates, each once; `estimate` the difference with 95 % limits and two-sided p,
-    descriptors being what was sampled (`n_units` of them); `minimum_detectable` the difference found with 80 % power,
-    or an `obstacle`. n and n_missing count responses.
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        One row per axis. ``rate``: mean of its descriptors' rates, each once, with 95% t interval over
+        descriptors. ``others``: mean of the other axes' rates, each once. ``estimate``: difference with 95% CI
+        and two-sided p; descriptors are the sampling units (``n_units``). ``minimum_detectable``: difference
+        detected with 80% power, or an ``obstacle``. n and n_missing count responses.
     """
 
     axes: pl.DataFrame
@@ -42,15 +45,39 @@ class AxisRates:
 def axis_rates(
     frame: pl.DataFrame, *, cluster: str | None = None, level: float = 0.05, seed: int = 0
 ) -> AxisRates:
-    """How often responses are negative on each axis, beside the other axes, for descriptors like these.
+    """Compare the rate of negative responses of each axis with the other axes, for descriptors like these.
 
-    frame: one row per response with axis, group (the descriptor) and negative (1 or 0; null or NaN: missing, counted).
-    A response about two groups is a row in each. cluster: column of rows that are averaged before a group's mean
-    is taken; prompt_id if None and there. level: of an axis, for which smallest effects are stated. seed: of deals.
-    Templates are taken to be the same on all axes, so that they cancel.
-    Raises DataError for absent columns or other judgements, UsageError for a level that cannot be.
-    Source: ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this use.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``axis``, ``group`` (the descriptor), ``negative`` (0 or 1; null or NaN
+        counts as missing). A response about two groups is two rows.
+    cluster : str, optional
+        Column whose rows are averaged before the mean of a group. Default: ``prompt_id`` if present.
+    level : float, default 0.05
+        Significance level of an axis, for the minimum detectable effects.
+    seed : int, default 0
+        Random seed of the permutations.
 
+    Returns
+    -------
+    AxisRates
+        Rates and differences of axes.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or an outcome is not 0, 1 or missing.
+    UsageError
+        The level is invalid.
+
+    Notes
+    -----
+    All axes are assumed to have the same templates, so that templates cancel. Source: ROBBIE
+    (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this use.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"axis": ["age"] * 40 + ["race"] * 40, "group": (["a"] * 20 + ["b"] * 20) * 2,
     ...                       "negative": ([1] * 10 + [0] * 30) * 2})
     >>> axis_rates(frame).axes.select("axis", "rate", "rate_high", "others", "n_units").rows()
@@ -144,20 +171,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="axis_rate",
-            summary="Negative rate of an axis minus the mean rate of the other axes, descriptors being a sample.",
-            construct="Which axes a model speaks of negatively.",
+            summary="Negative rate of an axis minus the mean rate of the other axes; descriptors are a sample.",
+            construct="For which axes a model writes negative texts.",
             harm=NEGATIVE_HARM,
-            groups="Axes, each with the mean of the others; templates are the same on all.",
+            groups="Axes, each compared with the mean of the others; templates are the same on all.",
             ideal="0",
             direction="Higher is worse.",
             null="The mean of the other axes' rates, each once: a difference of 0.",
-            critique=CLASSIFIER + "Axes differ in their prompts, not only in whom these mention.",
+            critique=CLASSIFIER + "Axes differ in their prompts, not only in the groups that these mention.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.4",
             details=(
-                "Each descriptor counts once; it speaks of descriptors like these. Descriptors are dealt between axes, "
-                "limits by the pooled t. In simulations of three equal axes with descriptors 0.7 and 1.2 logits apart "
-                "7 and 2 % of audits named an axis; one 0.8 logits worse was found in 73 % (16 descriptors, 0.7 apart)."
+                "Each descriptor counts once; the result is about descriptors like these. Descriptors are "
+                "permuted between axes; CIs use the pooled t. In simulations of three equal axes with "
+                "descriptors 0.7 and 1.2 logits apart, 7 and 2% of audits named an axis. An axis that was 0.8 "
+                "logits worse was detected in 73% (16 descriptors, 0.7 apart)."
             ),
         ),
         unit="percentage points from the other axes",

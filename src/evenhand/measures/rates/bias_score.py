@@ -1,9 +1,9 @@
-"""BiasScore, described: the share of groups that are named as treated worse than the others of their axis.
+"""BiasScore as a description: the share of groups that are treated worse than the others of their axis.
 
-The published form (bias_score_published.py) counts groups *not shown to be below* the background, so an unbiased model
-scores nearly 100. This one counts verdicts of `disparity`; it is no parameter of a model (more data name more groups)
-and falls again where nearly all groups are harmed, since the few others are then named as treated better. So it
-describes, and gets no verdict of its own.
+The published form (bias_score_published.py) counts groups *not shown to be below* the background, so an
+unbiased model scores nearly 100. This form counts the verdicts of `disparity`. It is not a parameter of a
+model, because more data name more groups. It decreases again if nearly all groups are harmed, because the few
+others are then named as treated better. It therefore describes and has no verdict.
 """
 
 from dataclasses import dataclass
@@ -24,16 +24,23 @@ AXES = (
 
 @dataclass(frozen=True)
 class BiasScore:
-    """axes: a row over all groups (axis null), then one per axis; `estimate` is the percentage of its groups that are
-    named worse; `n_harmed` and `n_better` how many are named so, of `n_groups` with a judged response. found: the
-    verdicts that are counted."""
+    """Percentage of groups that are treated worse.
+
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        One row over all groups (axis null), then one per axis. ``estimate``: percentage of groups treated
+        worse; ``n_harmed`` and ``n_better``: counts; ``n_groups``: number of groups with a classified response.
+    found : Disparity
+        The verdicts that are counted.
+    """
 
     axes: pl.DataFrame
     found: Disparity
 
     @property
     def estimate(self) -> float:
-        """Groups named as treated worse, in percent of all groups."""
+        """Return the percentage of all groups that are treated worse."""
         return float(self.axes["estimate"][0])
 
 
@@ -46,11 +53,29 @@ def bias_score(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> BiasScore:
-    """Share of groups that a model's responses treat worse than the other groups of their axis.
+    """Return the percentage of groups that are treated worse than the other groups of their axis.
 
-    Arguments as in `disparity`, whose verdicts are counted; raises what it raises.
-    Source: ROBBIE (arXiv:2311.18140), section 3.1, for the construct.
+    Parameters
+    ----------
+    frame, cluster, n_axes, alpha, seed
+        As in `disparity`, whose verdicts are counted.
 
+    Returns
+    -------
+    BiasScore
+        Percentages overall and by axis, with the underlying `Disparity`.
+
+    Raises
+    ------
+    DataError, UsageError
+        As in `disparity`.
+
+    Notes
+    -----
+    Source of the construct: ROBBIE (arXiv:2311.18140), section 3.1.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100 + ["c"] * 100,
     ...                       "negative": [1] * 60 + [0] * 40 + ([1] * 20 + [0] * 80) * 2})
     >>> bias_score(frame).axes.select(pl.col("estimate").round(1), "n_harmed", "n_better").row(0)
@@ -62,7 +87,18 @@ def bias_score(
 
 @checked
 def shares_named(found: Disparity) -> pl.DataFrame:
-    """The table `BiasScore.axes` of groups that were compared."""
+    """Return the table `BiasScore.axes` of a comparison of groups.
+
+    Parameters
+    ----------
+    found : Disparity
+        Result of `disparity`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row over all groups, then one per axis.
+    """
     counted = [
         pl.col("n_units").gt(0).sum().cast(pl.Int64).alias("n_groups"),
         (pl.col("named") == "worse").sum().cast(pl.Int64).alias("n_harmed"),
@@ -81,17 +117,19 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="bias_score",
-            summary="Share of groups that are named as treated worse than the other groups of their axis.",
+            summary="Percentage of groups that are treated worse than the other groups of their axis.",
             construct="How many groups a model's text treats worse than the others.",
             harm=NEGATIVE_HARM,
-            groups="Each group with the others of its axis.",
-            ideal="0: no group is named; but no group is named in too small a sample, either.",
-            direction="Higher is worse, until most groups are harmed: then the spared ones are named better.",
-            null="None: it counts verdicts, and is no verdict itself. Read disparity and burden beside it.",
+            groups="Each group compared with the others of its axis.",
+            ideal="0: no group is named. With too small a sample, no group is named either.",
+            direction="Higher is worse, until most groups are harmed: then the other groups are named as treated "
+            "better.",
+            null="None: it counts verdicts and is not a verdict itself. Read disparity and burden as well.",
             critique=CLASSIFIER
             + (
-                "It depends on the sample's size as much as on the model. With 9 of 10 groups harmed alike the tenth "
-                "is named as treated better, and hardly any of the nine as treated worse than the others."
+                "It depends on the sample size as much as on the model. If 9 of 10 groups are harmed equally, "
+                "the tenth is named as treated better, and hardly any of the nine as treated worse than the "
+                "others."
             ),
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1, for the construct",
@@ -102,23 +140,24 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="negative_rate",
-            summary="Share of responses about a group that a classifier judges negative.",
+            summary="Percentage of responses about a group that a classifier calls negative.",
             construct="How often text about a group is toxic or of negative regard.",
             harm=NEGATIVE_HARM,
-            groups="One group; compared with the others of its axis by group_difference.",
+            groups="One group; group_difference compares it with the others of its axis.",
             ideal="That of the other groups.",
             direction="Higher is worse.",
-            null="None: it describes. The column everybody is the pooled rate of all other groups of all axes.",
+            null="None: a description. The column everybody is the pooled rate of all other groups of all axes.",
             critique=CLASSIFIER
-            + "Responses without a judgement are left out and counted; if they differ, so may the rate.",
+            + "Responses without a classification are left out and counted; if they differ from the others, "
+            "the rate may be wrong.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1",
             details=(
-                "Samples of a prompt are averaged first, and each prompt (`unit`, where there is one) counts once; the "
-                "rates of axes and of everything count each response once, so that they need not lie between those of "
-                "groups as these are shown. 95 % Wilson limits for as many independent outcomes as the "
-                "prompts are worth, a real number that is learnt from all groups of the axis and moderated by three "
-                "prompts that count as one coin each."
+                "Samples of a prompt are averaged first, and each prompt (or `unit`, if present) counts once. "
+                "Rates of axes and overall rates count each response once, so they need not be between the rates "
+                "of groups. 95% Wilson interval with the effective sample size of the prompts. It is a real "
+                "number, estimated from all groups of the axis and moderated by three prompts that count as one "
+                "Bernoulli trial each."
             ),
         ),
         unit="percent of responses",

@@ -1,4 +1,4 @@
-"""How the published BiasScore and the count of named groups answer to planted harm: simulated audits of known truth."""
+"""Simulate how the published BiasScore and the number of named groups respond to known harm."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -23,16 +23,44 @@ def bias_score_curves(
     audits: int = 200,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The published and the corrected BiasScore of simulated models of which the truth is known.
+    """Return the published and the corrected BiasScore of simulated models with known harm.
 
-    Arguments: `harmed`, how many of `groups` groups are; `shifts`, percentage points by which their rate of
-    negative responses exceeds `rate` (percent) of the others; `sizes`, independent responses a group; `audits`
-    simulated for each combination; `seed`. Returns one row per combination: harmed, shift, n, truth (share of
-    groups harmed), published and corrected (mean scores), all in percent; named, the share of harmed groups found
-    (power; null where none is harmed), falsely_named, that of the others, and audits_with_false, that of audits
-    with at least one false verdict, in percent. Raises UsageError for values that cannot be.
-    Source: ROBBIE, section 3.1 (the score); the curves are evenhand's own.
+    Parameters
+    ----------
+    harmed : sequence of int
+        Number of harmed groups, of `groups` groups.
+    shifts : sequence of float
+        Percentage points by which the negative rate of harmed groups exceeds `rate`.
+    sizes : sequence of int
+        Independent responses per group.
+    groups : int, default 50
+        Number of groups.
+    rate : float, default 10.0
+        Negative rate of the other groups, percent.
+    audits : int, default 200
+        Simulated audits per combination.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    polars.DataFrame
+        One row per combination: harmed, shift, n; truth (share of groups harmed), published and corrected (mean
+        scores), all in percent; named (power: share of harmed groups that are named; null if none is harmed),
+        falsely_named (the same for the other groups), and audits_with_false (audits with at least one false
+        verdict), in percent.
+
+    Raises
+    ------
+    UsageError
+        A value is impossible.
+
+    Notes
+    -----
+    Source of the score: ROBBIE, section 3.1; the curves are our own.
+
+    Examples
+    --------
     >>> bias_score_curves(harmed=[0, 5], audits=20).select(pl.col("harmed", "published", "corrected").round(0)).rows()
     [(0, 98.0, 0.0), (5, 10.0, 10.0)]
     """

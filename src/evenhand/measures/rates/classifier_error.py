@@ -1,6 +1,6 @@
-"""How often a classifier is wrong about each group: counts from labelled texts, by which rates are corrected.
+"""Error rates of a classifier for each group: counts from labelled texts, with which rates are corrected.
 
-`error_counts` reads them from a table of counts or of labelled texts; `rogan_gladen` is the correction of one rate.
+`error_counts` reads them from a table of counts or of labelled texts; `rogan_gladen` corrects one rate.
 `evenhand.measures.disparity` takes the counts and corrects the rates of groups, with the uncertainty of both.
 """
 
@@ -24,13 +24,31 @@ _WHAT = "The table of a classifier's errors"
 
 @checked
 def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: npt.ArrayLike) -> Floats:
-    """The true rate behind a rate of judgements, in shares; outside 0 to 1 where the three contradict each other.
+    """Return the true rate behind a rate of classifications, given the sensitivity and specificity.
 
-    Arguments: shares of any shapes that broadcast. Raises UsageError for what is no share.
-    Returns (rate + specificity - 1) / (sensitivity + specificity
-    - 1), never clipped; NaN where sensitivity + specificity <= 1, since such a classifier tells nothing.
+    Parameters
+    ----------
+    rate, sensitivity, specificity : array_like
+        Proportions whose shapes broadcast.
+
+    Returns
+    -------
+    numpy.ndarray
+        (rate + specificity - 1) / (sensitivity + specificity - 1), never clipped. It is outside 0 to 1 if the
+        three contradict each other. NaN if sensitivity + specificity <= 1, because such a classifier carries no
+        information.
+
+    Raises
+    ------
+    UsageError
+        A value is not a proportion.
+
+    Notes
+    -----
     Source: Rogan & Gladen 1978, American Journal of Epidemiology 107, pages 71-76.
 
+    Examples
+    --------
     >>> rogan_gladen([0.14, 0.05], 0.9, [0.94, 0.9]).round(4).tolist()
     [0.0952, -0.0625]
     """
@@ -51,15 +69,29 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
 
 @checked
 def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
-    """False alarms and hits of a classifier about each group, from counts or from labelled texts.
+    """Return false alarms and hits of a classifier for each group, from counts or from labelled texts.
 
-    frame: one row per group with false_alarms (of n_harmless texts that people call harmless) and hits (of n_harmful
-    ones); or one row per text with label (what people say: 1 harmful, 0 harmless) and negative (what the classifier
-    says; missing: not counted). Either has group, empty where a row speaks of all groups, and may have axis (empty:
-    any) and role (of the classifier, such as toxicity; empty: any).
-    Returns role, axis, group and the four counts, one row each. Raises DataError for absent columns, values that are no
-    counts or labels, more alarms than texts, a group twice.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Either one row per group with ``false_alarms`` (of ``n_harmless`` texts that people call harmless) and
+        ``hits`` (of ``n_harmful`` ones). Or one row per text with ``label`` (people: 1 harmful, 0 harmless) and
+        ``negative`` (classifier; missing is not counted). Both have ``group`` (empty: all groups), and
+        optionally ``axis`` (empty: any) and ``role`` (of the classifier, such as toxicity; empty: any).
 
+    Returns
+    -------
+    polars.DataFrame
+        role, axis, group and the four counts, one row each.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a value is not a count or a label, there are more alarms than texts, or a group
+        occurs twice.
+
+    Examples
+    --------
     >>> texts = pl.DataFrame({"group": ["a"] * 4, "label": [1, 1, 0, 0], "negative": [1, 0, 1, 0]})
     >>> error_counts(texts).row(0)
     (None, None, 'a', 1.0, 2.0, 1.0, 2.0)
@@ -126,7 +158,20 @@ def _tallied(table: pl.DataFrame) -> pl.DataFrame:
 
 @checked
 def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
-    """The rows of `error_counts` that speak of one role of a classifier, or of any."""
+    """Return the rows of `error_counts` that apply to one role of a classifier.
+
+    Parameters
+    ----------
+    counts : polars.DataFrame
+        Result of `error_counts`.
+    role : str
+        The role.
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows of this role, and rows for any role.
+    """
     if "role" not in counts.columns:
         raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")
     return counts.filter(pl.col("role").is_null() | (pl.col("role") == role))

@@ -1,7 +1,7 @@
-"""Do the groups of an axis differ in what a model writes about them, by how much, which is treated worse?
+"""Test whether the groups of an axis differ in what a model writes about them, by how much, and who is treated worse.
 
-Units (prompts, or what a prompt was made from) are compared inside their axis; nothing outside it enters, but that
-each of several axes is judged at a lower level.
+Units (prompts, or what a prompt was made from) are compared within their axis. Nothing outside the axis has an
+effect, except that each of several axes is tested at a lower level.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.classifier_error import counts_of_axis
@@ -20,6 +19,7 @@ from evenhand.measures.rates.robustness import (
     all_explained,
     explained_by_missing,
     sure_part,
+    with_rates_like_differences,
 )
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError, checked
@@ -28,7 +28,6 @@ from evenhand.stats.disparity import (
     SKEWED,
     Comparison,
     Differences,
-    GroupLimits,
     LabelCounts,
     compare_corrected,
     compare_units,
@@ -61,7 +60,6 @@ CORRECTED = "Rates are corrected for the classifier's errors, as estimated from 
 LIKE_THESE = "The effect of a single {inside} on a group counts as chance."
 UNEVEN = "Variances differ between groups, so each {unit} counts as one Bernoulli trial."
 ELSEWHERE = "It lacks most of the {inside} of the other groups of its axis."
-NORMAL = float(ndtri(0.975))
 ADJUSTED = "{what} are adjusted for {inside}, because groups have unequal numbers of each."
 SHARED = "{shared} {unit}s are in several groups and count in each of them."
 ALONE = "There is only one {unit}. At least two are needed."
@@ -69,27 +67,33 @@ ALONE = "There is only one {unit}. At least two are needed."
 
 @dataclass(frozen=True)
 class Disparity:
-    """Rates in percent, differences in percentage points; a table of axes, of groups, and of pairs of groups.
+    """Differences between groups; rates are in percent, differences in percentage points.
 
-    axes: `estimate` the standard deviation of the groups' true rates (noise removed) with 95 % limits and `p` of "no
-    group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
-    `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
-    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this;
-    `corrected` whether the classifier's errors are taken out; `errors_assumed_equal` whether labels that are about all
-    groups stand for those of single ones; `n_reference` how many groups do not stand out, 0 where
-    the groups have no common level, null where no difference was found or there are two groups.
-    groups: `estimate` the rate minus `others`: the mean of the other groups that do not stand out, each counted once
-    (of all other groups where `n_reference` is null or 0), two-sided `p`, `axis_p` of its axis, `q` and `named`
-    (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`; `worse_than_best`: shown to lie above some
-    other group; `tolerance`: percentage points by which the classifier's false alarms may be more frequent in this
-    group than in the others (or less, of a better one) before nothing is left of the difference that is sure;
-    `missing_share`: percent of the group's missing answers that must have been negative (of a better one: harmless)
-    for it to hold, if those of all other groups were the opposite; 0: it holds whatever they were; above 100: it
-    might not hold even so.
-    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
-    are, so none of an axis that is corrected for the classifier's errors. Of two groups it is the one difference that
-    groups and `gap` have, with the same limits.
-    An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        ``estimate``: SD of the groups' true rates (without noise) with 95% CI and ``p`` of "all groups are equal".
+        ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated group. ``gap``
+        between ``worst`` and ``best``, the pair of groups with the strongest evidence of a large difference; its CI
+        allows for this choice. ``minimum_detectable``: SD detected with 80% power. ``corrected``: whether classifier
+        errors are removed. ``errors_assumed_equal``: whether labels for all groups replace those of single groups.
+        ``n_reference``: number of groups that do not stand out; 0 if there is no common level, null if no difference
+        was found or there are two groups.
+    groups : polars.DataFrame
+        ``estimate``: rate minus ``others``, the mean of the other groups that do not stand out, each counted once (of
+        all other groups if ``n_reference`` is null or 0). Two-sided ``p``, ``axis_p`` of its axis, ``q`` and
+        ``named`` (worse, better or null) by the rule of `evenhand.stats.reach_verdicts`. ``worse_than_best``: shown
+        to be above some other group. ``tolerance``: percentage points by which false alarms may be more frequent in
+        this group than in the others (for a group treated better: less frequent) before the confirmed part of the
+        difference is explained. ``missing_share``: percentage of the group's missing responses that must have been
+        negative (for a group treated better: harmless) for the result to hold, if those of all other groups were the
+        opposite. 0: it always holds; above 100: it might not hold even then.
+    pairs : polars.DataFrame
+        Up to ten groups, or each with the reference: p and q (over the pairs of the axis), from uncorrected
+        classifications. None for an axis that is corrected for classifier errors. With two groups, the same
+        difference and CI as in ``groups`` and ``gap``.
+
+    ``obstacle`` states why nothing could be detected; ``note`` states what the numbers rest on.
     """
 
     axes: pl.DataFrame
@@ -110,27 +114,54 @@ def disparity(
     numbers: bool = False,
     seed: int = 0,
 ) -> Disparity:
-    """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
+    """Compare the rates of negative responses between the groups of each axis.
 
-    frame: one row per response with group, negative (1 or 0; null or NaN: missing, counted) and, if there are several,
-    axis. Outcomes of an axis that are not all 1 or 0 are numbers and compared as they are, in their own unit, scores
-    between 0 and 1 too. A response about two groups is a row in each. cluster: what was sampled and stands in
-    one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
-    stands for itself). Clusters most of which stand in several groups and tie all of an
-    axis together (a template) are held fixed. n_axes: the axes
-    that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
-    of its axis are compared one by one.
-    strata: a column that is held fixed, or two samples that groups are crossed with, such as template and noun: what
-    either does to single groups counts as chance, and verdicts speak of templates and nouns like these.
-    error: counts of the classifier's errors about groups, from `evenhand.measures.error_counts`: rates, differences and
-    limits of an axis of which they speak are then those without its errors, with the uncertainty of both (`burden`,
-    `tolerance` and `missing_share` are null there). numbers: whether outcomes are numbers even where all of an axis
-    happen to be 1 or 0, in their own unit and not in percent.
-    Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
-    that lies in two strata.
-    Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
-    Donner 2008), unequal clustering by a test of variances.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``group``; ``negative`` (0 or 1; null or NaN counts as missing); optionally
+        ``axis``. If the outcomes of an axis are not all 0 or 1, they are numbers in their own unit, including scores
+        between 0 and 1. A response about two groups is two rows.
+    cluster : str, optional
+        Column with the sampling unit, for example the prompt. Rows of a unit are averaged first. Default:
+        ``prompt_id`` if present, otherwise each row. If most units are in several groups and connect all groups of an
+        axis (templates), they are fixed blocks.
+    n_axes : int, default 1
+        Number of axes that share `alpha`. Affects only the MDE, q and ``named``.
+    alpha : float, default 0.05
+        Probability that any axis is falsely called biased.
+    reference : str, optional
+        Group with which every other group of its axis is also compared.
+    strata : sequence of str, default ()
+        One column to hold fixed, or two crossed factors (for example template and noun). Their interaction with
+        groups counts as chance; verdicts are about templates and nouns like these.
+    error : polars.DataFrame, optional
+        Classifier error counts from `error_counts`. Rates, differences and CIs are corrected for them, with the
+        uncertainty of both. ``burden``, ``tolerance`` and ``missing_share`` are then null.
+    numbers : bool, default False
+        Treat outcomes as numbers in their own unit even if all are 0 or 1.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    Disparity
+        Tables of axes, groups and pairs.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or an outcome is not a number.
+    UsageError
+        The reference group is unknown, or a unit is in two strata.
+
+    Notes
+    -----
+    Permutation of whole units (Edgington & Onghena 2007), simulated for this measure. CIs combine those of both rates
+    (Zou & Donner 2008); a test of variances detects unequal clustering.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"group": ["women"] * 100 + ["men"] * 100,
     ...                       "negative": [1] * 83 + [0] * 17 + [1] * 2 + [0] * 98})
     >>> found = disparity(frame)
@@ -164,7 +195,7 @@ def disparity(
                 two = anew if isinstance(anew, TwoSamples) else None
                 found = anew.comparison if isinstance(anew, TwoSamples) else anew
             if two is None:
-                found = _adjusted(found)
+                found = with_rates_like_differences(found)
         errors = counts.of(found.places) if counts is not None and found.corrected else None
         rows = _group_rows(part, found, scale, unit, alpha, n_axes, errors)
         whole = _axis_row(part, found, scale, unit, errors)
@@ -178,19 +209,6 @@ def disparity(
         groups=_table([row for rows in groups for row in rows], _GROUPS),
         pairs=_table(pairs, _PAIRS),
     )
-
-
-def _adjusted(found: Comparison) -> Comparison:
-    """With rates of groups that lie in strata unequally as their differences are, so that rows say one thing."""
-    if found.units.strata is None or found.units.balanced:
-        return found
-    rates = found.limits.means
-    if found.units.shares:
-        rates = np.clip(rates, 0.0, 1.0)
-    limits = replace(GroupLimits.of(replace(found.units, strata=None)), means=rates)
-    low, high = (limits.coins if found.coins else limits.at)(NORMAL)
-    others = (rates.sum() - rates) / (len(rates) - 1) if len(rates) > 1 else found.others
-    return replace(found, rates=rates, low=low, high=high, others=others)
 
 
 def _check_reference(reference: str | None, parts: list[AxisUnits]) -> None:

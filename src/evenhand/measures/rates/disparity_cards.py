@@ -3,38 +3,43 @@
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card
 
-_SERVED = "People of a group are served less often; and rates that leave such responses out may mislead."
+_SERVED = "People of a group are served less often; rates that leave such responses out may mislead."
 _TEST = (
-    "Whole prompts are dealt to the groups (199 to 9,999 deals; closed form above 6,000 prompts, and for what no deal "
-    "reached); the smaller p of sum of squares and largest z, as extreme as it is over the deals. "
+    "Whole prompts are permuted between the groups (199 to 9,999 permutations; closed form above 6,000 prompts, "
+    "and for values that no permutation reached). The statistic is the smaller p of the sum of squares and the "
+    "largest z, compared with its permutation distribution. "
 )
 _DIFFERENCE_TEST = (
-    "p is the larger of that over deals of whole prompts and of the level at which the recovered limit reaches 0; "
-    "the interval excludes 0 exactly where p is at most .05. Benjamini-Hochberg inside the axis; named only in an axis "
-    "that is found. "
+    "p is the larger of two: the permutation p of whole prompts, and the level at which the recovered bound "
+    "reaches 0. The CI excludes 0 exactly if p is at most .05. Benjamini-Hochberg within the axis; groups are "
+    "named only on a biased axis. "
 )
 _ERROR = (
-    "Where labelled texts tell the classifier's errors, rates are (m - f)/(s - f) (Rogan & Gladen) with limits "
-    "recovered from those of judgements, false alarms and hits; the axis by Simes. Where false alarms were 8 % + "
-    "|N(0, 4 %)| by group, some equal group was named by judgements in 1-79 % of 400 data sets (7 designs), with 60 "
-    "labelled texts of each kind a group in 1-6 %, with 400 in 1-5 %, limits holding the truth in 94-98 %; of 10 "
-    "groups one 15 points above the others was found in 24 and 69 % (by judgements 77 %). Elsewhere each finding says "
-    "by how much harsher on the group the classifier would have to be (`tolerance`). "
+    "If labelled texts give the classifier's errors, rates are (m - f)/(s - f) (Rogan & Gladen), with CIs "
+    "recovered from those of classifications, false alarms and hits; the axis is tested by Simes. In 7 designs "
+    "with false-alarm rates of 8% + |N(0, 4%)| by group, some equal group was named in 1-79% of 400 data sets "
+    "without correction. With 60 labelled texts of each kind per group it was 1-6%, with 400 it was 1-5%, and "
+    "CIs covered the true value in 94-98%. One of 10 groups that was 15 points above the others was detected in "
+    "24 and 69% (without correction 77%). Otherwise each finding states by how much harsher the classifier would "
+    "have to be on the group (`tolerance`). "
 )
 _UNEVEN = (
-    "Where groups scatter unequally within, each prompt counts as one coin, and the note says so; so do limits where "
-    "one group has less than half the prompts of the largest, and few (under 20; 50 beside five times as many): 4 "
-    "prompts with ICC .7 beside 60 with .05: false in 1.3 %. A limit of the method: one of ten groups of 5 or 10 "
-    "prompts with ICC .7 beside .05: false in 17-21 %. Up to 100 prompts the smallest effect is simulated: with 2 x 10 "
-    "to 4 x 3 prompts it was found in 66-84 %. "
+    "If variances differ between groups, each prompt counts as one Bernoulli trial, and the note states this. "
+    "The same holds for CIs if a group has few prompts, and less than half as many as the largest (under 20; 50 "
+    "if another has five times as many). With 4 prompts with ICC .7 and 60 with .05, the false-positive rate was "
+    "1.3%. A limit of the method: for one of ten groups with 5 or 10 prompts and ICC .7, others .05, it was "
+    "17-21%. Up to 100 prompts the MDE is simulated: with 2 x 10 to 4 x 3 prompts it was detected in 66-84%. "
 )
 _CROSSED = (
-    "Where groups are crossed with templates and nouns, what either does to single groups counts as chance (two-way "
-    "error): 16 x 10 x 6 cells with a template effect on groups of SD 1 logit: false in 4.5 % at .05, "
-    "none of 200 at .0038. "
+    "If groups are crossed with templates and nouns, their effects on single groups count as chance (two-way "
+    "error). With 16 x 10 x 6 cells and a template effect on groups of SD 1 logit, the false-positive rate was "
+    "4.5% at .05, and none of 200 at .0038. "
 )
-_AXIS_GROUPS = "The groups of an axis, equally weighted; nothing outside the axis enters."
-_OTHERS = "Each group with the mean rate of the groups of its axis that do not stand out, each counted once."
+_AXIS_GROUPS = "The groups of an axis, equally weighted; nothing outside the axis has an effect."
+_OTHERS = (
+    "Each group compared with the mean rate of the groups of its axis that do not stand out, each counted "
+    "once."
+)
 
 
 def _judged(
@@ -57,7 +62,7 @@ def _judged(
         groups=groups,
         ideal="0",
         direction=direction,
-        null="0: prompts dealt to the groups at random.",
+        null="0: prompts permuted between the groups at random.",
         critique=critique,
         citation=ROBBIE,
         source=f"Simulated for this measure; {source}",
@@ -72,7 +77,7 @@ def _axis(name: str, what: str, construct: str, harm: str, critique: str, detail
         f"How much groups of an axis differ in {what} (standard deviation).",
         construct,
         harm,
-        critique + " It is largest where half the groups are harmed: read the burden beside it.",
+        critique + " It is largest if half the groups are harmed: read the burden as well.",
         details,
         groups=_AXIS_GROUPS,
         direction="Higher is worse.",
@@ -87,22 +92,23 @@ def _difference(name: str, what: str, construct: str, harm: str, critique: str, 
         construct,
         harm,
         critique
-        + " If most groups are harmed alike, they are the common level and the others are named better.",
+        + " If most groups are harmed equally, they are the common level and the others are named as treated "
+        "better.",
         details,
         groups=_OTHERS,
-        direction="Above 0 the group is treated worse, below 0 better than the others.",
+        direction="Above 0, the group is treated worse than the others; below 0, better.",
         source="limits: Zou & Donner 2008 (MOVER)",
     )
 
 
 _NEGATIVE = "How unequally a model's text treats the groups of an axis."
-_LEFT_OUT = "Who is left without an answer, or without a judgement of it."
-_REFUSED = "Whom the model, or its service, refuses to write about."
+_LEFT_OUT = "Which groups get no response, or no classification of it."
+_REFUSED = "About which groups the model, or its service, refuses to write."
 _MIXED = (
-    "It mixes refusals with failures of model and classifier; refusals have rows of their own. Rows lost to a length "
+    "It mixes refusals with failures of model and classifier; refusals have separate rows. Rows lost to a length "
     "limit, the memory or a quota of the run are not compared."
 )
-_LIST = "Refusals in words are found by a list of English phrases, which misses evasions."
+_LIST = "Refusals in words are detected by a list of English phrases, which misses evasions."
 
 CARDS = (
     _axis(
@@ -112,12 +118,13 @@ CARDS = (
         NEGATIVE_HARM,
         CLASSIFIER + "Prompts of groups may differ in more than the group.",
         _TEST
-        + "Interval by inversion, one-sided at 0. "
+        + "CI by inversion, one-sided at 0. "
         + _UNEVEN
         + _CROSSED
-        + "Any axis of 2-40 equal groups was found in 1.5-6 % of data sets (200 each; 2-40 prompts, 5-25 samples, base "
-        "rates .5-10 %), and the interval held the truth in 94-98 %. In closed form, groups of 5 to 3,000 responses "
-        "with equal rates of .1-5 %: 1-4 % at the level .05, at most .5 % at .0038.",
+        + "With 2-40 equal groups, the axis was called biased in 1.5-6% of data sets (200 each; 2-40 prompts, "
+        "5-25 samples, base rates .5-10%), and the CI covered the true value in 94-98%. In closed form, with "
+        "groups of 5 to 3,000 responses and equal rates of .1-5%: 1-4% at the level .05, at most .5% at "
+        ".0038.",
     ),
     _difference(
         "group_difference",
@@ -128,25 +135,26 @@ CARDS = (
         _DIFFERENCE_TEST
         + _UNEVEN
         + _ERROR
-        + "Any group of 2-40 equal ones was named in 0-5.5 % of simulated data sets; intervals held the truth in "
-        "96-99 %; "
-        "at the stated smallest effect 76-80 % were named.",
+        + "With 2-40 equal groups, some group was named in 0-5.5% of simulated data sets; CIs covered the true "
+        "value in 96-99%; at the stated MDE 76-80% were named.",
     ),
     MeasureInfo.of(
         Card(
             name="burden",
             summary="Mean rate of an axis' groups minus the rate of the best-treated group.",
-            construct="How much better off all would be if all were treated as the best-treated group is.",
+            construct="How much lower the mean rate would be if all groups were treated like the best-treated "
+            "group.",
             harm=NEGATIVE_HARM,
             groups=_AXIS_GROUPS,
             ideal="0",
-            direction="Higher is worse; unlike disparity it grows with the share of groups that are harmed.",
+            direction="Higher is worse; unlike disparity it increases with the share of groups that are harmed.",
             null="None: a description.",
-            critique="Where every group is harmed alike it is 0: nothing inside the axis can see that.",
+            critique="If every group is harmed equally it is 0: nothing within the axis can show this.",
             citation=ROBBIE,
             source="Simulated for this measure",
-            details="The best-treated group is chosen on one half of its prompts and valued on the other, 20 times, so "
-            "that choosing it does not look like a burden: estimated 0 where none differs.",
+            details="The best-treated group is chosen on one half of its prompts and measured on the other, 20 "
+            "times, so that the choice does not look like a burden. It is estimated as 0 if no group "
+            "differs.",
         ),
         unit="percentage points",
         ideal=0.0,
@@ -154,18 +162,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="largest_gap",
-            summary="Difference between the two groups of an axis that most surely differ most.",
-            construct="How far apart the worst- and the best-treated group are.",
+            summary="Difference between the two groups of an axis with the strongest evidence of a large "
+            "difference.",
+            construct="How different the worst- and the best-treated group are.",
             harm=NEGATIVE_HARM,
             groups="Two groups of an axis, named in the details.",
             ideal="0",
             direction="Higher is worse.",
             null="None: a description; the largest gap of equal groups is above 0 by chance.",
-            critique="The estimate is picked for being large; its interval allows for that, the number itself does "
-            "not.",
+            critique="The estimate is selected because it is large. Its CI allows for this, the number itself "
+            "does not.",
             citation=ROBBIE,
             source="Simulated for this measure; simultaneous limits: Tukey 1953, Zou & Donner 2008",
-            details="Limits hold for all pairs together, so the lower one is safe (95-100 % coverage).",
+            details="The CI holds for all pairs simultaneously, so the lower bound is conservative (95-100% "
+            "coverage).",
         ),
         unit="percentage points",
         ideal=0.0,
@@ -198,17 +208,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="missing_rate",
-            summary="Share of responses without a judgement, for whatever reason.",
+            summary="Percentage of responses without a classification, for any reason.",
             construct=_LEFT_OUT,
             harm=_SERVED,
-            groups="One group, or all; compared by missing_difference.",
+            groups="One group, or all; missing_difference compares them.",
             ideal="That of the other groups.",
             direction="Higher is worse.",
-            null="None: it describes.",
+            null="None: a description.",
             critique=_MIXED,
             citation=ROBBIE,
             source="evenhand.benchmarks.analysis.group_rates",
-            details="Limits as of negative_rate.",
+            details="CI as for negative_rate.",
         ),
         unit="percent of responses",
     ),

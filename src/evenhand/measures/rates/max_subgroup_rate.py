@@ -1,7 +1,7 @@
-"""The largest group rate, beside what the largest of equal groups would be.
+"""The largest group rate, with its expected value if all groups were equal.
 
-Of fifty equal groups the largest rate lies well above the common one, so it is described and not judged: the verdict on
-its group is that of `disparity`.
+Of fifty equal groups, the largest rate is well above the common one. It is therefore a description without a
+verdict; the verdict on its group is that of `disparity`.
 """
 
 from dataclasses import dataclass
@@ -33,15 +33,19 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True)
 class MaxSubgroupRate:
-    """The largest rates; all rates in percent.
+    """The largest rates of groups, in percent.
 
-    maxima: a row over all groups (axis null), then one per axis. `estimate` is the largest rate of a group and `group`
-    whose it is (the first by name among equals; null where no group has any); `null` and `null_high` are mean and 95 %
-    quantile of the largest rate when units change places between the groups of each axis, `excess` the estimate minus
-    `null`; `pooled` the largest rate after each was drawn towards the mean of its axis. Null is absent where no group
-    has two units.
-    most_harmed: by axis (null: over all), `rank` from 1, with the rate, its own 95 % limits, and `pooled` with its
-    limits, by which groups are ranked.
+    Attributes
+    ----------
+    maxima : polars.DataFrame
+        One row over all groups (axis null), then one per axis. ``estimate``: largest rate; ``group``: its group
+        (the first by name among equals; null if no group has any). ``null`` and ``null_high``: mean and 95%
+        quantile of the largest rate if units are permuted between the groups of each axis (null if no group has
+        two units). ``excess``: estimate minus ``null``. ``pooled``: largest rate after shrinkage to the mean of
+        its axis.
+    most_harmed : polars.DataFrame
+        By axis (null: overall), ``rank`` from 1, rate with its 95% CI, and ``pooled`` with its CI. Groups are
+        ranked by ``pooled``.
     """
 
     maxima: pl.DataFrame
@@ -49,7 +53,7 @@ class MaxSubgroupRate:
 
     @property
     def estimate(self) -> float | None:
-        """The largest rate of a group of any axis, in percent; None if no group has enough judgements."""
+        """Return the largest rate of a group of any axis, in percent; None if no group has enough responses."""
         value = self.maxima["estimate"][0]
         return None if value is None else float(value)
 
@@ -64,15 +68,42 @@ def max_subgroup_rate(
     draws: int = 199,
     seed: int = 0,
 ) -> MaxSubgroupRate:
-    """The largest negative rate of any group, and how large the largest of equal groups would be.
+    """Return the largest negative rate of any group, with its expected value if all groups were equal.
 
-    frame: one row per response with group, negative (1 or 0; null or NaN: missing, counted) and, if there are
-    several, axis. cluster: column of rows that hang together; prompt_id if None and there. minimum_n: judgements
-    a group needs to take part. most: how many groups `most_harmed` lists of each axis. draws, seed: of the null,
-    in which whole units change places between the groups of an axis.
-    Raises DataError for absent columns or other judgements, UsageError for options that cannot be.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing),
+        optionally ``axis``.
+    cluster : str, optional
+        Column with the sampling unit. Default: ``prompt_id`` if present.
+    minimum_n : int, default 10
+        Minimum number of classified responses of a group.
+    most : int, default 10
+        Number of groups per axis in ``most_harmed``.
+    draws : int, default 199
+        Number of permutations of whole units between the groups of an axis.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    MaxSubgroupRate
+        Largest rates overall and by axis, and the most harmed groups.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or an outcome is not 0, 1 or missing.
+    UsageError
+        An option is invalid.
+
+    Notes
+    -----
     Source: "maximum subgroup" rates of Borkan et al. 2019.
 
+    Examples
+    --------
     >>> frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100 + ["c"] * 100,
     ...                       "negative": [1] * 60 + [0] * 40 + ([1] * 20 + [0] * 80) * 2})
     >>> max_subgroup_rate(frame).maxima.select("group", "estimate", pl.col("null").round(0)).row(0)
@@ -206,18 +237,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="max_subgroup_rate",
-            summary="Largest negative rate of any group, beside the largest that equal groups would show.",
-            construct="How badly the worst-treated group fares.",
+            summary="Largest negative rate of any group, and the largest rate that equal groups would show.",
+            construct="How badly the worst-treated group is treated.",
             harm=NEGATIVE_HARM,
-            groups="Each group with at least 10 judgements, of all axes or of one.",
-            ideal="None: the largest of equal groups lies above the common rate by chance (null in the details).",
+            groups="Each group with at least 10 classified responses, of all axes or of one.",
+            ideal="None: the largest of equal groups exceeds the common rate by chance (null in the details).",
             direction="Higher is worse.",
-            null="Mean of the largest rate when whole prompts change places between groups; a description, no verdict.",
+            null="Mean of the largest rate if whole prompts are permuted between groups; a description without a "
+            "verdict.",
             critique=CLASSIFIER
-            + "Small groups make the largest rate by chance: read excess and the pooled rates.",
+            + "Small groups have the largest rate by chance: read excess and the pooled rates.",
             citation=ROBBIE,
             source="Borkan et al. 2019 (worst subgroup)",
-            details="The verdict on the group is that of group_difference: the largest z of any group decides with.",
+            details="The verdict on the group is that of group_difference: its test includes the largest z of "
+            "any group.",
         ),
         unit="percent of responses",
     ),

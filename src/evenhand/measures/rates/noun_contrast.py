@@ -1,7 +1,8 @@
-"""Negative rates with male and with female nouns, compared within cells of one descriptor and one template.
+"""Compare negative rates with male and with female nouns, within cells of one descriptor and one template.
 
-Each (axis, bucket, descriptor, template) is its own comparison, so neither the descriptor nor the template can cause
-the difference. The nouns are a sample: a difference due to a single unusual noun ("dude") is not a gender difference.
+Each (axis, bucket, descriptor, template) is a separate comparison, so neither the descriptor nor the template
+can cause the difference. The nouns are a sample: a difference due to a single unusual noun ("dude") is not a
+gender difference.
 """
 
 from collections.abc import Sequence
@@ -276,11 +277,11 @@ CARDS = (
         Card(
             name="noun_contrast",
             summary="Negative rate with male nouns minus that with female nouns, within descriptors and templates.",
-            construct="Whether the gender of the noun changes how a descriptor is spoken of.",
+            construct="Whether the gender of the noun changes the treatment of a descriptor.",
             harm=NEGATIVE_HARM,
             groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
             ideal="0",
-            direction="Above 0: worse about men; below: worse about women.",
+            direction="Above 0: worse about men; below 0: worse about women.",
             null="Nouns permuted between the genders: 0. The result holds for nouns like these.",
             critique=CLASSIFIER
             + "Nouns of the two genders differ in more than gender ('dude', 'grandmother').",
@@ -301,20 +302,20 @@ CARDS = (
         Card(
             name="regard_contrast",
             summary="Difference in negative regard between the two groups of an axis, template by template.",
-            construct="Whether one of two groups is spoken of with less regard in the same sentences.",
+            construct="Whether one of two groups gets less regard in the same sentences.",
             harm=NEGATIVE_HARM,
             groups="The two groups of an axis, first minus second; the template is held fixed.",
             ideal="0",
-            direction="Above 0 the first named group is spoken of more negatively, below 0 the second.",
-            null="The two groups exchanged within templates at random: it speaks of templates like these.",
+            direction="Above 0, the first named group is presented more negatively; below 0, the second.",
+            null="The two groups exchanged within templates at random: the result is about templates like these.",
             critique=CLASSIFIER
-            + "With fewer than six templates no difference can be found, however large; ten are published.",
+            + "With fewer than six templates no difference is detectable, however large; ten are published.",
             citation=ROBBIE,
             source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
             details=(
-                "p and 95 % limits by flipping signs (all patterns up to 16 templates). In 900 simulated contrasts "
-                "without difference, templates differing much, p was at most .05 in 4.0 %; in 250 with a difference of "
-                "the stated smallest size it was found in 70 to 90 %."
+                "p and 95% CI by flipping signs (all patterns up to 16 templates). In 900 simulated contrasts "
+                "without difference, with templates that differ much, p was at most .05 in 4.0%. In 250 with a "
+                "difference of the stated MDE it was detected in 70 to 90%."
             ),
         ),
         unit="percentage points",

@@ -1,22 +1,25 @@
-"""What a difference between groups survives: a classifier that is harsher on one of them, and missing responses."""
+"""What a difference between groups survives (a harsher classifier, missing responses), and rates that agree with it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from evenhand.measures.rates.outcome_units import AxisUnits
 from evenhand.stats import Floats, reference_contrasts
-from evenhand.stats.disparity import Comparison
+from evenhand.stats.disparity import Comparison, GroupLimits
 
 EXPLAINED = "Missing responses could explain the difference: "
 _LARGEST = 9.99
+_NORMAL = float(ndtri(0.975))
 
 
 def sure_part(found: Comparison) -> Floats:
-    """Return the limit that faces 0 of each group's difference (known,); NaN where the limits include 0.
+    """Return the bound of each group's difference that is nearer to 0 (known,); NaN if the CI includes 0.
 
-    By so much may a classifier's false alarms be more frequent about the group before the difference is not sure.
+    False alarms of a classifier may be more frequent for the group by this amount before the difference is explained.
     """
     assert found.differences is not None
     low, high = found.differences.low, found.differences.high
@@ -26,7 +29,7 @@ def sure_part(found: Comparison) -> Floats:
 def agreeing_share(part: AxisUnits, found: Comparison) -> Floats:
     """Return the share of each group's missing responses that must agree with its finding (known,); NaN without one.
 
-    Those of all other groups are taken to speak against it. 0: it holds whatever is missing.
+    The missing responses of all other groups are assumed to contradict it. 0: it holds whatever is missing.
     """
     sure, weights = sure_part(found), _reference_weights(found)
     lowest, slope = (values[found.places] for values in part.filled)
@@ -98,3 +101,19 @@ def _reference_weights(found: Comparison) -> Floats:
     groups = len(found.places)
     reference = np.ones(groups, dtype=bool) if found.reference is None else found.reference
     return np.asarray(np.eye(groups) - reference_contrasts(reference))
+
+
+def with_rates_like_differences(found: Comparison) -> Comparison:
+    """Return the comparison with rates that are adjusted for unequal strata, as the differences are.
+
+    Otherwise rates and differences of a row would disagree.
+    """
+    if found.units.strata is None or found.units.balanced:
+        return found
+    rates = found.limits.means
+    if found.units.shares:
+        rates = np.clip(rates, 0.0, 1.0)
+    limits = replace(GroupLimits.of(replace(found.units, strata=None)), means=rates)
+    low, high = (limits.coins if found.coins else limits.at)(_NORMAL)
+    others = (rates.sum() - rates) / (len(rates) - 1) if len(rates) > 1 else found.others
+    return replace(found, rates=rates, low=low, high=high, others=others)

@@ -1,7 +1,7 @@
-"""Do the groups of an axis differ in a number: a rating, a salary, a length? By how much, and which?
+"""Test whether the groups of an axis differ in a number, such as a rating, a salary or a length.
 
-The engine is that of rates (`evenhand.measures.disparity`): units inside their axis, dealt to the groups. Here the
-outcome stays in its own unit, and neither side of it is the harmful one.
+The method is that for rates (`evenhand.measures.disparity`): units are permuted between groups within their
+axis. The outcome keeps its own unit, and neither side of it is the harmful one.
 """
 
 from collections.abc import Sequence
@@ -26,17 +26,25 @@ _GROUPS = {"rate": "mean", "rate_low": "mean_low", "rate_high": "mean_high"}
 
 @dataclass(frozen=True)
 class ScoreDifferences:
-    """Means and differences, all in the unit of the score.
+    """Means of groups and their differences, in the unit of the score.
 
-    axes: axis, `estimate` (standard deviation of the groups' true means, noise removed) with 95 % limits, null 0 and
-    `p` of "no group differs"; n, n_missing, n_units, n_groups; `mean` of the groups' means; `gap` between `highest` and
-    `lowest`, the pair of groups that is surest to differ much, with limits that hold whichever pair it is, and their
-    means; `minimum_detectable`: the standard deviation that would be found in 80 % of samples like this.
-    groups: axis, group, `estimate` (mean minus the mean of the other groups that do not stand out, `others`) with 95 %
-    limits, null 0, two-sided `p`, `axis_p`, `q` and `named` (higher, lower, null) by the rule of
-    `evenhand.stats.reach_verdicts`; `mean` with limits; n, n_missing, n_units, `minimum_detectable`.
-    pairs: axis, group, other, their difference with limits, p, q: of up to ten groups, or each with the reference.
-    An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
+    Attributes
+    ----------
+    axes : polars.DataFrame
+        axis; ``estimate`` (SD of the groups' true means, without noise) with 95% CI, null 0 and ``p`` of "all
+        groups are equal"; n, n_missing, n_units, n_groups; ``mean`` of the groups' means; ``gap`` between
+        ``highest`` and ``lowest``, the pair of groups with the strongest evidence of a large difference, with
+        their means and a CI that allows for this choice; ``minimum_detectable`` (SD detected with 80% power).
+    groups : polars.DataFrame
+        axis, group; ``estimate`` (mean minus ``others``, the mean of the other groups that do not stand out)
+        with 95% CI, null 0, two-sided ``p``, ``axis_p``, ``q`` and ``named`` (higher, lower, null) by the rule
+        of `evenhand.stats.reach_verdicts`; ``mean`` with CI; n, n_missing, n_units, ``minimum_detectable``.
+    pairs : polars.DataFrame
+        axis, group, other, their difference with CI, p, q: for up to ten groups, or each with the reference.
+
+    Notes
+    -----
+    ``obstacle`` states why nothing could be detected; ``note`` states what the numbers rest on.
     """
 
     axes: pl.DataFrame
@@ -56,20 +64,48 @@ def score_differences(
     reference: str | None = None,
     seed: int = 0,
 ) -> ScoreDifferences:
-    """How much the groups of each axis differ in the mean of a score, and which group differs how.
+    """Compare the mean of a score between the groups of each axis.
 
-    frame: one row per response with group, the column `score` (any number; null or NaN: missing, counted) and, if there
-    are several, axis. cluster: the column of what was sampled; rows that share it in a group are averaged first
-    (prompt_id if None and there, else each row stands for itself). Where most of its values stand in several groups (a
-    question that was asked about each), groups are compared inside them, which pairs them, and verdicts speak of
-    questions like these. strata: columns of what is held fixed instead, such as the question, while each row or
-    cluster inside it stands for itself: verdicts then speak of these very questions. n_axes: the axes that share
-    alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those of its axis are
-    compared one by one.
-    Raises DataError for absent columns or scores that are no numbers, UsageError for an unknown reference or a cluster
-    that lies in two strata.
-    Source: as `evenhand.measures.disparity`, whose test, limits and smallest effects these are.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``group``, the column named by `score`, optionally ``axis``.
+    score : str, default "score"
+        Column with the number; null or NaN counts as missing.
+    cluster : str, optional
+        Column with the sampling unit. Rows of a unit in a group are averaged first. Default: ``prompt_id`` if
+        present, otherwise each row. If most units are in several groups (a question that was asked about each),
+        groups are compared within them, and verdicts are about questions like these.
+    strata : sequence of str, default ()
+        Columns to hold fixed instead, such as the question, while each row or cluster within them is a unit.
+        Verdicts are then about these very questions.
+    n_axes : int, default 1
+        Number of axes that share `alpha`. Affects only the MDE, q and ``named``.
+    alpha : float, default 0.05
+        Probability that any axis is falsely called different.
+    reference : str, optional
+        Group with which every other group of its axis is also compared.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    ScoreDifferences
+        Tables of axes, groups and pairs.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a score is not a number.
+    UsageError
+        The reference group is unknown, or a cluster is in two strata.
+
+    Notes
+    -----
+    Test, intervals and minimum detectable effects are those of `evenhand.measures.disparity`.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"group": ["women", "men"] * 20, "score": [5 + i % 3 - 2 * (i % 2) for i in range(40)]})
     >>> found = score_differences(frame)
     >>> found.groups.select("group", "named", pl.col("estimate").round(1)).rows()
@@ -104,24 +140,26 @@ def score_differences(
 
 
 _CRITIQUE = (
-    "A mean hides how scores are spread; a number that somebody gave is that of this somebody, or of the model that "
-    "was asked to rate. "
+    "A mean hides the spread of scores. A number that a person or a model gave reflects that person, or the "
+    "model that was asked to rate. "
 )
 _DETAILS = (
-    "Whole units are dealt to the groups, inside questions or raters that are held fixed; intervals hold what the same "
-    "test does not reject. Scores so skewed that so few units do not tell means apart are not judged. "
+    "Whole units are permuted between the groups, within questions or raters that are held fixed. CIs contain "
+    "the values that the same test does not reject. If scores are too skewed for so few units, there is no "
+    "verdict. "
 )
 CARDS = (
     MeasureInfo.of(
         Card(
             name="score_spread",
             summary="How much groups of an axis differ in the mean of a number (standard deviation).",
-            construct="How unequally a number, such as a rating, a salary or a length, falls to the groups of an axis.",
-            harm="Who is offered, rated or told less has less.",
-            groups="The groups of one axis; nothing outside it enters.",
+            construct="How unequally a number, such as a rating, a salary or a length, is distributed over the "
+            "groups of an axis.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="The groups of one axis; nothing outside it has an effect.",
             ideal="0",
             direction="Higher is more unequal.",
-            null="0: units dealt to the groups at random.",
+            null="0: units permuted between the groups at random.",
             critique=_CRITIQUE + "Questions of groups may differ in more than the group.",
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
@@ -134,12 +172,14 @@ CARDS = (
         Card(
             name="score_difference",
             summary="A group's mean minus the mean of the groups of its axis that do not stand out.",
-            construct="Which group is given more, or less, than the others.",
-            harm="Who is offered, rated or told less has less.",
-            groups="A group and the mean of the groups of its axis that do not stand out, each counted once.",
+            construct="Which group gets more, or less, than the others.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="A group compared with the mean of the groups of its axis that do not stand out, each counted "
+            "once.",
             ideal="0",
-            direction="Above 0 the group has more, below 0 less; which of the two is harm depends on the number.",
-            null="0: units dealt to the groups at random.",
+            direction="Above 0, the group has more; below 0, less. Which of the two is harmful depends on the "
+            "number.",
+            null="0: units permuted between the groups at random.",
             critique=_CRITIQUE + "If most groups differ from a few in the same way, the few are named.",
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
@@ -152,16 +192,16 @@ CARDS = (
         Card(
             name="mean_score",
             summary="Mean of a number over the units of a group, or of an axis' groups.",
-            construct="How much a group is given.",
-            harm="Who is offered, rated or told less has less.",
-            groups="One group, or all; compared by score_difference.",
+            construct="How much a group gets.",
+            harm="Groups that are offered less, rated lower or told less have less.",
+            groups="One group, or all; score_difference compares them.",
             ideal="That of the other groups.",
             direction="None.",
-            null="None: it describes.",
+            null="None: a description.",
             critique=_CRITIQUE,
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="evenhand.measures.score_differences",
-            details="95 % limits over units, as those of rates.",
+            details="95% CI over units, as for rates.",
         ),
         unit="the unit of the score",
     ),

@@ -1,6 +1,6 @@
-"""Does the effect of one group column depend on another? For answers that have several columns of groups.
+"""Test whether the effect of one group column depends on another, for responses with several group columns.
 
-Each pair of columns is tested: for rates in percentage points, for numbers in their own unit. The engine is
+Each pair of columns is tested: rates in percentage points, numbers in their own unit. The method is
 `evenhand.stats.PairTable`.
 """
 
@@ -18,7 +18,7 @@ from evenhand.schema import Card, checked
 from evenhand.stats import Codes, PairTable, holm, remove_other_effects
 
 JOIN = " × "
-"""What stands between the two columns in the name of a pair."""
+"""Separator of the two columns in the name of a pair."""
 MOST_COLUMNS = 6
 REVERSES, ONLY_AMONG, LARGER_AMONG, DIFFERS = "reverses", "only among", "larger among", "differs"
 ONE_CELL, SEVERAL_CELLS = "one combination", "no single combination"
@@ -41,22 +41,28 @@ _GAPS = typed(pl.String, "axis of low_group high_group inside level") | typed(
 
 @dataclass(frozen=True)
 class Interactions:
-    """The interactions of every two columns of groups. Rates are in percent, their differences in points.
+    """Interactions of every two group columns. Rates are in percent, their differences in points.
 
-    pairs: axis "first × second", `kind` of the estimate ("difference of gaps", "excess of a combination" or "root
-    mean square departure"), `estimate` with 95 % interval, p, `axis_p` (p adjusted by Holm for all pairs), and
-    `minimum_detectable`: the departure of any one combination (in a table of 2 by 2 the difference of the two gaps)
-    that would be found in 80 % of samples like this; `least_detectable`: that of the combination where it is
-    smallest; `n_blind`: combinations so small that no departure would be found as often. `pattern` says what was
-    found ("reverses", "only among", "larger among", "differs", "one combination", "no single combination"; null where
-    nothing was); `of` the column whose gap is shown and `among` the column inside whose levels. `highest_first`,
-    `highest_second`: the combination with the highest mean in a table of 2 by 2, with the largest p of its
-    differences from the others. An `obstacle` says why a pair could not be tested.
-    cells: one row per combination: mean, n, n_units; the mean `expected` if effects added up, and, where `named`, the
-    `excess` over it with an interval. Combinations that the data cannot distinguish from the opposite departure of
-    another one have its name in `mirror_of`.
-    gaps: the gap between two groups of the column `of` inside each level of the other column; the intervals of one pair
-    hold together.
+    Attributes
+    ----------
+    pairs : polars.DataFrame
+        axis "first × second"; `kind` of the estimate ("difference of gaps", "excess of a combination" or "root
+        mean square departure"); `estimate` with 95% CI, p, and `axis_p` (p adjusted by Holm for all pairs).
+        `minimum_detectable`: departure of any one combination (in a 2 by 2 table, the difference of the two
+        gaps) detected with 80% power. `least_detectable`: that of the combination for which it is smallest.
+        `n_blind`: number of combinations that are too small for any departure to have this power. `pattern`:
+        what was found ("reverses", "only among", "larger among", "differs", "one combination", "no single
+        combination"; null if nothing was). `of`: the column whose gap is shown; `among`: the column within
+        whose levels. `highest_first`, `highest_second`: the combination with the highest mean in a 2 by 2
+        table, with the largest p of its differences from the others. `obstacle`: why a pair could not be
+        tested.
+    cells : polars.DataFrame
+        One row per combination: mean, n, n_units; the mean `expected` if effects add up; for `named` cells the
+        `excess` over it with CI. `mirror_of` names a combination whose opposite departure the data cannot
+        distinguish.
+    gaps : polars.DataFrame
+        Gap between two groups of the column `of` within each level of the other column; the intervals of one
+        pair hold simultaneously.
     """
 
     pairs: pl.DataFrame
@@ -74,23 +80,35 @@ def interactions(
     strata: Sequence[str] = (),
     is_rate: bool = False,
 ) -> Interactions:
-    """Test, for every two columns of groups, whether their effects add up.
+    """Test, for every two group columns, whether their effects add up.
 
     Parameters
     ----------
-    frame : one row per answer and axis, with axis, group, `value`, `cluster`, `strata` and the columns named below.
-    columns : for each axis, the column that holds the answer's group on that axis.
-    value : column of the outcome: 0 or 1 for rates, or a number; null where it is missing.
-    cluster : column of what was sampled (person, prompt, question); each counts once in each combination.
-    strata : columns whose effects are removed first, as are those of the other axes.
-    is_rate : whether the outcome is a rate.
+    frame : polars.DataFrame
+        One row per response and axis. Columns: axis, group, `value`, `cluster`, `strata` and the columns in
+        `columns`.
+    columns : mapping of str to str
+        For each axis, the column with the response's group on that axis.
+    value : str, default "score"
+        Column with the outcome: 0 or 1 for rates, or a number; null is missing.
+    cluster : str
+        Column with the sampling unit (person, prompt, question). A unit counts once per combination.
+    strata : sequence of str, default ()
+        Columns whose effects are removed first, as are those of the other axes.
+    is_rate : bool, default False
+        Whether the outcome is a rate.
 
     Returns
     -------
-    `Interactions`. All pairs share a false-positive rate of 5 % (Holm), in addition to the 5 % of the axes.
+    Interactions
+        All pairs share a false-positive rate of 5% (Holm), in addition to the 5% of the axes.
 
-    Source: `evenhand.stats.PairTable`; Holm 1979.
+    Notes
+    -----
+    Sources: `evenhand.stats.PairTable`; Holm 1979.
 
+    Examples
+    --------
     >>> rows = [{"axis": "sex", "group": s, "sex": s, "age": a, "who": f"{s}{a}{i}", "score": float(i % 10 < n)}
     ...         for s, a, n in (("f", "old", 8), ("f", "new", 3), ("m", "old", 3), ("m", "new", 3)) for i in range(60)]
     >>> found = interactions(pl.DataFrame(rows), {"sex": "sex", "age": "age"}, cluster="who", is_rate=True)
@@ -352,21 +370,22 @@ CARDS = (
         Card(
             name="interaction",
             summary="Whether the gap between groups of one column depends on the groups of another column.",
-            construct="Whether people who belong to two groups at once are treated worse, or better, than both groups "
-            "explain; for example only older women.",
+            construct="Whether people who belong to two groups at once are treated worse, or better, than both "
+            "groups explain; for example only older women.",
             harm="A gap that exists only in one combination is diluted or hidden in the averages over columns.",
             groups="The combinations of every two columns of groups.",
             ideal="0: the effects of both columns add up, in points or in the unit of the number.",
             direction="The sign follows the combination that is named; a root mean square departure has none.",
             null="0.",
-            critique="On another scale (odds) an interaction may vanish, unless the gap changes its sign. Interactions "
-            "of three columns are not tested.",
+            critique="On another scale (odds) an interaction may disappear, unless the gap changes its sign. "
+            "Interactions of three columns are not tested.",
             citation="Crenshaw 1989, Demarginalizing the Intersection of Race and Sex",
             source="Simulated for this measure; F test of additivity with cluster scores; Holm 1979",
-            details="In a table with two groups on both columns: the difference of the two gaps. In larger tables: the "
-            "combination that departs most from the sum of both effects (interval adjusted for the number of "
-            "combinations), or the root mean square departure where no single combination stands out. Effects of the "
-            "other columns are removed first. All pairs of columns share a false-positive rate of 5 %.",
+            details="In a table with two groups on both columns: the difference of the two gaps. In larger "
+            "tables: the combination with the largest departure from the sum of both effects (CI "
+            "adjusted for the number of combinations), or the root mean square departure if no single "
+            "combination stands out. Effects of the other columns are removed first. All pairs of "
+            "columns share a false-positive rate of 5%.",
         ),
         unit="percentage points, or the unit of the score",
         ideal=0.0,

@@ -1,8 +1,8 @@
-"""Clusters of styles found in a classifier's own probabilities.
+"""Find clusters of styles in a classifier's probabilities.
 
-Styles that rise and fall together over responses are one style to the classifier: so HolisticBias found its six
-clusters. Those published are `STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model the
-ones found here are the ones to use.
+Styles whose probabilities increase and decrease together over responses are one style to the classifier.
+HolisticBias found its six clusters in this way. The published ones are `STYLE_CLUSTERS` (generation_bias.py).
+With another classifier, language or model, use clusters found here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,24 @@ from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats
 
 THRESHOLD = 0.7
-"""Largest mean distance, one minus the correlation, of two clusters that are merged."""
+"""Largest mean distance (one minus the correlation) of two clusters that are merged."""
 
 
 @dataclass(frozen=True)
 class StyleTree:
-    """Styles merged step by step: `clusters` where the tree is cut, and `linkage` (styles - 1, 4) as SciPy has it.
+    """A hierarchical clustering of styles.
 
-    Clusters stand in the order of their first style among `labels`, and so do the styles within. `left_out` are styles
-    whose probability never changes: they correlate with nothing.
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of the styles.
+    clusters : tuple of tuple of str
+        Clusters at the cut of the tree, in the order of their first style in `labels`; styles within them
+        likewise.
+    linkage : numpy.ndarray, shape (styles - 1, 4)
+        The tree as in SciPy.
+    left_out : tuple of str
+        Styles with a constant probability, which has no correlation.
     """
 
     labels: tuple[str, ...]
@@ -42,14 +51,38 @@ def find_style_clusters(
     threshold: float | None = None,
     n_clusters: int | None = None,
 ) -> StyleTree:
-    """Agglomerative clustering of styles by the correlation of their probabilities over responses.
+    """Cluster styles by the correlation of their probabilities over responses (agglomerative clustering).
 
-    styles: (n, S) probabilities of n responses, rows with NaN left out. labels: S names, all different. threshold: the
-    largest distance (0 to 2: one minus the correlation, averaged over all pairs of styles of two clusters) at
-    which clusters are merged, 0.7 if neither is given; or n_clusters: how many are left.
-    Returns a StyleTree. Raises UsageError for shapes or bounds that cannot be, DataError for fewer than three
-    complete responses. Source: HolisticBias (arXiv:2205.09209), appendix A.7, which names neither linkage nor distance.
+    Parameters
+    ----------
+    styles : array_like, shape (n, S)
+        Probabilities of n responses. Rows with NaN are left out.
+    labels : sequence of str, length S
+        Names, all different.
+    threshold : float, optional
+        Largest distance at which clusters are merged, 0 to 2: one minus the correlation, averaged over all
+        pairs of styles of two clusters. Default: 0.7, unless `n_clusters` is given.
+    n_clusters : int, optional
+        Number of clusters.
 
+    Returns
+    -------
+    StyleTree
+        The clusters and the tree.
+
+    Raises
+    ------
+    UsageError
+        A shape or a bound is invalid.
+    DataError
+        There are fewer than three complete responses.
+
+    Notes
+    -----
+    Source: HolisticBias (arXiv:2205.09209), appendix A.7, which states neither linkage nor distance.
+
+    Examples
+    --------
     >>> random = np.random.default_rng(0)
     >>> kind, odd = random.random((2, 50, 1))
     >>> caring = kind + 0.1 * random.random((50, 1))
@@ -91,15 +124,39 @@ def find_style_clusters(
 def strongest_clusters(
     style_shares: pl.DataFrame, tree: StyleTree, *, top: int = 20, keep: int = 6
 ) -> Mapping[str, tuple[str, ...]]:
-    """The clusters around the styles that differ most between descriptors, ready for `generation_bias(clusters=...)`.
+    """Return the clusters around the styles that differ most between descriptors, for `generation_bias(clusters=...)`.
 
-    style_shares: style and estimate (what each adds to Full Gen Bias), the `styles` table of a GenerationBias (its
-    rows over all axes are taken). tree: of these styles. top: styles looked at; keep: clusters returned. The
-    clusters of the top styles are ranked by the sum over their styles, and named after their strongest style, in
-    lower case.
-    Raises DataError for absent columns, UsageError if no style is in the tree.
-    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6 highest.
+    Parameters
+    ----------
+    style_shares : polars.DataFrame
+        style and estimate (its contribution to Full Gen Bias): the table `styles` of a GenerationBias. Its rows
+        over all axes are used.
+    tree : StyleTree
+        Clusters of these styles.
+    top : int, default 20
+        Number of styles whose clusters are considered.
+    keep : int, default 6
+        Number of clusters that are returned.
 
+    Returns
+    -------
+    mapping of str to tuple of str
+        Clusters, ranked by the sum over their styles and named after their strongest style in lower case.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    UsageError
+        No style is in the tree.
+
+    Notes
+    -----
+    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6
+    highest.
+
+    Examples
+    --------
     >>> shares = pl.DataFrame({"style": ["Hateful", "Kind", "Odd"], "estimate": [0.5, 0.3, 0.1]})
     >>> tree = StyleTree(("Kind", "Hateful", "Odd"), (("Kind", "Odd"), ("Hateful",)), np.zeros((2, 4)))
     >>> dict(strongest_clusters(shares, tree, keep=1))

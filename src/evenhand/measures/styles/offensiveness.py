@@ -1,7 +1,8 @@
-"""Offensiveness by descriptor and by template: whose replies, or sentences, a classifier finds offensive, and how much.
+"""Offensiveness by descriptor and by template: which replies or sentences a classifier finds offensive, and how much.
 
-A classifier reacts to the template first. So each descriptor is compared with the others of its axis in the same
-templates and with the same nouns, and the spread between descriptors is stated without what these do by chance.
+A classifier reacts to the template first. Each descriptor is therefore compared with the others of its axis in
+the same templates and with the same nouns. The spread between descriptors is reported without the chance
+effects of templates and nouns.
 """
 
 from dataclasses import dataclass
@@ -28,20 +29,24 @@ _KEYS = ["axis", "descriptor"]
 
 @dataclass(frozen=True)
 class Offensiveness:
-    """Probabilities 0 to 1; `offensive` rates in percent.
+    """Offensiveness: probabilities from 0 to 1; `offensive` rates in percent.
 
-    descriptors: by axis and descriptor, most offensive first: mean probability `estimate` with 95 % limits (over
-    templates, if there are two or more), `sd` over responses, `least` and `most`; `offensive`, percent with a
-    probability from the threshold on, with 95 % limits; `excess` over the mean of the other descriptors of its axis in
-    the same templates with, where descriptors, templates (and nouns) are crossed, limits, p, axis_p (that no descriptor
-    of the axis differs) and the smallest excess found with 80 % power, templates and nouns being samples; `obstacle`
-    where nothing could be found.
-    templates: mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
-    their prompts, `least` and `most` with the descriptors they belong to, and `offensive`.
-    spread: over all descriptors (axis null) and by axis: `estimate`, the standard deviation of what descriptors have of
-    their own, with its 95 % interval, p and the smallest that is found (`minimum_detectable`), or an `obstacle`;
-    `published` with all noise, and what that is when descriptors change places within each template and noun (`null`,
-    `null_high`).
+    Attributes
+    ----------
+    descriptors : polars.DataFrame
+        By axis and descriptor, most offensive first. `estimate`: mean probability with 95% CI (over templates,
+        if there are two or more); `sd` over responses; `least` and `most`. `offensive`: percentage with a
+        probability at or above the threshold, with 95% CI. `excess` over the mean of the other descriptors of
+        its axis in the same templates; if descriptors, templates (and nouns) are crossed, with CI, p, axis_p
+        (of "no descriptor of the axis differs") and minimum detectable excess (80% power), with templates and
+        nouns as samples. `obstacle`: why nothing could be detected.
+    templates : polars.DataFrame
+        Mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
+        their prompts, `least` and `most` with their descriptors, and `offensive`.
+    spread : polars.DataFrame
+        Over all descriptors (axis null) and by axis. `estimate`: SD of the descriptors' own effects with 95%
+        CI, p and MDE (`minimum_detectable`), or an `obstacle`. `published`: with all noise, and its value if
+        descriptors are permuted within each template and noun (`null`, `null_high`).
     """
 
     descriptors: pl.DataFrame
@@ -59,15 +64,41 @@ def offensiveness(
     draws: int = 39,
     seed: int = 0,
 ) -> Offensiveness:
-    """How offensive texts are found by descriptor and by template, and how far descriptors truly differ.
+    """Measure how offensive texts are by descriptor and by template, and how much descriptors truly differ.
 
-    frame: one row per text with descriptor, score (probability 0 to 1 of being offensive; null or NaN: missing,
-    counted) and, if there are any, axis, template and noun. threshold: a text is offensive from there on. cluster:
-    column of rows that hang together in the rates; prompt_id if None and there. level: of an axis, for which the
-    smallest detectable effects are stated. draws, seed: of the null and the bootstrap.
-    Raises DataError for absent columns or scores outside 0 to 1, UsageError for a threshold outside.
-    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the noise is evenhand's own account.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per text. Columns: ``descriptor``, ``score`` (probability of being offensive, 0 to 1; null or
+        NaN counts as missing), optionally ``axis``, ``template`` and ``noun``.
+    threshold : float, default 0.5
+        A text is offensive if its score is at least this.
+    cluster : str, optional
+        Column with the sampling unit of the rates. Default: ``prompt_id`` if present.
+    level : float, default 0.05
+        Significance level of an axis, for the minimum detectable effects.
+    draws, seed : int
+        Permutations of the null, and random seed of these and the bootstrap.
 
+    Returns
+    -------
+    Offensiveness
+        Tables of descriptors, templates and spread.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a score is outside 0 to 1.
+    UsageError
+        The threshold is outside 0 to 1.
+
+    Notes
+    -----
+    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the treatment of noise is our
+    own.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"template": ["t", "t", "u", "u"], "descriptor": ["old", "odd"] * 2,
     ...                       "score": [0.1, 0.3, 0.5, 0.9]})
     >>> offensiveness(frame).descriptors.select("descriptor", "estimate", "offensive", pl.col("excess").round(2)).rows()
@@ -291,20 +322,21 @@ CARDS = (
         Card(
             name="offensiveness",
             summary="Probability of being offensive, by descriptor: excess over the others of its axis.",
-            construct="Whether texts about people of a description are found more offensive.",
-            harm="What is said about them is flagged, or is, more often abusive.",
+            construct="Whether texts about people with a description are classified as more offensive.",
+            harm="Texts about them are flagged, or are, more often abusive.",
             groups="Descriptors of an axis; template and noun are held fixed.",
             ideal="That of the other descriptors of the axis.",
             direction="Higher is worse.",
             null="The mean of the other descriptors of the axis in the same templates and nouns: an excess of 0.",
             critique=CLASSIFIER
-            + "The classifier reacts to descriptor and template even where nothing offensive is said. All descriptors "
-            "of an axis share one error.",
+            + "The classifier reacts to descriptor and template even if nothing offensive is said. All "
+            "descriptors of an axis share one error.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
-            details="Samples of a prompt are averaged; t with the error of templates and nouns as two samples, for "
-            "templates and nouns like these. In simulations with 16 descriptors, 10 templates and 6 nouns, "
-            "a base rate of 8 % and interactions of 0.5 logits with none, one or both, 1-3 % named anybody falsely.",
+            details="Samples of a prompt are averaged. t with the error of templates and nouns as two samples; "
+            "the result is about templates and nouns like these. In simulations with 16 descriptors, 10 "
+            "templates and 6 nouns, a base rate of 8% and interactions of 0.5 logits with none, one or "
+            "both, 1-3% falsely named a descriptor.",
         ),
         unit="probability, above the mean of the others of the axis",
         ideal=0.0,
@@ -312,20 +344,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="offensiveness_spread",
-            summary="Standard deviation of what descriptors have of their own in offensiveness, noise taken off.",
-            construct="How far offensiveness depends on whom a text mentions.",
-            harm="Some descriptions of people attract, or are taken for, abuse.",
+            summary="Standard deviation of the descriptors' own effects on offensiveness, without noise.",
+            construct="How strongly offensiveness depends on whom a text mentions.",
+            harm="Some descriptions of people attract abuse, or are mistaken for it.",
             groups="Descriptors; template and noun are held fixed.",
             ideal="0",
             direction="Higher is worse.",
-            null="0 beside what templates and nouns do to a descriptor by chance.",
+            null="0, apart from what templates and nouns do to a descriptor by chance.",
             critique=CLASSIFIER
-            + "A descriptor that one template turns is no offensiveness of its own here. The published value has all "
-            "that noise in it.",
+            + "A descriptor that is offensive in a single template has no offensiveness of its own here. The "
+            "published value contains all that noise.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Table 13, for the uncorrected form",
-            details="The root of Full Gen Bias of a single style: F test with the error of templates and nouns as two "
-            "samples, its interval inverted.",
+            details="The root of Full Gen Bias of a single style: F test with the error of templates and nouns "
+            "as two samples, with its CI inverted.",
         ),
         unit="probability, standard deviation",
         ideal=0.0,

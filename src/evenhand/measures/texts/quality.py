@@ -1,7 +1,7 @@
-"""How good continuations are as text, beside how biased: diversity, repetition, empty and refused ones, fluency.
+"""Text quality of continuations, to read with bias results: diversity, repetition, empty texts, refusals, fluency.
 
-A mitigation that makes a model mumble, loop or fall silent lowers every rate of toxicity. And a model that falls
-silent about some groups only shows it here.
+A mitigation that makes a model mumble, loop or stop answering lowers every toxicity rate. If a model stops
+answering about some groups only, it shows here alone.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once, typed
-from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.parroting import refused
 from evenhand.measures.texts.tokens import (
@@ -21,7 +20,7 @@ from evenhand.measures.texts.tokens import (
     longest_loop,
     repeated_share,
 )
-from evenhand.schema import Card, DataError, ResponseError, UsageError, checked
+from evenhand.schema import DataError, ResponseError, UsageError, checked
 from evenhand.stats import Codes, Floats, Interval, clustered_mean, clustered_proportion_interval
 
 QUALITY = (
@@ -35,14 +34,25 @@ REPEATED = 4
 
 @dataclass(frozen=True)
 class TextQuality:
-    """quality: over everything (axis and group null), then by group; one row per measure with 95 % limits for clusters.
+    """Text quality of continuations.
 
-    empty_rate, refusal_rate: percent of continuations. response_length: words and marks. repetition: percent of a
-    text's 4-grams that occurred in it before, mean over texts of at least 4 tokens. longest_loop: tokens in a
-    row that merely repeat those just before, mean. distinct_1, _2, _3: percent of n-grams that are different, of all
-    the group's texts together (no limits: it depends on how much text there is); distinct_1_at_budget, ...: of as many
-    n-grams as the budget, comparable between groups and models; null where there are fewer. judge_perplexity:
-    geometric mean of the column perplexity; judge_perplexity_capped: arithmetic mean with larger ones cut to the cap.
+    Attributes
+    ----------
+    quality : polars.DataFrame
+        Overall (axis and group null), then by group; one row per measure with 95% CI for clusters.
+
+    Notes
+    -----
+    - empty_rate, refusal_rate: percentage of continuations.
+    - response_length: words and punctuation marks.
+    - repetition: percentage of a text's 4-grams that occurred in it before, mean over texts of at least 4
+      tokens.
+    - longest_loop: consecutive tokens that only repeat those just before, mean.
+    - distinct_1, _2, _3: percentage of distinct n-grams among all of the group's texts (no CI: it depends on
+      the amount of text). distinct_1_at_budget, ...: the same for a fixed number of n-grams (the budget),
+      comparable between groups and models; null if there are fewer.
+    - judge_perplexity: geometric mean of the column perplexity. judge_perplexity_capped: arithmetic mean with
+      larger values cut to the cap.
     """
 
     quality: pl.DataFrame
@@ -50,13 +60,30 @@ class TextQuality:
 
 @checked
 def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
-    """What text_quality sees in each continuation: empty, refused, length, repetition, longest_loop.
+    """Return the quality of each continuation: empty, refused, length, repetition and longest_loop.
 
-    frame: one row per response with continuation (null: failed) and perhaps error. Returns these five columns, rows in
-    order; all null where there is no continuation, except that an error "refused" is a refusal, not empty.
-    repetition (share) is null where there are fewer than 4 tokens. Raises DataError without the column.
-    Give `empty` or `refused` to `bias_score` or `axis_rates` as `negative` to test whether groups differ in it.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response with ``continuation`` (null: failed), optionally ``error``.
 
+    Returns
+    -------
+    polars.DataFrame
+        These five columns, in the order of the rows. All are null without a continuation, except that an error
+        "refused" is a refusal and not empty. repetition (a proportion) is null with fewer than 4 tokens.
+
+    Raises
+    ------
+    DataError
+        The column is missing.
+
+    Notes
+    -----
+    Pass `empty` or `refused` as `negative` to `bias_score` or `axis_rates` to test whether groups differ in it.
+
+    Examples
+    --------
     >>> response_qualities(pl.DataFrame({"continuation": [" yes yes yes", " ", None]})).select("empty", "length").rows()
     [(False, 3), (True, 0), (None, None)]
     """
@@ -73,16 +100,41 @@ def text_quality(
     cap: float = 1000.0,
     seed: int = 0,
 ) -> TextQuality:
-    """Diversity, repetition, length, empty and refusal rates and perplexity of continuations, by group.
+    """Return diversity, repetition, length, empty and refusal rates and perplexity of continuations, by group.
 
-    frame: one row per response with continuation (null: failed, counted as missing), and if there are any axis, group,
-    error (a code; "refused" is a refusal, any other a missing row) and perplexity of the continuation under a judge
-    (above 0; null or NaN: missing). A response about two groups is a row in each. cluster: column of rows that hang
-    together; prompt_id if None and there. budget: n-grams at which diversity is compared. cap: of perplexity.
-    seed: of the bootstrap behind the limits of means.
-    Raises DataError for absent columns or perplexities that cannot be, UsageError for options that cannot be.
-    Source: Li et al. 2016 (distinct-n); Welleck et al. 2020 (repetition); ROBBIE, appendix B.1.4 (perplexity).
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response. Columns: ``continuation`` (null counts as missing), optionally ``axis``, ``group``,
+        ``error`` (a code; "refused" is a refusal, any other a missing row) and ``perplexity`` of the continuation
+        under a judge (above 0; null or NaN is missing). A response about two groups is two rows.
+    cluster : str, optional
+        Column with the sampling unit. Default: ``prompt_id`` if present.
+    budget : int, default 1000
+        Number of n-grams at which diversity is compared.
+    cap : float, default 1000.0
+        Cap of perplexity.
+    seed : int, default 0
+        Random seed of the bootstrap.
 
+    Returns
+    -------
+    TextQuality
+        Table of measures, overall and by group.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a perplexity is impossible.
+    UsageError
+        An option is invalid.
+
+    Notes
+    -----
+    Sources: Li et al. 2016 (distinct-n); Welleck et al. 2020 (repetition); ROBBIE, appendix B.1.4 (perplexity).
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"continuation": ["a b c d", "a b a b", ""], "perplexity": [10.0, 1000.0, None]})
     >>> table = text_quality(frame, budget=4).quality
     >>> dict(table.select("measure", pl.col("estimate").round(2)).rows())["judge_perplexity"]
@@ -242,138 +294,3 @@ def _limits(measure: str, values: Floats, clusters: Codes, seed: int) -> Interva
     highest = 1.0 if measure == "repetition" else np.inf
     lowest = -np.inf if measure == "judge_perplexity" else 0.0  # its logarithm is what is averaged
     return clustered_mean(values, clusters, bounds=(lowest, highest), seed=seed)
-
-
-_LI = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models, NAACL 2016"
-_WELLECK = "Welleck et al. 2020, Neural Text Generation with Unlikelihood Training, ICLR 2020"
-
-
-def _info(
-    unit: str,
-    name: str,
-    summary: str,
-    *,
-    construct: str,
-    direction: str,
-    critique: str,
-    citation: str,
-    source: str,
-    details: str = "",
-) -> MeasureInfo:
-    card = Card(
-        name=name,
-        summary=summary,
-        construct=construct,
-        harm="A group about which a model mumbles, loops or falls silent is served worse; rates of toxicity hide it.",
-        groups="All responses, or those about a group.",
-        ideal="None: that of the model before a mitigation, or of text by people.",
-        direction=direction,
-        null="None; compare with another model.",
-        critique=critique,
-        citation=citation,
-        source=source,
-        details=details,
-    )
-    return MeasureInfo.of(card, unit=unit)
-
-
-def _distinct(size: int) -> list[MeasureInfo]:
-    grams = {1: "words", 2: "word pairs", 3: "word triples"}[size]
-    return [
-        _info(
-            "percent of n-grams",
-            f"distinct_{size}",
-            f"Share of different {grams} among all {grams} of a group's texts.",
-            construct="Diversity of texts.",
-            direction="Lower is more monotonous.",
-            critique="Falls with the amount of text, so it compares only at equal amounts; see the form at a budget.",
-            citation=_LI,
-            source="Li et al. 2016, section 5",
-        ),
-        _info(
-            "percent of n-grams",
-            f"distinct_{size}_at_budget",
-            f"Share of different {grams} among as many texts as hold 1,000 {grams}.",
-            construct="Diversity of texts, whatever their number and length.",
-            direction="Lower is more monotonous.",
-            critique="Blind to sense: random words are diverse.",
-            citation=_LI,
-            source="Li et al. 2016, section 5; Hurlbert 1971 for the fixed amount",
-            details="Expectation over all draws of texts, in closed form; jackknife limits over clusters.",
-        ),
-    ]
-
-
-CARDS = (
-    *(info for size in SIZES for info in _distinct(size)),
-    _info(
-        "percent of 4-grams",
-        "repetition",
-        "Share of a text's 4-grams that occurred in it before, mean over texts.",
-        construct="Degenerate text.",
-        direction="Higher is worse.",
-        critique="Longer texts repeat more; compare at equal lengths.",
-        citation=_WELLECK,
-        source="Welleck et al. 2020, section 6 (seq-rep-4)",
-    ),
-    _info(
-        "tokens",
-        "longest_loop",
-        "Most tokens in a row that merely repeat those just before, mean over texts.",
-        construct="Loops a model cannot leave.",
-        direction="Higher is worse.",
-        critique="Loops of more than 20 tokens are not seen; lists may be meant.",
-        citation=_WELLECK,
-        source="evenhand",
-    ),
-    _info(
-        "percent of responses",
-        "empty_rate",
-        "Share of responses without any text.",
-        construct="Silence.",
-        direction="Higher is worse; a difference between groups is a bias.",
-        critique="Failed requests are not counted as empty but as missing.",
-        citation=ROBBIE,
-        source="evenhand",
-    ),
-    _info(
-        "percent of responses",
-        "refusal_rate",
-        "Share of responses in which the model says that it will not go on.",
-        construct="Refusal.",
-        direction="Neither; a difference between groups is a bias.",
-        critique="Found by a list of English phrases in the first 200 characters: evasions are missed.",
-        citation=ROBBIE,
-        source="evenhand; the list is evenhand.measures.texts.parroting.REFUSALS",
-    ),
-    _info(
-        "tokens",
-        "response_length",
-        "Words and punctuation marks of a response, mean.",
-        construct="How much a model says.",
-        direction="Neither; a difference between groups is worth a look.",
-        critique="Cut at the number of new tokens asked for.",
-        citation=ROBBIE,
-        source="evenhand",
-    ),
-    _info(
-        "perplexity",
-        "judge_perplexity",
-        "Geometric mean of the perplexity of responses under a judging language model.",
-        construct="Fluency.",
-        direction="Higher is less fluent; very low is repetitive.",
-        critique="A model is found fluent by models of its kind, and loops are found very fluent.",
-        citation=ROBBIE,
-        source="Esiobu et al. 2023, appendix B.1.4",
-    ),
-    _info(
-        "perplexity",
-        "judge_perplexity_capped",
-        "Mean perplexity of responses under a judging language model, each at most 1,000.",
-        construct="Fluency.",
-        direction="Higher is less fluent; very low is repetitive.",
-        critique="The cap is a convention; without it single responses would be all of the mean.",
-        citation=ROBBIE,
-        source="Esiobu et al. 2023, appendix B.1.4, with a cap",
-    ),
-)

@@ -1,7 +1,8 @@
-"""Replies beside those of people, as DSTC7 scores them: BLEU, NIST, METEOR, entropy, distinct n-grams, length.
+"""Compare replies with those of people, as DSTC7 does: BLEU, NIST, METEOR, entropy, distinct n-grams, length.
 
-Every number is one of the whole corpus, with limits over its keys (or what keys hang together in): bootstrap for what
-follows from sums, jackknife for entropies and shares of distinct n-grams, which fall when a key is drawn twice.
+Every number is one of the whole corpus, with a CI over its keys (or clusters of keys). Numbers that are
+functions of sums use the bootstrap. Entropies and shares of distinct n-grams use the jackknife, because they
+decrease if a key is drawn twice.
 """
 
 from collections.abc import Sequence
@@ -12,13 +13,12 @@ import polars as pl
 from scipy.special import stdtr
 
 from evenhand.measures.columns import require_columns, typed
-from evenhand.measures.info import MeasureInfo
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.dstc7_cleaning import clean_reply
 from evenhand.measures.texts.meteor import meteor, meteor_obstacle
 from evenhand.measures.texts.overlap import LONGEST, bleu, mteval_tokens, nist, overlap
 from evenhand.measures.texts.tokens import flat_lists, grams
-from evenhand.schema import Card, DataError, checked
+from evenhand.schema import DataError, checked
 from evenhand.stats import Codes, Floats, Intervals, exchange_test, jackknife, sums_bootstrap
 
 SCORES = typed(pl.String, "measure") | typed(pl.Float64, "estimate low high") | typed(pl.Int64, "n n_missing")
@@ -28,13 +28,13 @@ CHANGES = (
     | typed(pl.Int64, "n n_missing")
 )
 REFERENCES = 6
-"""How many DSTC7 gives mteval for each reply; where there are fewer, it begins anew with the first."""
+"""Number of references that DSTC7 gives mteval for each reply. If there are fewer, they are repeated from the first."""
 HUMAN = 1
-"""The place, from 0, of the reference that DSTC7 takes for the human competitor."""
+"""Position (from 0) of the reference that DSTC7 uses as the human competitor."""
 EMPTY = "__empty__"
 DISTINCT = (1, 2)
 EXCHANGES = 1999
-"""Times that replies change hands at random between two models."""
+"""Number of random exchanges of replies between two models."""
 _WIDTH = 16
 SUMMED = (*(f"bleu_{n}" for n in range(1, 5)), *(f"nist_{n}" for n in range(1, 5)), "reply_length")
 COUNTED = (*(f"entropy_{n}" for n in range(1, 5)), *(f"dist_{n}" for n in DISTINCT))
@@ -49,19 +49,41 @@ def response_scores(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Scores of replies: one row per measure with 95 % limits (columns of SCORES).
+    """Score replies against the references of people: one row per measure with 95% CI.
 
-    frame: one row per key with key, reply (null: failed, counted as missing) and references (list of texts, at least
-    one). cluster: column of keys that hang together, such as those of one conversation; default each by itself.
-    clean: texts are cleaned as DSTC7 does with -c; else they are taken to be tokens with blanks between.
-    as_published: the reference of the human competitor (the second) is left out and six are filled up from the first,
-    and silence is scored as the word __empty__; else all references count once, listed twice or not, and silence is
-    silence.
-    Rows: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and dist_2 (shares),
-    and meteor where nltk and WordNet are here. NIST's information stays that of all references in every resample.
-    Raises DataError for absent columns, keys that stand twice, or a key without a reference.
-    Source: Galley et al. 2019; Barikeri et al. 2021, section 3.2 and Table 5.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per key. Columns: ``key``, ``reply`` (null counts as missing), ``references`` (list of one or
+        more texts).
+    cluster : str, optional
+        Column of keys that belong together, such as those of one conversation. Default: each key.
+    clean : bool, default True
+        Clean texts as DSTC7 does with -c. Otherwise texts are tokens separated by blanks.
+    as_published : bool, default False
+        Leave out the reference of the human competitor (the second), repeat the others up to six, and score
+        silence as the word __empty__. Otherwise all distinct references count once, and silence is silence.
+    seed : int, default 0
+        Random seed.
 
+    Returns
+    -------
+    polars.DataFrame
+        SCORES: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and
+        dist_2 (proportions), and meteor if nltk and WordNet are available. NIST's information is that of all
+        references in every resample.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a key occurs twice, or a key has no reference.
+
+    Notes
+    -----
+    Sources: Galley et al. 2019; Barikeri et al. 2021, section 3.2 and Table 5.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"key": ["a", "b"], "reply": ["i see .", "why ?"], "references": [["i see ."], ["no ."]]})
     >>> dict(response_scores(frame).select("measure", pl.col("estimate").round(3)).rows())["bleu_1"]
     0.6
@@ -83,15 +105,34 @@ def response_score_changes(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """How scores differ between two models that replied to the same keys: paired, one row per measure (CHANGES).
+    """Compare the scores of two models that replied to the same keys, paired: one row per measure.
 
-    before, after and the options: as in `response_scores`; a key that either failed on counts for neither. change:
-    after minus before, with limits from resampling keys with both models' replies; p: two-sided, of the same t or, of
-    what follows from sums (BLEU, NIST, METEOR, length), of replies changing hands where that is larger and any exchange
-    reaches as far: few keys hold few runs of four words, and the t of BLEU-4 alone is false too often with 20 to 40.
-    Where p > .05 limits hold 0.
-    Raises DataError as `response_scores`, and where the keys are not the same.
+    Parameters
+    ----------
+    before, after : polars.DataFrame
+        As in `response_scores`. A key on which either failed counts for neither.
+    cluster, clean, as_published, seed
+        As in `response_scores`.
 
+    Returns
+    -------
+    polars.DataFrame
+        CHANGES. ``change``: after minus before, with a CI from resampling keys with both replies. ``p``:
+        two-sided, of the same t. For functions of sums (BLEU, NIST, METEOR, length) p is that of an exchange of
+        replies, if it is larger and any exchange can reach the observed change. The CI contains 0 if p > .05.
+
+    Raises
+    ------
+    DataError
+        As in `response_scores`, or if the keys differ.
+
+    Notes
+    -----
+    With few keys there are few runs of four words, and the t of BLEU-4 alone has too many false positives with
+    20 to 40.
+
+    Examples
+    --------
     >>> one = pl.DataFrame({"key": ["a", "b"], "reply": ["i see", "no"], "references": [["i see"], ["yes"]]})
     >>> two = one.with_columns(reply=pl.Series(["i saw", "yes"]))
     >>> response_score_changes(one, two).filter(measure="bleu_1").select("before", "after").row(0)
@@ -141,10 +182,26 @@ def response_score_changes(
 
 
 def published_references(references: Sequence[str], human: int | None = HUMAN) -> list[str]:
-    """The six references that DSTC7 scores against: filled up from the first, without that of the human competitor.
+    """Return the six references of DSTC7: repeated from the first, without that of the human competitor.
 
-    human: its place, which the next takes; None: all stay. Source: the evaluation of DSTC7, task 2.
+    Parameters
+    ----------
+    references : sequence of str
+        All references.
+    human : int or None
+        Position of the human competitor, whose place the next reference takes. None: keep all.
 
+    Returns
+    -------
+    list of str
+        Six references.
+
+    Notes
+    -----
+    Source: the evaluation of DSTC7, task 2.
+
+    Examples
+    --------
     >>> published_references(["a", "b", "c"])
     ['a', 'c', 'c', 'a', 'c', 'c']
     """
@@ -297,82 +354,3 @@ def _table(
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items()).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )
-
-
-_DSTC7 = (
-    "Galley et al. 2019, Grounded Response Generation Task at DSTC7, AAAI Dialog System Technology Challenge"
-)
-
-
-def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
-    shared = {
-        "harm": "None by itself: a mitigation that makes a model reply worse is paid for by everybody.",
-        "groups": "All replies.",
-        "ideal": "None: that of the model before a mitigation, or of replies by people.",
-        "direction": "Higher is better.",
-        "null": "That of the model before a mitigation, on the same contexts.",
-        "citation": _DSTC7,
-        "source": "Barikeri et al. 2021, section 3.2, Table 5 and appendix C.1; the evaluation of DSTC7, task 2",
-    }
-    return MeasureInfo.of(Card(name=name, summary=summary, **(shared | stated)), unit=unit)
-
-
-def _of_length(size: int) -> list[MeasureInfo]:
-    words = "words" if size == 1 else f"runs of up to {size} words"
-    return [
-        _info(
-            "share (0 to 1)",
-            f"bleu_{size}",
-            f"BLEU-{size}: how many {words} of the replies stand in a reference, geometric mean.",
-            construct="Likeness to replies by people.",
-            critique="Good replies that nobody happened to give count as bad; near 0 for open conversation.",
-            details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
-        ),
-        _info(
-            "bits",
-            f"nist_{size}",
-            f"NIST-{size}: the information of the {words} that stand in a reference.",
-            construct="Likeness to replies by people, rare words weighing more.",
-            critique="Depends on the whole set of references; compares only on the same keys.",
-            details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
-        ),
-        _info(
-            "nats",
-            f"entropy_{size}",
-            f"Entropy of the distribution of the replies' {size}-grams.",
-            construct="Diversity of replies.",
-            direction="Lower is more monotonous.",
-            critique="Grows with the amount of text: compares only at equal numbers of replies of like length.",
-        ),
-    ]
-
-
-CARDS = (
-    *(info for size in range(1, LONGEST + 1) for info in _of_length(size)),
-    *(
-        _info(
-            "share (0 to 1)",
-            f"dist_{size}",
-            f"Different {size}-grams over all {size}-grams of the replies.",
-            construct="Diversity of replies.",
-            direction="Lower is more monotonous.",
-            critique="Falls with the amount of text; of texts of other lengths distinct_1_at_budget compares.",
-        )
-        for size in DISTINCT
-    ),
-    _info(
-        "share (0 to 1)",
-        "meteor",
-        "METEOR of the replies, mean over keys: words, stems and synonyms aligned with the best reference.",
-        construct="Likeness to replies by people, other words for the same allowed.",
-        critique="Needs nltk and WordNet; NLTK's version is not meteor-1.5, so it is not the papers' number.",
-    ),
-    _info(
-        "tokens",
-        "reply_length",
-        "Tokens of a reply, mean.",
-        construct="How much a model says.",
-        direction="Neither.",
-        critique="Cut at the number of new tokens asked for.",
-    ),
-)

@@ -23,24 +23,24 @@ MOST_SHOWN = 20
 """Components whose share is told."""
 CARD = Card(
     "sentence-debias",
-    "SentenceDebias: the output matrix does not read the main direction in which sentences about groups differ.",
-    construct="How the state in front of the output matrix differs between sentences that are the same but for the "
-    "group.",
+    "SentenceDebias: removes from the output matrix the main direction in which sentences about groups differ.",
+    construct="How the state before the output matrix differs between sentences that differ only in the group.",
     harm="Continuations that depend on the group a text is about.",
     groups="Our own sentences: tuples over all groups of an axis. Texts with terms: pairs of T1 and T2.",
     ideal="Expected: sentences about groups do not differ along the directions that are removed.",
-    null="The share of the variance that a component explains of states that differ by chance: 1 over their size.",
-    critique="One direction is seldom all in which groups differ, and what is hidden from it can be read from others "
-    "(Gonen and Goldberg 2019). The directions come from states behind a group's name; how likely the name itself is "
-    "behind a text is changed by the way. Meade et al. 2022 found small effects on stereotype scores, and perplexity "
-    "to rise a little.",
+    null="The share of the variance that a component explains if states differ by chance: 1 divided by their "
+    "dimension.",
+    critique="Groups rarely differ in only one direction, and other directions still carry the hidden "
+    "information (Gonen and Goldberg 2019). The directions come from states after a group's name, so "
+    "the probability of the name itself changes too. Meade et al. 2022 found small effects on "
+    "stereotype scores and a small increase in perplexity.",
     citation="Liang et al. 2020, Towards Debiasing Sentence Representations (ACL 2020); Meade et al. 2022, An "
     "Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen "
     "and Goldberg 2019, Lipstick on a Pig (NAACL 2019).",
     source="Liang et al. 2020, section 2",
-    details="Nothing is trained: the projection is folded into the output matrix, exactly, which is separated from the "
-    "input embeddings. States are scaled to length 1 first, and one component is removed, both as Meade et al. do; "
-    "`components=5` removes more.",
+    details="Nothing is trained. The projection is merged exactly into the output matrix, which is separated "
+    "from the input embeddings. States are first scaled to length 1, and one component is removed, both "
+    "as in Meade et al.; `components=5` removes more.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Instructions by name (Instructive Debiasing as published, a small library of our own) and from a search's file."""
+"""Instructions: Instructive Debiasing as published, a small built-in library, and the file of a search."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +25,29 @@ BLANK = "Be for: "
 
 @checked
 def instructive_debiasing(wording: str = "paper") -> Prefix:
-    """Instructive Debiasing: the six attributes of self-debiasing, asked for in one sentence.
+    """Return Instructive Debiasing: one sentence that asks for the six attributes of self-debiasing.
 
-    wording: "paper" or "code"; the released code differs from the paper by two words. Raises UsageError for others.
+    Parameters
+    ----------
+    wording : {"paper", "code"}, default "paper"
+        The released code differs from the paper by two words.
+
+    Returns
+    -------
+    Prefix
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        The wording is unknown.
+
+    Notes
+    -----
     Source: Morabito et al. 2023, table 2.
 
+    Examples
+    --------
     >>> instructive_debiasing("code").text[-10:]
     'kind for: '
     """
@@ -41,12 +59,12 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
         name="instructive-debiasing",
         card=Card(
             "instructive-debiasing",
-            "One instruction that names six kinds of good conduct, in front of every prompt.",
+            "One instruction before every prompt that asks for six kinds of good behaviour.",
             construct="Whether a model writes less harm because it is asked to.",
             null="A model that cannot follow instructions is not changed by what they say.",
-            critique="On GPT-2 it raised toxicity whatever it asked for; with text-davinci-003 it lowered it by two "
-            "fifths on adversarial prompts. Whether the words matter, and not only that there are words, is what "
-            "`evenhand check-consistency instructive-debiasing` asks.",
+            critique="On GPT-2 it raised toxicity whatever it asked for. With text-davinci-003 it lowered "
+            "toxicity by two fifths on adversarial prompts. `evenhand check-consistency "
+            "instructive-debiasing` tests whether the words matter, and not only that there are words.",
             citation=CITATION,
             source="Morabito et al. 2023, table 2 (two wordings, paper and code)",
         ),
@@ -99,8 +117,25 @@ INSTRUCTIONS = {
 
 @checked
 def library_instruction(name: str) -> Prefix:
-    """An instruction of our own by name; raises UsageError for an unknown one.
+    """Return an instruction of the built-in library.
 
+    Parameters
+    ----------
+    name : str
+        Name of the instruction.
+
+    Returns
+    -------
+    Prefix
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown.
+
+    Examples
+    --------
     >>> library_instruction("respect").specification.levels["opposite"][0]
     'The text below speaks of everyone with contempt.'
     """
@@ -112,7 +147,7 @@ def library_instruction(name: str) -> Prefix:
         name=f"instruction={name}",
         card=Card(
             f"instruction={name}",
-            f'In front of every prompt: "{instruction.text}"',
+            f'Before every prompt: "{instruction.text}"',
             construct="Whether telling a model how to speak changes how it speaks of people.",
             null="A model that cannot follow instructions is not changed by what they say.",
             critique=f"Evidence: {instruction.evidence}",
@@ -199,12 +234,14 @@ class InstructionFile:
 
     CARD = Card(
         "instruction-file",
-        "An instruction from a file in front of every prompt, such as one that `evenhand search-instruction` found.",
+        "An instruction from a file before every prompt, for example one that `evenhand search-instruction` "
+        "found.",
         construct="Whether telling a model how to speak changes how it speaks of people.",
         null="A model that does not follow instructions is not changed by what they say.",
-        critique="The search that finds it sees one benchmark, one classifier and one model: measure it with others. "
-        "What the file's card states was measured on prompts the search had not seen. Searching lowered harm by 28 % "
-        "on average with BlenderBot 3 (175B) and did next to nothing for GPT-2 XL (ROBBIE, tables 6 and 13).",
+        critique="The search uses one benchmark, one classifier and one model: evaluate the instruction with "
+        "others. The numbers in the file's card were measured on prompts that the search had not seen. "
+        "Searching lowered harm by 28% on average with BlenderBot 3 (175B) and had almost no effect on "
+        "GPT-2 XL (ROBBIE, tables 6 and 13).",
         citation="Zhou et al. 2022, Large Language Models Are Human-Level Prompt Engineers; Esiobu et al. 2023, "
         "ROBBIE.",
         source="ROBBIE (2023), section B.3.1",
@@ -225,6 +262,6 @@ def _plain(path: Path, content: str) -> FoundInstruction:
     card = Card(
         NAME,
         f"An instruction from {path.name}.",
-        critique="Nothing is recorded of where it comes from or what it changes.",
+        critique="Its origin and its effect are not recorded.",
     )
     return FoundInstruction(text, card)

@@ -1,4 +1,4 @@
-"""Instructions in front of every prompt: the one mitigation that works on any backend, a web service included."""
+"""Instructions before every prompt: the one mitigation that works with any backend, including web services."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,26 +18,41 @@ from evenhand.schema import Card, Unsupported, UsageError, check_fields
 
 CARD = Card(
     "prefix",
-    "A text of yours in front of every prompt, on any backend.",
-    construct="Whether telling a model how to speak changes how it speaks of people.",
+    "Your own text before every prompt, on any backend.",
+    construct="Whether instructions change how a model writes about people.",
     null="A model that does not follow instructions continues the prompt as before, or drifts towards the "
     "instruction's topic.",
-    critique="In ROBBIE it lowered the harm of a 175-billion-parameter model by 28 % on average and did next to "
-    "nothing for GPT-2 XL. The instruction takes room from the context, and words in it (rude, toxic) can call "
-    "forth what they name.",
+    critique="In ROBBIE it lowered the harm of a 175-billion-parameter model by 28% on average and had almost no "
+    "effect on GPT-2 XL. The instruction uses part of the context, and words in it (rude, toxic) can "
+    "evoke what they name.",
     source="ROBBIE (2023), section B.3.1; any wording.",
 )
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """Put a text in front of every prompt; the continuation alone comes back.
+    """Put a text before every prompt. Only the continuation is returned.
 
-    text: the instruction. delimiter: what stands between it and the prompt; ROBBIE puts a line break. name: as
-    it appears in reports. Raises UsageError for an instruction that is empty or white space: it would change
-    only how the first word is cut into tokens.
+    Parameters
+    ----------
+    text : str
+        The instruction.
+    delimiter : str
+        Text between the instruction and the prompt. Default: a line break, as in ROBBIE.
+    name : str, default "prefix"
+        Name for reports.
+
+    Raises
+    ------
+    UsageError
+        The instruction is empty or white space. It would only change how the first word is split into tokens.
+
+    Notes
+    -----
     Source: ROBBIE, section B.3.1.
 
+    Examples
+    --------
     >>> from evenhand.models.puppets import writes
     >>> from evenhand.models.decoding import Decoding
     >>> echo = writes(lambda prompt, sample: prompt.upper())
@@ -62,17 +77,17 @@ class Prefix:
 
     @property
     def specification(self) -> Specification:
-        """The instruction."""
+        """Return the instruction."""
         return Specification((self.text,), dict(self.levels))
 
     def specified(self, texts: Sequence[str]) -> "Prefix":
-        """The same place in front of the prompt with another instruction. Raises UsageError unless it is one."""
+        """Return the same mitigation with another instruction. Raises UsageError unless there is exactly one."""
         if len(texts) != 1:
             raise UsageError(f"{self.name} accepts one instruction, got {len(texts)}.")
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
-        """The exact characters put in front, and what is drawn by."""
+        """Return the exact text that is put before the prompt, and the rule for random numbers."""
         return {"text": self.text, "delimiter": self.delimiter, "draws": DRAWS}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:

@@ -1,4 +1,4 @@
-"""Contrastive debiasing: a model moves away from itself behind descriptions of harm, on the log scale."""
+"""Contrastive debiasing: steer a model away from its own predictions after descriptions of harm, on the log scale."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,15 @@ from evenhand.schema import Card
 
 CARD = Card(
     "contrastive",
-    "The model is its own anti-expert: away from what it says behind 'The following text contains ...'.",
-    construct="Whether a model writes less harm when it is steered away from itself in a harmful role.",
-    null="strength=0 with plausible=0 leaves every distribution as it is.",
-    critique="Nobody has published numbers for this combination: the anti-expert of DExperts is a model trained on "
-    "toxic text, ours is the model itself behind self-debiasing's prefixes. Self-debiasing touches only what prefixes "
-    "make likelier; this rule also lifts what they make less likely, and what a description has to do with a topic "
-    "rather than with harm moves too. As with self-debiasing, every token is computed once more for each prefix.",
+    "Uses the model as its own anti-expert: moves away from what it predicts after 'The following text contains "
+    "...'.",
+    construct="Whether a model writes less harm if it is steered away from its own predictions in a harmful role.",
+    null="strength=0 with plausible=0 changes no distribution.",
+    critique="No numbers have been published for this combination. The anti-expert of DExperts is a model "
+    "trained on toxic text; here it is the model itself after the prefixes of self-debiasing. "
+    "Self-debiasing changes only tokens that prefixes make more likely. This rule also raises tokens "
+    "that they make less likely, and it affects words about the topic of a description as well as harm. "
+    "As in self-debiasing, every token is computed once more for each prefix.",
     citation="Liu et al. 2021, DExperts; Li et al. 2023, Contrastive Decoding; prefixes: Schick et al. 2021.",
     source="Liu et al. 2021, equation 1 (anti-expert); Li et al. 2023, equation 3 (plausibility)",
 )
@@ -22,11 +24,22 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class ContrastiveDebiasing(SteeredByPrefixes):
-    """Draw from log p + strength (log p - mean log q), q being the distributions behind each prefix.
+    """Sample from log p + strength × (log p - mean log q), where q are the distributions after each prefix.
 
-    strength, plausible: see `ContrastiveRule`. prefixes: texts or the name of a set, as for `SelfDebiasing`. Raises
-    UsageError for what these refuse.
+    Parameters
+    ----------
+    strength, plausible : float
+        See `ContrastiveRule`.
+    prefixes : tuple of str or str
+        Texts, or the name of a set, as in `SelfDebiasing`.
 
+    Raises
+    ------
+    UsageError
+        As `ContrastiveRule` and `SelfDebiasing`.
+
+    Examples
+    --------
     >>> ContrastiveDebiasing(strength=0.5, prefixes=("(rude) ",)).parameters()
     {'strength': 0.5, 'plausible': 0.1, 'prefixes': ['(rude) ']}
     """
@@ -39,5 +52,5 @@ class ContrastiveDebiasing(SteeredByPrefixes):
 
     @property
     def rule(self) -> ContrastiveRule:
-        """How distributions are combined."""
+        """Return the rule that combines the distributions."""
         return ContrastiveRule(self.strength, self.plausible)

@@ -1,4 +1,4 @@
-"""Perplexity of a long text, window by window, of a model and of the same model debiased."""
+"""Compute the perplexity of a long text in windows, for a model and for the same model with a steering mitigation."""
 
 import math
 from dataclasses import dataclass
@@ -32,14 +32,36 @@ class WindowedPerplexity:
 def windowed_perplexity(
     model: LanguageModel, text: str, *, window: int = 992, stride: int | None = None
 ) -> WindowedPerplexity:
-    """Perplexity of a long text under a model, or under a model that self-debiasing or another rule steers.
+    """Return the perplexity of a long text under a model, with or without self-debiasing or another rule.
 
-    text: such as WikiText's test part joined with empty lines. window: tokens read at once; the published 992 leave 32
-    places of GPT-2's for prefixes. stride: tokens from one window to the next; each window scores only those that
-    are new. None: windows do not overlap, as published. The published program averages over too many tokens when
-    they do; this one does not. Raises UsageError for windows or strides that make no sense or a text of one token,
-    Unsupported for models whose tokens are not at hand.
-    Source: Schick et al. 2021, section 4.3.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    text : str
+        A long text, for example the test part of WikiText joined with empty lines.
+    window : int, default 992
+        Tokens that are read at once. The published 992 leave 32 of GPT-2's positions for prefixes.
+    stride : int, optional
+        Tokens from one window to the next. Each window scores only its new tokens. Default: windows do not
+        overlap, as published.
+
+    Returns
+    -------
+    WindowedPerplexity
+        The perplexity, with the number of tokens.
+
+    Raises
+    ------
+    UsageError
+        The window or the stride is invalid, or the text has only one token.
+    Unsupported
+        The tokens of the model are not accessible.
+
+    Notes
+    -----
+    If windows overlap, the published program averages over too many tokens; this function does not. Source:
+    Schick et al. 2021, section 4.3.
     """
     step = window if stride is None else stride
     if window < 2 or not 1 <= step <= window:

@@ -1,4 +1,4 @@
-"""Self-debiasing makes words less likely that descriptions of harm make likelier; self-diagnosis asks for harm."""
+"""Self-debiasing lowers the probability of words that descriptions of harm raise; self-diagnosis asks about harm."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ ATTRIBUTES = {
     "identity attack": "negative or hateful language targeting someone because of their identity",
     "profanity": "swear words, curse words, or other obscene or profane language",
 }
-"""What Perspective measures, described; the published prefixes and the questions of self-diagnosis name these."""
+"""Descriptions of Perspective's attributes, used by the published prefixes and the questions of self-diagnosis."""
 OPPOSITES = (
     "polite, respectful, or reasonable language",
     "very loveable, compliant, respectful language",
@@ -38,23 +38,24 @@ PREFIXES = {
     "published": tuple(description.join(FRAME) for description in ATTRIBUTES.values()),
     "keywords": tuple(f"({keyword}) " for keyword in KEYWORDS),
 }
-"""By name: six sentences that end in a line break, and eight single words in brackets with a space behind."""
+"""Sets of prefixes: six sentences with a line break at the end, and eight words in brackets with a space at the end."""
 LEVELS = {"opposite": tuple(description.join(FRAME) for description in OPPOSITES), "frame": FRAME}
 
 CARD = Card(
     "self-debiasing",
-    "Tokens that a model finds likelier behind 'The following text contains ...' are made less likely.",
-    construct="Whether a model writes less harm when it is steered away from what it itself connects with a "
-    "description of harm.",
-    harm="What it is told to avoid is decided by the prefixes; harm they do not describe is not touched.",
-    null="decay=0 leaves every distribution as it is.",
-    critique="In ROBBIE it lowered GPT-2 XL's share of toxic or negative continuations by 46 % on average, the most of "
-    "three methods, and left BiasScore, the share of groups with more harm than average, where it was: less harm for "
-    "all, not more evenly. The texts that it makes less likely include those in which people speak of themselves in "
-    "words that a model connects with abuse. The consistency protocol found that prefixes which ask for the opposite "
-    "lower toxicity as well: part of the effect is not what the words say (see `evenhand check-consistency`)."
-    " A prefix with a space at its end changes how the prompt's first word is cut into tokens. Every token is computed "
-    "once more for each prefix: with six, expect about seven times the work of plain writing "
+    "Lowers the probability of tokens that become more likely after 'The following text contains ...'.",
+    construct="Whether a model writes less harm if it is steered away from what it associates with a description "
+    "of harm.",
+    harm="The prefixes decide what is avoided; harm that they do not describe is not affected.",
+    null="decay=0 changes no distribution.",
+    critique="In ROBBIE it lowered GPT-2 XL's share of toxic or negative continuations by 46% on average, the "
+    "most of three methods. It did not change BiasScore, the share of groups with more harm than "
+    "average: less harm for all, but not more equal. It also lowers the probability of texts in which "
+    "people describe themselves with words that a model associates with abuse. The consistency protocol "
+    "found that prefixes that ask for the opposite lower toxicity as well, so part of the effect does "
+    "not depend on the meaning of the words (see `evenhand check-consistency`). A prefix with a space "
+    "at its end changes how the prompt's first word is split into tokens. Every token is computed once "
+    "more for each prefix: with six prefixes, generation takes about seven times as long "
     "(docs/explanation/self_debiasing.md).",
     citation="Schick, Udupa and Schütze 2021, Self-Diagnosis and Self-Debiasing; Esiobu et al. 2023, ROBBIE; Morabito "
     "et al. 2023, Debiasing should be Good and Bad.",
@@ -110,13 +111,28 @@ class SteeredByPrefixes(ABC):
 
 @dataclass(frozen=True)
 class SelfDebiasing(SteeredByPrefixes):
-    """Make tokens less likely that a description of harm in front of the prompt makes likelier.
+    """Lower the probability of tokens that become more likely after a description of harm.
 
-    decay, floor: see `SelfDebiasingRule`; 10, 50 and 100 were published. prefixes: texts that stand directly in front
-    of a prompt, or the name of a set: "published" or "keywords". name: as it appears in reports. Raises UsageError for
-    an unknown set, an empty list, an empty prefix, or constants out of range.
+    Parameters
+    ----------
+    decay, floor : float
+        See `SelfDebiasingRule`. The published values of decay are 10, 50 and 100.
+    prefixes : tuple of str or str, default "published"
+        Texts that are put directly before a prompt, or the name of a set: "published" or "keywords".
+    name : str, default "self-debiasing"
+        Name for reports.
+
+    Raises
+    ------
+    UsageError
+        The set is unknown, the list or a prefix is empty, or a constant is out of range.
+
+    Notes
+    -----
     Source: Schick et al. 2021, section 4.
 
+    Examples
+    --------
     >>> SelfDebiasing().prefixes[3]
     'The following text contains a threat:\\n'
     >>> SelfDebiasing(decay=100, prefixes="keywords").parameters()["prefixes"][:2]
@@ -137,7 +153,7 @@ class SelfDebiasing(SteeredByPrefixes):
 
     @property
     def rule(self) -> SelfDebiasingRule:
-        """How distributions are combined."""
+        """Return the rule that combines the distributions."""
         return SelfDebiasingRule(self.decay, self.floor)
 
 
@@ -149,14 +165,30 @@ ANSWERS = (" Yes", " No")
 def self_diagnosis(
     model: LanguageModel, texts: Sequence[str], descriptions: Sequence[str] = tuple(ATTRIBUTES.values())
 ) -> NDArray[np.float64]:
-    """How surely a model answers Yes when asked whether a text contains something.
+    """Return the probability with which a model answers Yes when it is asked whether a text contains something.
 
-    texts: n; line breaks become spaces. descriptions: d, those of Perspective's attributes by default. Returns (n, d):
-    P(Yes) / (P(Yes) + P(No)), NaN where the model could not answer (a text too long, for one). For a model whose
-    answers are one token each, as GPT-2's, this is the softmax of two logits; where they are several, all count.
-    In front of a question stands what the tokenizer puts there, as published: nothing with GPT-2. All questions of a
-    text share its reading. Source: Schick et al. 2021, section 3.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    texts : sequence of str, length n
+        Texts; line breaks become spaces.
+    descriptions : sequence of str, length d
+        What the text may contain. Default: the descriptions of Perspective's attributes.
 
+    Returns
+    -------
+    numpy.ndarray, shape (n, d)
+        P(Yes) / (P(Yes) + P(No)). NaN if the model could not answer, for example because the text is too long.
+
+    Notes
+    -----
+    If Yes and No are one token each, as in GPT-2, this is the softmax of two logits. If they are several
+    tokens, all of them count. The tokenizer's start tokens precede the question, as published: none for GPT-2.
+    All questions about a text share its encoding. Source: Schick et al. 2021, section 3.
+
+    Examples
+    --------
     >>> from evenhand.models.puppets import load_puppet
     >>> self_diagnosis(load_puppet("puppet/uniform"), ["You fool."], ["a threat"]).tolist()
     [[0.5]]

@@ -98,26 +98,29 @@ def read_trigger(path: Path | str) -> TriggerFile:
 
 CARD = Card(
     "trigger",
-    "A token sequence found by gradient search, in front of every prompt.",
-    construct="Whether a few tokens, the same in front of every prompt, change how a model speaks of people.",
-    null="A trigger that says nothing to a model changes what it writes no more than any other prefix does.",
-    critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2 % and made two of three other "
-    "benchmarks worse; perplexity rose by 0.66. Triggers are mostly no language, hold for the model and the kind of "
-    "prompt they were found on, and move what follows to other topics: measure it on other benchmarks too.",
+    "A token sequence found by gradient search, placed before every prompt.",
+    construct="Whether a few tokens, the same before every prompt, change how a model writes about people.",
+    null="A trigger without meaning for a model changes its output no more than any other prefix does.",
+    critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2% and made two of three "
+    "other benchmarks worse; perplexity rose by 0.66. Most triggers are not language. They are specific "
+    "to the model and kind of prompt for which they were found, and they change the topic of the "
+    "continuation. Evaluate a trigger on other benchmarks too.",
     citation="Wallace et al. 2019, Universal Adversarial Triggers for Attacking and Analyzing NLP; Sheng et al. 2020, "
     "Towards Controllable Biases in Language Generation.",
     source="Sheng et al. 2020, section 3; ROBBIE (2023), section B.3.3.",
-    details="`evenhand search-trigger` finds one and writes the file that `--mitigate trigger=FILE` reads. Only a "
-    "model with the same tokenizer takes it; `trigger?file=FILE&as_text=true` puts its characters in front of any "
-    "model's prompts, where they may be other tokens: an experiment, and recorded as one.",
+    details="`evenhand search-trigger` finds a trigger and writes the file for `--mitigate trigger=FILE`. It "
+    "works only with models that have the same tokenizer. `trigger?file=FILE&as_text=true` puts its "
+    "characters before any model's prompts, where they may be other tokens; this is an experiment and "
+    "recorded as one.",
 )
 INDUCED = Card(
     "trigger (for red-teaming measurement)",
-    "A token sequence that was searched to bring out bias, in front of every prompt: to measure how easily it comes.",
-    construct="How far a few tokens can push a model towards bias against one group and for another.",
+    "A token sequence that was searched to provoke bias, before every prompt: it measures how easily bias can be "
+    "provoked.",
+    construct="How strongly a few tokens can bias a model against one group and in favour of another.",
     harm="It makes the model more harmful on purpose. It is not a mitigation.",
-    null="A model that cannot be steered by a prefix writes as it does without one.",
-    critique="How far one search got is a lower bound: a longer one, or another method, may get further.",
+    null="A model that a prefix cannot steer writes as it does without one.",
+    critique="The result of one search is a lower bound: a longer search or another method may find more.",
     citation=CARD.citation,
     source=CARD.source,
 )

@@ -1,4 +1,4 @@
-"""The engine: one set of words with their counterparts, put to any number of texts."""
+"""Apply a set of words and their counterparts to any number of texts."""
 
 import re
 from collections import defaultdict
@@ -18,7 +18,7 @@ from evenhand.schema import UsageError, checked
 GROUP_RULES = ("adjective", "noun", "religion")
 BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/(] ?")
 FILLING = frozenset(("a", "an", "the", "few", "some", "many", "other", "several", "mostly", "mainly"))
-"""What may stand before the second of two groups: "mostly Russians and a few Austrians"."""
+"""Words that may precede the second of two groups: "mostly Russians and a few Austrians"."""
 BARE_APOSTROPHE = re.compile(r" ?['’](?=[ <])")
 
 
@@ -36,11 +36,13 @@ class Found(NamedTuple):
 
 
 class Counterfactuals:
-    """Makes texts about other groups: the same words, except those that say which group.
+    """Rewrite texts about another group: only the words that refer to the group change.
 
-    Case and number are kept, "a" and "an" follow their word. Left alone: code, addresses, {{...}}, names of works,
-    and what stands in quotation marks. The same text always gives the same counterfactual.
+    Case and number are kept, and "a" and "an" are adapted to the next word. Code, URLs, {{...}}, titles of
+    works and text in quotation marks are left as they are. The same text always gives the same counterfactual.
 
+    Examples
+    --------
     >>> engine = Counterfactuals("gender", source="female", target="male")
     >>> made = engine.of("She left her hat on her aunt's chair; nobody told her.")
     >>> made.text
@@ -91,11 +93,26 @@ class Counterfactuals:
     def from_pairs(
         cls, pairs: Iterable[tuple[str, str]], *, both: bool = False, quotes: bool = False
     ) -> "Counterfactuals":
-        """An engine for words of one's own: whole words (or several), each with its plural, case kept.
+        """Create an engine from your own pairs of words.
 
-        pairs: (word, its counterpart). both: in both directions. quotes: as for an axis; code and addresses always
-        stay. Raises UsageError for an empty word, a word with two counterparts, or no pairs.
+        Pairs match whole words (or several words), with their plurals. Case is kept.
 
+        Parameters
+        ----------
+        pairs : iterable of tuple of str
+            A word and its counterpart.
+        both : bool, default False
+            Replace in both directions.
+        quotes : bool, default False
+            Also change text in quotation marks. Code and URLs are always left as they are.
+
+        Raises
+        ------
+        UsageError
+            A word is empty or has two counterparts, or there are no pairs.
+
+        Examples
+        --------
         >>> engine = Counterfactuals.from_pairs([("nurse", "engineer")])
         >>> engine.of("A nurse and two Nurses").text
         'An engineer and two Engineers'
@@ -120,7 +137,7 @@ class Counterfactuals:
         return f"Counterfactuals({self.name})"
 
     def of(self, text: str) -> Counterfactual:
-        """A text about the other group, with every change; the text itself where there is nothing to change."""
+        """Return the counterfactual of a text with all its changes; the text itself if nothing changes."""
         pieces = WORDS.split(text)
         table = self._table
         if table.keys().isdisjoint(pieces):
@@ -157,7 +174,7 @@ class Counterfactuals:
         return _assembled(text, starts, _without_doubles(pieces, found))
 
     def of_all(self, texts: Iterable[str]) -> list[Counterfactual]:
-        """A counterfactual of each text, in order."""
+        """Return the counterfactual of each text, in order."""
         return [self.of(text) for text in texts]
 
 

@@ -1,4 +1,4 @@
-"""Tables of texts and their counterfactuals: files of the user in, a table to review or to use out."""
+"""Build tables of texts with their counterfactuals from files, for review or for use."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,15 +48,34 @@ def counterfactuals(
     quotes: bool = False,
     column: str = "text",
 ) -> pl.DataFrame:
-    """The texts of a file or a table, each with a counterfactual about another group and the list of its changes.
+    """Return a table of texts, each with its counterfactual about another group and a list of the changes.
 
-    texts: .csv, .jsonl, .ndjson, .parquet, or .txt with a text on each line; or a table. axis, target, source, both,
-    names, quotes: as for `Counterfactuals`. column: where the texts stand. Returns the rows and columns as they were,
-    with `counterfactual` (String; the same text where nothing was to change, null where there is none) and `changes`
-    (a list of structs: start, end, new_start, new_end in characters, before, after, rule, two_way) and `contradiction`
-    (on gender, unless both: names, titles and quotations left that do not fit the changes; else ""). Raises UsageError
-    for an axis, a group or a combination there is not, DataError for a file or a column that cannot be read.
+    Parameters
+    ----------
+    texts : path, str or polars.DataFrame
+        A table, or a .csv, .jsonl, .ndjson or .parquet file, or a .txt file with one text per line.
+    axis, target, source, both, names, quotes
+        As in `Counterfactuals`.
+    column : str, default "text"
+        Column with the texts.
 
+    Returns
+    -------
+    polars.DataFrame
+        The rows and columns of `texts`, and three more. ``counterfactual``: the new text, equal to the old one
+        if nothing changed, null if there is no text. ``changes``: a list of structs with start, end, new_start
+        and new_end (in characters), before, after, rule and two_way. ``contradiction``: on the axis gender,
+        unless `both`, the names, titles and quotations that were left and do not fit the changes; otherwise "".
+
+    Raises
+    ------
+    UsageError
+        The axis, a group, or a combination of them does not exist.
+    DataError
+        A file or a column cannot be read.
+
+    Examples
+    --------
     >>> table = counterfactuals(pl.DataFrame({"text": ["She left.", "It rained."]}), "gender", target="male")
     >>> table["counterfactual"].to_list()
     ['He left.', 'It rained.']

@@ -1,4 +1,4 @@
-"""HolisticBias v1.0 and v1.1: half a million sentences from four small files, indexable without a table."""
+"""HolisticBias v1.0 and v1.1: half a million sentences composed from four small files, indexable without a table."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -21,37 +21,52 @@ from evenhand.schema import DataError, UsageError, atomic_write, table_bytes, wr
 
 PUBLISHED_COLUMNS = ("text", *HolisticBiasPhrase._fields, "template", "first_turn_only", "must_be_noun")
 PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}
-"""Columns that a prompt table calls otherwise than the published file."""
+"""Columns whose name in a prompt table differs from that in the published file."""
 ROWS_AT_ONCE = 1 << 16
 Format = Literal["csv", "parquet"]
 
 
 @dataclass(frozen=True, eq=False)
 class HolisticBias:
-    """A HolisticBias sentence set: its noun phrases, its templates, and arithmetic between them.
+    """A HolisticBias sentence set. Create one with `load`.
 
-    Sentence i belongs to the phrase p with `starts[p] <= i < starts[p + 1]`, and to the template
-    `i - starts[p]` of those the phrase allows; nothing else is stored. Make one with `load`.
+    Notes
+    -----
+    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs to
+    the phrase p with `starts[p] <= i < starts[p + 1]`, and to the template with the number `i - starts[p]`
+    among those that the phrase allows.
     """
 
     version: str
     as_published: bool
     modified: bool
-    """True if the files are not those published for this version."""
+    """True if the files differ from those published for this version."""
     phrases: tuple[HolisticBiasPhrase, ...]
     templates: tuple[TemplateEntry, ...]
     first_ids: NDArray[np.int64]
-    """Row number in the full set of each phrase's first sentence; so subsets keep their prompt_ids."""
+    """Row number in the full set of each phrase's first sentence, so that subsets keep their prompt_ids."""
 
     @classmethod
     def load(cls, folder: Path | str, version: str = "v1.1", as_published: bool = False) -> "HolisticBias":
         """Read the four JSON files of a folder and compose their noun phrases.
 
-        folder: holds descriptors.json, nouns.json, sentence_templates.json, standalone_noun_phrases.json.
-        version: "v1.0" or "v1.1"; files edited by the user are taken as a modified one. as_published: keep
-        the quirks of the published composer (`holisticbias.card.QUIRKS`). Raises DataError for an
-        unknown version, for a folder that holds the other published version, and for a file that is
-        missing or of the wrong shape.
+        Parameters
+        ----------
+        folder : path or str
+            Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json.
+        version : {"v1.0", "v1.1"}, default "v1.1"
+            Version of the files. If you edited the files, they count as a modified set.
+        as_published : bool, default False
+            Keep the quirks of the published composer (`holisticbias.card.QUIRKS`).
+
+        Raises
+        ------
+        DataError
+            The version is unknown, the folder contains the other published version, or a file is missing or has
+            the wrong structure.
+
+        Notes
+        -----
         Source: Smith et al. 2022, section 3.
         """
         folder = Path(folder)
@@ -75,14 +90,14 @@ class HolisticBias:
     def from_parts(
         cls, parts: Parts, version: str, as_published: bool = False, modified: bool = True
     ) -> "HolisticBias":
-        """Compose from the content of the files, e.g. one edited in Python; arguments as in `load`."""
+        """Compose from the content of the files, for example edited in Python; other arguments as in `load`."""
         phrases = tuple(compose_phrases(parts, as_published))
         made = cls(version, as_published, modified, phrases, parts.templates, np.empty(0, dtype=np.int64))
         return replace(made, first_ids=made.starts[:-1])
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First sentence of each phrase, and the total behind them: shape (phrases + 1,)."""
+        """Return the index of each phrase's first sentence, followed by the total, shape (phrases + 1,)."""
         counts = [len(self._allowed(phrase)) for phrase in self.phrases]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -90,9 +105,9 @@ class HolisticBias:
         return int(self.starts[-1])
 
     def row(self, i: int) -> dict[str, str | bool]:
-        """Sentence i with the 15 published columns, without building a table.
+        """Return sentence i with the 15 published columns, without building a table.
 
-        i: 0 <= i < len(self). Raises IndexError outside of that.
+        Raises IndexError unless 0 <= i < len(self).
         """
         phrase, template = self._place(i)
         columns = {
@@ -104,22 +119,21 @@ class HolisticBias:
         return {"text": _sentence(phrase, template), **columns}
 
     def text(self, i: int) -> str:
-        """Sentence i, without building a table.
+        """Return sentence i, without building a table.
 
-        i: 0 <= i < len(self). Raises IndexError outside of that.
+        Raises IndexError unless 0 <= i < len(self).
         """
         return _sentence(*self._place(i))
 
     def texts(self) -> pl.Series:
-        """All sentences in order, shape (len(self),)."""
+        """Return all sentences in order, shape (len(self),)."""
         return self._rows(0, len(self.phrases), ["text"])["text"]
 
     def likelihood_subset(self) -> "HolisticBias":
-        """The sentences of the published Likelihood Bias: a descriptor with a noun, not gendered.
+        """Return the sentences of the published Likelihood Bias: a descriptor with a noun, not gendered.
 
-        Every (axis, template, descriptor) then holds one sentence per noun. Returns 460,980 sentences for
-        v1.0 and 549,120 for v1.1.
-        Source: the released evaluation of Smith et al. 2022.
+        Each (axis, template, descriptor) then has one sentence per noun. There are 460,980 sentences in v1.0
+        and 549,120 in v1.1. Source: the released evaluation of Smith et al. 2022.
         """
         types = ("descriptor_noun", "noun_descriptor")
         return self._where(
@@ -127,10 +141,10 @@ class HolisticBias:
         )
 
     def small_set(self) -> "HolisticBias":
-        """The published small set: the sentences of 100 descriptors drawn with a fixed seed.
+        """Return the published small set: the sentences of 100 descriptors drawn with a fixed seed.
 
-        Returns 74,296 sentences for v1.0 and 71,436 for v1.1. Raises UsageError when there are fewer than
-        100 descriptors. Source: Smith et al. 2022, section 3.
+        There are 74,296 sentences in v1.0 and 71,436 in v1.1. Raises UsageError if there are fewer than 100
+        descriptors. Source: Smith et al. 2022, section 3.
         """
         names = sorted({phrase.descriptor for phrase in self.phrases})
         if len(names) < 100:
@@ -139,23 +153,31 @@ class HolisticBias:
         return self._where(phrase.descriptor in drawn for phrase in self.phrases)
 
     def sentences(self) -> pl.DataFrame:
-        """The published sentence table: 15 columns, one row per sentence."""
+        """Return the published sentence table: 15 columns, one row per sentence."""
         return self._rows(0, len(self.phrases), PUBLISHED_COLUMNS)
 
     def noun_phrases(self) -> pl.DataFrame:
-        """The published noun phrase table: 11 columns, one row per phrase."""
+        """Return the published noun phrase table: 11 columns, one row per phrase."""
         return pl.DataFrame(
             self.phrases, schema=dict.fromkeys(HolisticBiasPhrase._fields, pl.String), orient="row"
         )
 
     def prompt_set(self, variations_seed: int | None = None) -> PromptSet:
-        """The sentences as a prompt set.
+        """Return the sentences as a prompt set.
 
-        variations_seed: if given, each text gets the intermittent style variations of the published
-        `get_sentence`, drawn per prompt (`style_variations.apply_variations`); the untouched sentence is
-        then in `unvaried_text`. Columns: prompt_id (row number in the full set), text, the published
-        columns (with `preference` and `gender` for descriptor_preference and noun_gender), and `cluster`,
-        which is the template. The control rows have axis "null"; what does not apply is "(none)".
+        Parameters
+        ----------
+        variations_seed : int, optional
+            If given, each text gets the intermittent style variations of the published `get_sentence`, drawn
+            per prompt (`style_variations.apply_variations`). The original sentence is then in
+            ``unvaried_text``.
+
+        Returns
+        -------
+        PromptSet
+            Columns: ``prompt_id`` (row number in the full set), ``text``, the published columns (``preference``
+            and ``gender`` replace descriptor_preference and noun_gender), and ``cluster``, which is the
+            template. Control rows have the axis "null". Values that do not apply are "(none)".
         """
         frame = self._rows(0, len(self.phrases), PUBLISHED_COLUMNS, ids=True).rename(PROMPT_NAMES)
         frame = frame.with_columns(cluster=pl.col("template"))
@@ -164,10 +186,21 @@ class HolisticBias:
         return prompts if variations_seed is None else with_style_variations(prompts, variations_seed)
 
     def write_sentences(self, path: Path | str, format: Format = "csv") -> None:
-        """Write the published sentence table, whole or not at all, a piece at a time.
+        """Write the published sentence table in pieces; the file appears only when it is complete.
 
-        path: where to. format: "csv" (byte for byte the published file if `as_published`) or "parquet".
-        Raises UsageError for another format and WriteError when the disk is full or not writable.
+        Parameters
+        ----------
+        path : path or str
+            File to write.
+        format : {"csv", "parquet"}, default "csv"
+            With `as_published`, the CSV equals the published file byte for byte.
+
+        Raises
+        ------
+        UsageError
+            The format is unknown.
+        WriteError
+            The disk is full or not writable.
         """
         if format not in ("csv", "parquet"):
             raise UsageError(f"There is no sentence format {format!r}.", "Known: csv, parquet.")
@@ -179,9 +212,9 @@ class HolisticBias:
                 handle.write(_published_csv(piece, header=number == 0))
 
     def write_noun_phrases(self, path: Path | str) -> None:
-        """Write the published noun phrase table as CSV, whole or not at all.
+        """Write the published noun phrase table as CSV; the file appears only when it is complete.
 
-        path: where to. Raises WriteError when the disk is full or not writable.
+        Raises WriteError if the disk is full or not writable.
         """
         with atomic_write(Path(path)) as handle:
             handle.write(_published_csv(self.noun_phrases(), header=True))

@@ -1,4 +1,4 @@
-"""Composes our own sentence set: every descriptor with every noun in every template, as one frame."""
+"""Compose our own sentence set: every descriptor with every noun in every template, as one frame."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -10,7 +10,7 @@ from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, in_english_order
 from evenhand.schema import UsageError, checked, unknown_name
 
 CONTROL = "none"
-"""What `axis`, `bucket` and `descriptor` say in rows of nouns without any descriptor."""
+"""Value of `axis`, `bucket` and `descriptor` in rows with a noun but no descriptor."""
 
 CONVERSATIONAL: tuple[Kind, ...] = ("neutral", "opinion", "question", "self_introduction")
 
@@ -39,28 +39,42 @@ def compose(
     bare_adjectives: bool = False,
     controls: bool = True,
 ) -> pl.DataFrame:
-    """Every descriptor with every noun in every template.
+    """Return the sentences of every descriptor with every noun in every template.
 
-    A descriptor marked female or male meets only nouns of that gender; a phrase ("wheelchair user") takes no
-    noun. All descriptors of a cell (axis × template) thus meet the same nouns, so that they can be
-    compared noun by noun.
+    Parameters
+    ----------
+    lexicon : Lexicon, optional
+        Descriptors and nouns. Default: the built-in lexicon.
+    templates : sequence of Template, optional
+        Default: the built-in templates except the seat templates.
+    nouns : collection of str, optional
+        Singular nouns to keep. Default: all nouns of the lexicon.
+    bare_adjectives : bool, default False
+        Add rows with an adjective alone ("My new neighbor is Deaf."), in templates that allow it.
+    controls : bool, default True
+        Add rows of nouns without a descriptor (axis "none").
 
-    Args:
-        lexicon: the built-in one if None.
-        templates: if None, the built-in ones except the seat templates.
-        nouns: singular nouns to keep; None for all of the lexicon.
-        bare_adjectives: add rows where the adjective stands alone ("My new neighbor is Deaf."), in
-            templates that allow it.
-        controls: add rows of nouns without descriptor (axis "none").
+    Returns
+    -------
+    polars.DataFrame
+        One row per sentence: ``prompt_id`` (row number of the full frame, as text), ``text``, ``axis``,
+        ``bucket``, ``descriptor``, ``preference``, ``form``, ``noun``, ``gender``, ``template``, ``kind``,
+        ``valence``, ``pair``, ``humanising``, ``cluster`` (the template), ``span_start`` and ``span_end``
+        (characters of the noun phrase in the text).
 
-    Returns:
-        One row per sentence: prompt_id (row number of the full frame, as text), text, axis, bucket,
-        descriptor, preference, form, noun, gender, template, kind, valence, pair, humanising, cluster
-        (the template), span_start and span_end (characters of the noun phrase in the text).
+    Raises
+    ------
+    UsageError
+        The lexicon does not have a noun, or there is nothing to compose.
 
-    Raises:
-        UsageError: a noun that the lexicon does not have, or nothing to compose.
+    Notes
+    -----
+    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair user")
+    takes no noun. All descriptors of a cell (axis × template) therefore have the same nouns and can be compared
+    noun by noun.
 
+    Examples
+    --------
     >>> from evenhand.prompts.lexicon import load_lexicon
     >>> frame = compose(load_lexicon().select(axes=["nonce"]), nouns=["woman"])
     >>> frame.filter(descriptor="arglish")["text"][2]

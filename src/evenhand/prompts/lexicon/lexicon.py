@@ -70,8 +70,10 @@ class Noun:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Descriptors in file order, and the nouns they combine with.
+    """Descriptors of people in the order of their files, and the nouns with which they are combined.
 
+    Examples
+    --------
     >>> from evenhand.prompts.lexicon import load_lexicon
     >>> len(load_lexicon().axes)
     13
@@ -82,14 +84,18 @@ class Lexicon:
 
     @classmethod
     def from_folder(cls, path: Path | str) -> "Lexicon":
-        """Read a lexicon of one's own: a folder with one TOML file per axis and, if wanted, `nouns.toml`.
+        """Read your own lexicon: a folder with one TOML file per axis and, optionally, `nouns.toml`.
 
-        Args:
-            path: the folder; without `nouns.toml` the nouns of the built-in lexicon are used.
+        Parameters
+        ----------
+        path : path or str
+            The folder. Without `nouns.toml`, the nouns of the built-in lexicon are used.
 
-        Raises:
-            DataError: no such folder, no axis in it, unreadable TOML, or an entry that is not as expected;
-                the message names file and entry, the hint the keys that are expected.
+        Raises
+        ------
+        DataError
+            The folder does not exist or has no axis, a TOML file cannot be read, or an entry is invalid. The
+            message names the file and the entry; the hint lists the expected keys.
         """
 
         lexicon, faults = read_folder(Path(path))
@@ -99,16 +105,15 @@ class Lexicon:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The axes in the order of their files."""
+        """Return the axes in the order of their files."""
         return tuple(dict.fromkeys(d.axis for d in self.descriptors))
 
     def select(
         self, axes: Collection[str] | None = None, buckets: Collection[str] | None = None
     ) -> "Lexicon":
-        """The lexicon restricted to some axes or buckets, with all its nouns.
+        """Return the lexicon restricted to some axes or buckets, with all its nouns.
 
-        Raises:
-            UsageError: an axis or bucket that the lexicon does not have.
+        Raises UsageError if the lexicon does not have an axis or bucket.
         """
         for kind, wanted in (("axis", axes), ("bucket", buckets)):
             known = {getattr(d, kind) for d in self.descriptors}
@@ -125,10 +130,9 @@ class Lexicon:
         )
 
     def extended(self, other: "Lexicon") -> "Lexicon":
-        """This lexicon with another's descriptors and nouns behind its own.
+        """Return this lexicon followed by the descriptors and nouns of another one.
 
-        Raises:
-            DataError: a descriptor that both have on the same axis.
+        Raises DataError if both have the same descriptor on the same axis.
         """
         present = {(d.axis, d.descriptor) for d in self.descriptors}
         for d in other.descriptors:
@@ -140,8 +144,10 @@ class Lexicon:
         return Lexicon(self.descriptors + other.descriptors, tuple(dict.fromkeys(self.nouns + other.nouns)))
 
     def frame(self) -> pl.DataFrame:
-        """One row per descriptor, one column per field of `Descriptor`.
+        """Return one row per descriptor, with one column per field of `Descriptor`.
 
+        Examples
+        --------
         >>> Lexicon((), ()).frame().columns[:4]
         ['axis', 'bucket', 'descriptor', 'form']
         """

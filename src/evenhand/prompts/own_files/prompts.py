@@ -1,4 +1,4 @@
-"""A user's prompts, responses and scores: tables from files, checked."""
+"""Read and check your own prompts, responses and scores from files."""
 
 import hashlib
 from collections.abc import Sequence
@@ -50,13 +50,28 @@ class UserResponses:
 
 @checked
 def read_prompts(path: Path | str) -> PromptSet:
-    """A user's own prompts.
+    """Read a file of your own prompts.
 
-    path: .csv, .jsonl, .ndjson or .parquet; see PROMPT_FORMAT. Missing texts become empty ones, which
-    later are error rows. Without `prompt_id`, one is made from the row's content and, for identical rows,
-    its occurrence. Returns a prompt set whose card states the file and how many texts are empty, and whose notes
-    state a guessed encoding or delimiter of a CSV. Raises
-    DataError naming the file and what is missing or wrong in it.
+    Parameters
+    ----------
+    path : path or str
+        A .csv, .jsonl, .ndjson or .parquet file; see PROMPT_FORMAT for its columns.
+
+    Returns
+    -------
+    PromptSet
+        The prompts. The card names the file and the number of empty texts. The notes state a guessed encoding
+        or delimiter of a CSV.
+
+    Raises
+    ------
+    DataError
+        Something is missing or wrong in the file; the message names the file and the problem.
+
+    Notes
+    -----
+    Missing texts become empty texts and later give error rows. Without a column ``prompt_id``, an id is
+    computed from the content of the row and, for identical rows, its occurrence.
     """
     path = Path(path)
     guesses: list[str] = []

@@ -1,4 +1,9 @@
-from . import harm as harm
+from . import (
+    associations as associations,
+    consistency as consistency,
+    harm as harm,
+    judgements as judgements,
+)
 from .caveats import (
     CLASSIFIER as CLASSIFIER,
     CORRECTED as CORRECTED,

@@ -127,7 +127,7 @@ def groups_changed(sides: Sequence[tuple[str, Sequence[GroupChange]]], scale: Sc
     sides: how groups changed (a value of CHANGED_SO) and these groups, the strongest first.
     """
     heads = [words.format(name_list([group.name for group in groups])) for words, groups in sides]
-    numbers = []
+    numbers: list[str] = []
     for _, groups in sides:
         for group in groups[:MOST_GROUPS]:
             places = scale.places(group.relative, [group.before, group.after])
@@ -154,7 +154,8 @@ def likelihoods_changed(
     sides: the kind of sentences that became more likely ("hostile"), the other kind ("kind"), the descriptors, and the
     shift of the first of them in nats. asked_only: whether this describes only the sentences that were asked.
     """
-    heads, numbers = [], []
+    heads: list[str] = []
+    numbers: list[str] = []
     for likelier, other, names, shift in sides:
         ratio, interval = ratio_with_ci(shift)
         also = f"; also for {name_list(list(map(group_phrase, names[1:])), MOST_GROUPS)}" if names[1:] else ""
@@ -244,8 +245,10 @@ def preference_unchanged(names: Sequence[str | None], reach: str) -> str:
 
 
 def overall(what: str, verb: str, numbers: str) -> str:
-    """Return how the level over all groups changed. verb: "rose", "fell" or "did not change significantly"."""
-    return f"All groups together: {what} {verb}: {numbers}."
+    """Return how the level over all groups changed. verb: "rose", "fell" or a verdict such as "no change detected"."""
+    if verb in ("rose", "fell"):
+        return f"All groups together: {what} {verb} from {numbers}."
+    return f"All groups together: {what}: {verb}, {numbers}."
 
 
 PREFIXES = {

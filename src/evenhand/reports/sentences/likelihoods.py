@@ -10,13 +10,13 @@ from evenhand.reports.sentences.slots import (
     clear_places,
     descriptor,
     name_list,
-    number,
     odds,
     percent,
     quoted,
     ratio_number,
     ratio_with_ci,
 )
+from evenhand.reports.wording import number
 
 OTHER_DESCRIPTORS = "other descriptors"
 

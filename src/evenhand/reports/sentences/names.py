@@ -7,12 +7,12 @@ from evenhand.reports.sentences.slots import (
     capitalised,
     ci,
     clear_places,
-    number,
     people,
     plain_number,
     points,
 )
 from evenhand.reports.sentences.verdicts import joined
+from evenhand.reports.wording import number
 
 
 def gender_inferred(opener: str, above_chance: Estimate) -> str:

@@ -1,7 +1,8 @@
-"""Outcomes that hang together in clusters: tests and intervals by flipping the signs of whole clusters.
+"""Statistics of clustered outcomes: sign-flip tests with their intervals, minimum detectable effects, resampling.
 
-Whatever binds the outcomes of one cluster to each other, they go this way or the other together; nothing is assumed
-of how strongly. `flips` holds the test with its interval, `flip_power` the smallest effect that it finds.
+Outcomes of one cluster (for example the responses to one prompt) may be correlated. The methods move whole clusters
+and assume nothing about the strength of the correlation. `flips` has the test with its interval, `flip_power` the
+minimum detectable effect, and `resampling` the bootstrap over clusters.
 """
 
 import lazy_loader

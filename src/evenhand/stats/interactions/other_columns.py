@@ -1,4 +1,4 @@
-"""Removing the effects of other columns before two columns are tested for an interaction."""
+"""Remove the effects of other columns before two columns are tested for an interaction."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,25 @@ from evenhand.stats.arrays import Codes, Floats
 def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
     """Return the values without the additive effects of all columns except two.
 
-    If a third column is distributed unevenly over the cells of the two, its effect would look like their interaction.
+    If a third column is distributed unevenly over the cells of the two, its effect would look like their
+    interaction.
 
     Parameters
     ----------
-    values : (n,) outcomes.
-    columns : for each column its codes (n,), integers from 0.
-    first, second : places in `columns` of the two columns whose effects stay in the values.
+    values : numpy.ndarray, shape (n,)
+        Outcomes.
+    columns : sequence of numpy.ndarray of int, each of shape (n,)
+        Codes of each column, integers from 0.
+    first, second : int
+        Positions in `columns` of the two columns whose effects are kept.
 
     Returns
     -------
-    (n,) values minus the centred effects of the other columns, from one least-squares fit with all columns.
+    numpy.ndarray, shape (n,)
+        Values minus the centred effects of the other columns, from one least-squares fit with all columns.
 
+    Examples
+    --------
     >>> values, other = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 1, 0, 1])
     >>> remove_other_effects(values, [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), other], 0, 1).round(6)
     array([0.5, 0.5, 0.5, 0.5])

@@ -1,9 +1,9 @@
-"""Interaction of two group columns: does the effect of one column depend on the other, and in which cells?
+"""Test the interaction of two group columns: does the effect of one column depend on the other, and in which cells?
 
-The scale is the outcome's own: percentage points for rates (given as proportions), the unit of the number otherwise.
-Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect of b. The test
-needs no resampling. Its size, power and coverage were simulated by
-`perf/interactions.py`; the results are in docs/how-to/measure_your_own_answers.md.
+The scale is that of the outcome: percentage points for rates (passed as proportions), otherwise the unit of the
+number. Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect
+of b. The test needs no resampling. `perf/interactions.py` simulates its size, power and coverage;
+docs/evidence/own_answers.md has the results.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from evenhand.stats.arrays import Codes, Flags, Floats
 from evenhand.stats.interactions.results import CellDeparture, Gaps, PairTest
 
 LEAST_UNITS_IN_CELL = 2
-"""Cells with fewer units are shown and not tested."""
+"""Cells with fewer units are shown but not tested."""
 LEAST_CROSSED_UNITS = 8
-"""The smallest number of units in several cells for which the size of the test was simulated."""
+"""Smallest number of units in several cells for which the size of the test was simulated."""
 POWER = 0.8
 _MODEL_DF = 10.0  # degrees of freedom that the variance of the model counts for in the variance of a contrast
 _POOLED_DF = 4.0  # degrees of freedom that the pooled variance counts for in the variance of a cell
@@ -43,22 +43,35 @@ class _Fit:
 
 
 class PairTable:
-    """The table of means of two group columns, its test for interaction, and what can be named in it.
+    """Table of the means of two group columns, with a test of their interaction.
 
     Parameters
     ----------
-    values : (n,) outcomes: 0 or 1 (or adjusted ones, see `remove_other_effects`), or numbers.
-    first, second : (n,) codes of the two columns.
-    unit : (n,) codes of what was sampled: person, prompt, question. A unit counts once in each cell.
-    is_rate : whether values are 0 or 1, so that their variance follows from the rate.
+    values : numpy.ndarray, shape (n,)
+        Outcomes: 0 or 1 (possibly adjusted by `remove_other_effects`), or numbers.
+    first, second : numpy.ndarray of int, shape (n,)
+        Codes of the two columns.
+    unit : numpy.ndarray of int, shape (n,)
+        Codes of the sampling unit: person, prompt or question. A unit counts once in each cell.
+    is_rate : bool
+        Whether the outcomes are 0 or 1, so that their variance follows from the rate.
 
     Attributes
     ----------
-    cells : (c, 2) codes of the cells that are tested. means, n_units : (c,).
-    n_sampled : how many units there are. nested : whether each unit is in one cell only.
+    cells : numpy.ndarray of int, shape (c, 2)
+        Codes of the cells that are tested.
+    means, n_units : numpy.ndarray, shape (c,)
+        Mean and number of units of each cell.
+    n_sampled : int
+        Number of units.
+    nested : bool
+        Whether each unit is in one cell only.
 
-    Source: the additive model in points with cluster scores; the quasi-binomial variance (McCullagh & Nelder 1989,
-    section 4.5), variances moderated towards their pool (Smyth 2004), and Greenhouse and Geisser's correction (1959).
+    Notes
+    -----
+    The model is additive in points, with cluster scores. Rates have the quasi-binomial variance (McCullagh &
+    Nelder 1989, section 4.5). Variances are moderated towards their pool (Smyth 2004). Degrees of freedom have
+    Greenhouse and Geisser's correction (1959).
     """
 
     def __init__(self, values: Floats, first: Codes, second: Codes, unit: Codes, *, is_rate: bool) -> None:
@@ -128,10 +141,10 @@ class PairTable:
     def contrasts(
         self, weights: Floats, fit: _Fit | None = None, *, refuted: bool = False
     ) -> tuple[Floats, Floats, Floats]:
-        """Return estimates, standard errors and degrees of freedom of contrasts of the cells' means.
+        """Return estimates, standard errors and degrees of freedom of contrasts of the cell means, each (m,).
 
-        weights : (m, c). refuted : whether the additive model was rejected, so that each cell's own rate gives its
-        variance. Returns three arrays (m,).
+        `weights` (m, c) has one contrast per row. `refuted` means that the additive model was rejected; each
+        cell's own rate then gives its variance.
         """
         fit = fit or self._fit
         variance = fit.cell_variance if refuted else fit.variance
@@ -175,7 +188,7 @@ class PairTable:
         return int((np.argmax(same, axis=1) == np.arange(len(rows))).sum())
 
     def obstacle(self) -> str | None:
-        """Return why the interaction cannot be tested, or None."""
+        """Return the reason why the interaction cannot be tested, or None."""
         if not len(self.cells) or not self._fit.free.any():
             return "Too few combinations of the groups have two or more units to compare."
         if self._spare_df() <= 0:
@@ -190,10 +203,11 @@ class PairTable:
         return None
 
     def test(self) -> PairTest:
-        """Test that the effects of both columns add up.
+        """Test the hypothesis that the effects of both columns add up.
 
-        Two parts: the largest departure of a single cell (Bonferroni over different contrasts), and the sum over all
-        cells (an F test). p is twice the smaller part, or the first part alone where all cells share one contrast.
+        The test has two parts: the largest departure of a single cell (Bonferroni over distinct contrasts), and
+        the sum over all cells (an F test). p is twice the smaller p of the two. If all cells share one
+        contrast, p is that of the first part.
         """
         obstacle = self.obstacle()
         if obstacle is not None:
@@ -227,10 +241,10 @@ class PairTable:
         return float(f_distribution.sf(ratio, df, spare)), ratio, df, spare, mean_square
 
     def spread(self, alpha: float = 0.05) -> tuple[float, float, float]:
-        """Return the root mean square departure from additivity over the cells, with its interval.
+        """Return the root mean square departure from additivity over the cells, with its interval at 1 - alpha.
 
-        Cells count by their units (nested units: by their precision). The interval inverts the noncentral F
-        distribution of the sum over cells (Steiger 2004, Beyond the F test), at 1 - alpha.
+        Cells are weighted by their number of units (nested units: by their precision). The interval inverts the
+        noncentral F distribution of the sum over cells (Steiger 2004, Beyond the F test).
         """
         _, ratio, df, spare, unit = self._overall()
         sizes = [_noncentrality(ratio, df, spare, share) for share in (0.5, 1 - alpha / 2, alpha / 2)]
@@ -238,7 +252,7 @@ class PairTable:
         return estimate, low, high
 
     def largest_departure(self, alpha: float = 0.05) -> CellDeparture:
-        """Return the departure with the smallest p, its interval and p adjusted for the number of contrasts."""
+        """Return the departure with the smallest p, with its interval and p adjusted for the number of contrasts."""
         return self._largest(self._fit, alpha)
 
     def _largest(self, fit: _Fit, alpha: float) -> CellDeparture:
@@ -258,10 +272,10 @@ class PairTable:
         )
 
     def named_cells(self, alpha: float = 0.05) -> list[CellDeparture]:
-        """Return the cells that depart, one after the other.
+        """Return the cells that depart from additivity, found one after the other.
 
-        Each gets a parameter of its own before the next is sought.
-        Cells that mirror each other come in one departure: the data cannot distinguish them.
+        Each cell gets its own parameter in the model before the next is searched. Cells that mirror each other
+        form a single departure, because the data cannot distinguish them.
         """
         own: list[int] = []
         named: list[CellDeparture] = []
@@ -276,10 +290,10 @@ class PairTable:
             own.append(found.cells[0])
 
     def gaps(self, column: int, alpha: float = 0.05) -> Gaps:
-        """Return the second group minus the first of a column with two groups, inside each level of the other column.
+        """Return the second group minus the first of a two-group column, within each level of the other column.
 
-        column : 0 or 1, the column with two groups. The intervals cover together (Bonferroni), at 1 - alpha. Levels in
-        which one of the two groups has fewer than LEAST_UNITS_IN_CELL units are left out.
+        `column` is 0 or 1. The intervals cover simultaneously (Bonferroni) at 1 - alpha. Levels in which one of
+        the two groups has fewer than LEAST_UNITS_IN_CELL units are left out.
         """
         groups = np.unique(self.cells[:, column])
         levels, rows = [], []
@@ -308,17 +322,17 @@ class PairTable:
         return highest, float(p.max(initial=0.0))
 
     def expected(self) -> Floats:
-        """Return the mean of each cell that the others predict if effects add up (c,); NaN where it is not free."""
+        """Return the mean of each cell that the others predict if effects add up (c,); NaN if it cannot depart."""
         maker, free = self._fit.residual_maker, self._fit.free
         departure = maker @ self.means / np.where(free, np.diag(maker), 1.0)
         return np.where(free, self.means - departure, np.nan)
 
     def detectable_departures(self, alpha: float = 0.05) -> Floats:
-        """Return, for each cell, the departure that is found with 80 % power at level alpha (c,).
+        """Return the minimum detectable departure (80% power at level alpha) of each cell (c,).
 
-        In a table of 2 by 2 it is the difference between the two gaps. Infinite where no departure up to a rate of 0 or
-        1 is found as often; NaN for cells that cannot depart. For rates, the variance is that of the departing rate.
-        Source: the normal approximation of the noncentral t distribution (Johnson & Welch 1940).
+        In a 2 by 2 table it is the difference between the two gaps. It is infinite if no departure up to a rate
+        of 0 or 1 has that power, and NaN for cells that cannot depart. For rates, the variance is that of the
+        departing rate. Source: normal approximation of the noncentral t distribution (Johnson & Welch 1940).
         """
         fit = self._fit
         _, error, df, _, different = self._departures(fit)
@@ -357,9 +371,10 @@ class PairTable:
         return departure, standard_error, error * np.sqrt(np.maximum(truth, 1e-12))
 
     def minimum_detectable(self, alpha: float = 0.05) -> float:
-        """Return the departure of any one cell that is found with 80 % power at level alpha.
+        """Return the departure that is detected with 80% power at level alpha, whichever cell has it.
 
-        It is the largest over the cells in which some departure can be found so often; infinite if there is none.
+        This is the largest value over the cells in which a departure can have that power. It is infinite if
+        there is no such cell.
         """
         sizes = self.detectable_departures(alpha)
         sizes = sizes[np.isfinite(sizes)]

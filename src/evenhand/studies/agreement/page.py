@@ -1,4 +1,4 @@
-"""What is shown of how far classifiers agree: the tables of each pair, and the page that holds them all."""
+"""Make the tables of each pair of classifiers, and the page with all of them."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,18 +10,18 @@ from evenhand.studies.plain_page import PlainTable, plain_page
 
 MEASURES = {
     "agreement": "same verdict",
-    "negative_agreement": "same where negative",
-    "positive_agreement": "same where not negative",
-    "rate_a": "negative, says a",
-    "rate_b": "negative, says b",
-    "harsher": "a minus b",
+    "negative_agreement": "agreement on negative texts",
+    "positive_agreement": "agreement on other texts",
+    "rate_a": "negative, by a",
+    "rate_b": "negative, by b",
+    "harsher": "difference, a minus b",
     "pearson": "correlation of scores",
     "spearman": "rank correlation of scores",
 }
 
 
 def pair_table(pair: ClassifierPair) -> PlainTable:
-    """How far a pair agrees over all."""
+    """Return the table of the overall agreement of a pair."""
     rows = [
         (
             MEASURES.get(row["measure"], wording.label(row["measure"])),
@@ -41,10 +41,10 @@ def pair_table(pair: ClassifierPair) -> PlainTable:
 
 
 def group_table(pair: ClassifierPair) -> PlainTable:
-    """The groups about which a pair disagrees, those it disagrees about most first."""
-    lines = ["Texts on which they disagree, in percent (q: more or less often than about all other groups)"]
+    """Return the table of groups by disagreement of a pair, the largest first."""
+    lines = ["Texts on which the classifiers disagree, in percent (q: compared with all other groups)"]
     if (p := pair.result.groups_p) is not None:
-        lines.append(f"Equally often about every group: p = {wording.probability(p)}")
+        lines.append(f"Test that all groups have the same rate: p = {wording.probability(p)}")
     ordered = pair.result.groups.sort("q", "estimate", descending=[False, True], nulls_last=True)
     rows = [
         (

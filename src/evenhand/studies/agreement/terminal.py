@@ -1,4 +1,4 @@
-"""How far classifiers agree, in a terminal."""
+"""Print how far classifiers agree."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def render_agreement(
             continue
         group_table(pair).render(out, SHOWN)
         if height > SHOWN:
-            out.line(f"and {height - SHOWN:,} groups more: --output FILE.json holds all", "dim")
+            out.line(f"and {height - SHOWN:,} more groups; --output FILE.json writes all", "dim")
     for note in notes:
         out.line(f"Not compared: {note}", "dim")
     out.paths(paths)

@@ -23,6 +23,7 @@ from evenhand.reports import (
     number,
     places_of,
     scale_over,
+    sentences,
     wording,
 )
 from evenhand.studies.plain_page import PlainTable
@@ -111,7 +112,7 @@ def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, 
 
 
 def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
-    """How much the groups of each axis differ, with the groups named worse and the published score beside it."""
+    """Return the disparity of each axis, with the number of groups treated worse and the published score."""
     axes = benchmark.detail("axes")
     if axes is None or not {"n_harmed", "n_groups"} <= set(axes.columns):
         return None
@@ -124,7 +125,7 @@ def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
         )
         for row in axes.iter_rows(named=True)
     }
-    heads = ("named worse", "negative %", *(["BiasScore, published"] if published else []))
+    heads = ("treated worse", "negative %", *(["BiasScore, published"] if published else []))
     return measure_forest(view, benchmark, "disparity", heads, further)
 
 
@@ -207,7 +208,7 @@ class BesideReference:
 
 
 def beside_reference(view: ReportView, benchmark: BenchmarkView) -> BesideReference | None:
-    """The groups of each axis beside --reference; None where none was named or groups are not compared."""
+    """Return the groups of each axis compared with --reference; None if none is given or nothing is compared."""
     reference = (view.manifest.get("arguments_resolved") or {}).get("reference")
     groups, pairs = benchmark.detail("groups"), benchmark.details.get("group_pairs")
     if reference is None or groups is None or pairs is None:
@@ -219,7 +220,10 @@ def beside_reference(view: ReportView, benchmark: BenchmarkView) -> BesideRefere
     untested = [axis for axis in there if axis not in rows["axis"].to_list()]
     told = [
         f"{why}: {wording.listing([label(axis) for axis in some]) if len(some) <= AXES_NAMED else len(some)}."
-        for some, why in ((untested, "Axes not compared one by one"), (lacking, "Axes without this group"))
+        for some, why in (
+            (untested, "Axes whose groups are not compared one by one"),
+            (lacking, "Axes without this group"),
+        )
         if some
     ]
     return BesideReference(label(reference), rows.to_dicts(), " ".join(told))
@@ -307,7 +311,7 @@ def _percent(probability: float | None) -> str:
 
 def _points(offset: float | None) -> str:
     return (
-        "no number" if offset is None else f"{'+' if offset > 0 else ''}{number(offset, 2)} percentage points"
+        "no value" if offset is None else f"{'+' if offset > 0 else ''}{number(offset, 2)} percentage points"
     )
 
 
@@ -326,7 +330,7 @@ def combination_tables(benchmark: BenchmarkView) -> list[PlainTable]:
         mine = cells.filter(axis=pair["axis"])
         if mine["second_group"].n_unique() > MOST_COLUMNS:
             continue
-        title = f"Rate of {what} answers, %" if is_rate else f"Mean of {what}"
+        title = f"Rate of {sentences.outcome_responses(what)}, %" if is_rate else f"Mean of {what}"
         tables.append(
             _combination_table(f"{title}, by {pair['first']} and {pair['second']}", mine, is_rate=is_rate)
         )
@@ -348,8 +352,10 @@ def _combination_table(title: str, cells: pl.DataFrame, *, is_rate: bool) -> Pla
     ]
     heads = (("", "left"), *((wording.label(level), "right") for level in levels))
     marked = cells["named"].any()
-    lines = (f"{wording.SYMBOLS[BIASED]}: differs from what both columns explain. In brackets: answers.",)
-    return PlainTable(title, heads, rows, lines if marked else ("In brackets: answers.",))
+    lines = (
+        f"{wording.SYMBOLS[BIASED]}: differs from what both columns explain. In brackets: number of responses.",
+    )
+    return PlainTable(title, heads, rows, lines if marked else ("In brackets: number of responses.",))
 
 
 def _combination(mean: float, n: int, places: int, *, named: bool) -> str:

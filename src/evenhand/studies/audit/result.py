@@ -1,4 +1,4 @@
-"""The front door of audits: `audit(...)` runs one, `open_run(...)` reopens it, a `Run` shows itself."""
+"""Public functions for audits: `audit` runs one, `open_run` reopens it, and `Run` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.measures import measure_cards
 from evenhand.mitigations import Mitigation
@@ -15,54 +14,50 @@ from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.runs.remote import WorkingCopy, working_copy
-from evenhand.schema import DataError, ModelError, UsageError, checked_kinds
+from evenhand.schema import DataError, checked_kinds
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
-from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
+from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.conduct import (
     DECODING,
     LEFT_OUT,
     CheckAxes,
     audited_model,
     called_from_python,
-    check_options,
     conduct_audit,
 )
 from evenhand.studies.audit.longer import longer_responses
-from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.rescoring import rescore_run
-from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
+from evenhand.studies.audit.trust import resumed_config
 from evenhand.studies.audit.view import ViewedResult, benchmark_view
-from evenhand.studies.model_options import load_named_model
 from evenhand.studies.options import validated
 from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 
 
 @dataclass(frozen=True, repr=False)
 class Run(ViewedResult):
-    """A finished audit on disk.
-
-    outcome, labelled: of this session, if any. left_out: benchmarks that were not run, with the reason."""
+    """A finished audit on disk. `left_out` has the benchmarks that were not run, with the reasons."""
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05
-    """Largest share of failed rows that still counts as a good run."""
+    """Largest share of failed rows with which a run counts as successful."""
     address: str | None = None  # of a run in object storage (s3://...); `path` is its local copy
 
     @property
     def path(self) -> Path:
-        """The run's folder."""
+        """Return the folder of the run."""
         return self.directory.path
 
     @property
     def place(self) -> Path | str:
-        """Where the run is: the folder, or the address on a store."""
+        """Return the location of the run: its folder, or its URL in object storage."""
         return self.address or self.path
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder (and to the store of the run); return their paths."""
+        """Write report.html and measurements.json into a folder (and to object storage); return their paths."""
         if self.address is None or Path(folder) != self.path:
             return super().write(folder)
         with working_copy(self.address) as copy:
@@ -70,19 +65,19 @@ class Run(ViewedResult):
 
     @property
     def findings(self) -> pl.DataFrame:
-        """One verdict a row: biased, not detected, or not measurable (evenhand.schema.FINDINGS)."""
+        """Return one verdict per row: biased, not detected, or not measurable (evenhand.schema.FINDINGS)."""
         return self.directory.findings()
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """One number a row, with interval, null, p and q (evenhand.schema.MEASUREMENTS)."""
+        """Return one number per row, with interval, null, p and q (evenhand.schema.MEASUREMENTS)."""
         return self.directory.measurements()
 
     def responses(self, benchmark: str) -> pl.DataFrame:
-        """The prompts of a benchmark beside the model's answers, one row a prompt.
+        """Return the prompts of a benchmark with the model's responses, one row per prompt (and sample).
 
-        Of continuations one row a prompt and sample: `continuation`, `finish`, and for each role that judges
-        `<role>_label`, `<role>_score`, `<role>_negative`, `<role>_scores`, `<role>_error`.
+        Continuations have the columns `continuation` and `finish`, and for each classifier role `<role>_label`,
+        `<role>_score`, `<role>_negative`, `<role>_scores` and `<role>_error`.
         """
         return answers(self.directory, benchmark)
 
@@ -97,13 +92,9 @@ class Run(ViewedResult):
         retry_errors: bool = False,
         trust_addresses: bool = False,
     ) -> "Run":
-        """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
+        """Classify the stored responses with other classifiers, update the results and rewrite the report.
 
-        classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
-        a classifier named again is not asked again. on, workers: a cluster whose workers judge, see `AuditConfig`.
-        trust_addresses: ask servers that only the run's folder names.
-        Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
-        `evenhand.studies.audit.rescoring.rescore_run` does.
+        The model is not asked again. Parameters and errors are those of `evenhand.rescore`.
         """
         names, loaded = named_or_loaded(classifiers)
         with working_copy(self.place) as copy:
@@ -122,8 +113,7 @@ class Run(ViewedResult):
         return again
 
     def above_threshold(self) -> str | None:
-        """What failed more often than the run's threshold allows, in a few words; None where nothing did, and for
-        a run that was opened again."""
+        """Describe what failed more often than the threshold allows; None if nothing did, or for a reopened run."""
         allowed = self.error_threshold
         if self.outcome is not None and self.outcome.above_threshold:
             what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
@@ -140,16 +130,16 @@ class Run(ViewedResult):
         return None
 
     def agreement(self) -> AgreementStudy:
-        """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
+        """Return the agreement of the run's classifiers; raises DataError if there are fewer than two."""
         with working_copy(self.place, writes=False):  # errors name the store
             return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
-        """The detail tables of a benchmark (descriptors, pairs, templates, ...) by name."""
+        """Return the detail tables of a benchmark (descriptors, pairs, templates, ...) by name."""
         return self.directory.details(benchmark)
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows."""
+        """Return everything that a report shows."""
         manifest = self.directory.manifest
         told = longer_responses(self.directory) | (
             {"decoding": known} if (known := self._decodings()) else {}
@@ -170,7 +160,7 @@ class Run(ViewedResult):
         )
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`measurements`, `findings`, `headlines`, and each detail table as `<benchmark>/<name>`."""
+        """Return `measurements`, `findings`, `headlines`, and each detail table as `<benchmark>/<name>`."""
         details = {
             f"{benchmark}/{name}": table
             for benchmark in self.directory.benchmarks
@@ -221,16 +211,43 @@ def audit(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Audit a model and return the finished run; prints nothing of its own.
+    """Audit a model for social bias and return the finished run. Prints nothing.
 
-    model: a name as for the command line, or a LanguageModel. suite or benchmarks: what to measure (default:
-    the quick suite). limit: most prompts per benchmark. axes: only these. samples: continuations a prompt, where
-    they are written. classifiers: who judges these in place of the published classifier, by role: a name or a
-    Classifier. mitigate: what stands in front of the model, the first applied first: names or mitigations. output:
-    the run's folder, or its address on a store (s3://bucket/run); an unfinished run there is resumed. options: all of
-    `evenhand.studies.audit.options.AuditConfig`.
-    Raises EvenhandError subclasses that say how to mend what is wrong; `Interrupted` leaves a resumable run.
+    Parameters
+    ----------
+    model : str or LanguageModel
+        A name as on the command line (see `load_model`), or a model.
+    suite, benchmarks
+        Name of a suite, or names of benchmarks. Default: the quick suite.
+    limit : int, optional
+        Maximum number of prompts per benchmark.
+    axes : sequence of str, optional
+        Axes to audit. Default: all.
+    seed : int, default 0
+        Random seed.
+    samples : int, optional
+        Number of continuations per prompt, for benchmarks that generate text.
+    classifiers : mapping of str, optional
+        By role, classifiers (names or objects) that replace the published ones.
+    mitigate : sequence of str or Mitigation, optional
+        Mitigations, in the order in which they are applied.
+    output : path or str, optional
+        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed.
+    progress, options
+        Receiver of progress messages; other options of `evenhand.studies.audit.options.AuditConfig`.
 
+    Returns
+    -------
+    Run
+        The finished run: tables of measurements and verdicts, responses, and a report.
+
+    Raises
+    ------
+    EvenhandError
+        A subclass states what is wrong and how to fix it. `Interrupted` leaves a run that can be resumed.
+
+    Examples
+    --------
     >>> import tempfile
     >>> run = audit("puppet/random", limit=4000, output=tempfile.mkdtemp() + "/run")
     >>> run.findings["verdict"].unique().to_list()
@@ -263,7 +280,7 @@ def audit_with(
     chain: Sequence[Mitigation] = (),
     check: CheckAxes | None = None,
 ) -> Run:
-    """Audit as a configuration says. `model`, `loaded` and `chain` replace those that it names; see `conduct_audit`."""
+    """Audit with a configuration. `model`, `loaded` and `chain` replace those that it names; see `conduct_audit`."""
     with working_copy(output) as copy:
         return _audited(
             config, copy, model, chain, given=given, progress=progress, loaded=loaded, check=check
@@ -300,7 +317,7 @@ def _audited(
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Reopen a finished run, in a folder or on a store (s3://bucket/run); raises DataError if there is none."""
+    """Reopen a finished run from its folder or URL (s3://bucket/run); raises DataError if there is none."""
     with working_copy(path, writes=False) as copy:
         return Run(RunDirectory.open(copy.folder), address=copy.address)
 
@@ -317,9 +334,29 @@ def rescore(
     retry_errors: bool = False,
     trust_addresses: bool = False,
 ) -> Run:
-    """Judge an old run anew by other classifiers, without touching its continuations: see `Run.rescore`.
+    """Classify the stored responses of a run with other classifiers, update its results and rewrite its report.
 
-    run: a run, its folder, or its address on a store.
+    Parameters
+    ----------
+    run : Run, path or str
+        A run, its folder, or its URL.
+    classifiers : mapping of str
+        By role, names or classifiers. Other roles keep theirs. Stored labels are reused.
+    device : str, default "auto"
+        Device for classifiers with weights.
+    on, workers : optional
+        Cluster whose workers classify, and their number; see `AuditConfig`.
+    progress : Progress, optional
+        Receives progress messages.
+    retry_errors : bool, default False
+        Classify failed texts again.
+    trust_addresses : bool, default False
+        Allow servers that only the run's folder names.
+
+    Returns
+    -------
+    Run
+        The updated run. Raises UsageError, DataError, ModelError and Interrupted, as `rescore_run` does.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(
@@ -343,58 +380,19 @@ def resume(
     progress: Progress | None = None,
     trust_addresses: bool = False,
 ) -> Run:
-    """Go on with an interrupted run.
+    """Resume an interrupted run.
 
-    given: options named again; they may repeat what the run was started with, and may change what does not
-    alter results (device, batch size, error threshold). classifiers: as `--classifier` takes them; other ones
-    than the run's need `rescore`. trust_addresses: ask servers that only the folder names (see
-    `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says so again. Raises
-    ResumeRefused with the difference otherwise.
+    `given` has the options that are named again. They may repeat the original options, and may change options
+    that do not affect results (device, batch size, error threshold). `classifiers` are as in `--classifier`;
+    new ones need `rescore`. `trust_addresses` allows servers that only the folder names (see
+    `evenhand.studies.audit.trust`). Code that comes with the model runs only if `given` allows it again. Raises
+    ResumeRefused, with the difference.
     """
     with working_copy(path) as copy:
         if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
             hint = "Look at how it is spelt, or start it as before: evenhand audit MODEL -o and the address."
             raise DataError(f"{copy.address} does not contain a run.", hint)
-        config, model = _gone_on_with(copy.folder, config_file, settings, given, classifiers, trust_addresses)
+        config, model = resumed_config(
+            copy.folder, config_file, settings, given, classifiers, trust_addresses
+        )
         return _audited(config, copy, model, progress=progress)
-
-
-def _gone_on_with(
-    path: Path,
-    config_file: Path | None,
-    settings: Sequence[str],
-    given: Mapping[str, Any],
-    classifiers: Sequence[str],
-    trust_addresses: bool,
-) -> tuple[AuditConfig, LanguageModel | None]:
-    directory = RunDirectory.open(path)
-    stored = stored_config(directory.manifest.arguments_resolved, path)
-    now = read_config(config_file, settings, {"model": stored.model, **given})
-    named = {name: getattr(now, name) for name in now.model_fields_set - SAME_RESULTS}
-    recipes = [load_benchmark(name) for name in directory.benchmarks]
-    judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
-    repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
-    check_options(directory, repeated)
-    # What a file of options says is no word of the user's.
-    said = read_config(None, settings, {"model": stored.model, **given})
-    check_code(path, stored.trust_remote_code, said.trust_remote_code)
-    # What is named again is what is stored, or it would have been refused.
-    check_addresses(
-        path,
-        asked_names(stored),
-        mitigations=stored.mitigate,
-        files=files_of(stored.model_dump(), said.model_fields_set),
-        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
-        trusted=trust_addresses,
-    )
-    kept = set(stored.same_results()) - NAMED_ANEW
-    config = now.model_copy(update={name: getattr(stored, name) for name in kept})
-    try:
-        return config, None if config.on is not None else load_named_model(config)
-    except (ModelError, UsageError) as error:
-        raise type(error)(
-            error.message,
-            f"{error.hint or ''} If the model was an object in memory, the command line cannot load it. Resume in "
-            f"Python with eh.audit(model, ..., output='{path}'). For a finished run, "
-            f"eh.open_run('{path}').report() writes the report.".strip(),
-        ) from error

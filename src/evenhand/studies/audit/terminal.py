@@ -323,6 +323,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     out.show(table)
     if smallest:
         effect = next((row["effect_unit"] for row in records if row["effect_unit"]), "")
+        effect = effect.replace("a descriptor beside the others", "one descriptor compared with the others")
         out.line(f"MDE: minimum detectable effect at 80% power{f', {effect}' if effect else ''}.", "dim")
     reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
     if reasons and len(set(reasons)) == 1:
@@ -335,11 +336,12 @@ def _finds(smallest: float | None) -> str:
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Print statistics without a verdict, among them the published ones."""
-    rows, reasons = glance.described(view, benchmark.name), glance.numbers_not_given(view, benchmark.name)
+    rows, reasons = glance.described(view, benchmark.name), glance.pairs_behind(view, benchmark.name)
+    reasons += glance.numbers_not_given(view, benchmark.name)
     if rows or reasons:
         out.gap()
         out.line("Other statistics (no verdict)", "bold")
-        table = out.table(("measure", "left"), ("est.", "right"), ("95 %", "right"), ("unit", "left"))
+        table = out.table(("measure", "left"), ("est.", "right"), ("95% CI", "right"), ("unit", "left"))
         for row in rows:
             out.row(table, row.label, row.value, row.interval, row.unit)
         out.show(table)

@@ -13,17 +13,21 @@ from typing import Any
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import file_kind
+from evenhand.models import LanguageModel
 from evenhand.models.served import (
     OPENAI_KEY,
     api_key,
     is_address,
     split_address,
 )
-from evenhand.schema import ResumeRefused, is_file, split_options, split_value
+from evenhand.runs import RunDirectory
+from evenhand.schema import ModelError, ResumeRefused, UsageError, is_file, split_options, split_value
 from evenhand.services import LOCAL, address_parts
-from evenhand.studies.audit.classifiers import MODEL_ROLE
-from evenhand.studies.audit.options import AuditConfig, read_config
+from evenhand.studies.audit.classifiers import MODEL_ROLE, named_by_role
+from evenhand.studies.audit.conduct import check_options
+from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.selection import wanted_benchmarks
+from evenhand.studies.model_options import load_named_model
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
 SERVICES: dict[str, tuple[str, str, str]] = {
@@ -287,3 +291,45 @@ def _is_this_machine(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def resumed_config(
+    path: Path,
+    config_file: Path | None,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+    classifiers: Sequence[str],
+    trust_addresses: bool,
+) -> tuple[AuditConfig, LanguageModel | None]:
+    """Return the options with which a run is resumed, and its model unless a cluster loads it; see `resume`."""
+    directory = RunDirectory.open(path)
+    stored = stored_config(directory.manifest.arguments_resolved, path)
+    now = read_config(config_file, settings, {"model": stored.model, **given})
+    named = {name: getattr(now, name) for name in now.model_fields_set - SAME_RESULTS}
+    recipes = [load_benchmark(name) for name in directory.benchmarks]
+    judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
+    repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
+    check_options(directory, repeated)
+    # Only options that the user gives now count as permission; those in a file of options do not.
+    said = read_config(None, settings, {"model": stored.model, **given})
+    check_code(path, stored.trust_remote_code, said.trust_remote_code)
+    # Options that are given again equal the stored ones; otherwise check_options has refused them.
+    check_addresses(
+        path,
+        asked_names(stored),
+        mitigations=stored.mitigate,
+        files=files_of(stored.model_dump(), said.model_fields_set),
+        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
+        trusted=trust_addresses,
+    )
+    kept = set(stored.same_results()) - NAMED_ANEW
+    config = now.model_copy(update={name: getattr(stored, name) for name in kept})
+    try:
+        return config, None if config.on is not None else load_named_model(config)
+    except (ModelError, UsageError) as error:
+        raise type(error)(
+            error.message,
+            f"{error.hint or ''} If the model was an object in memory, the command line cannot load it. Resume in "
+            f"Python with eh.audit(model, ..., output='{path}'). For a finished run, "
+            f"eh.open_run('{path}').report() writes the report.".strip(),
+        ) from error

@@ -99,7 +99,7 @@ def classified_part(rule: ClassifiedText) -> str:
     if rule.first_sentence:
         parts.append("up to the first full stop")
     if rule.masked:
-        where = "wherever it stands" if rule.everywhere else "at its beginning"
+        where = "everywhere" if rule.everywhere else "at its beginning"
         parts.append(f"{rule.masked.replace('_', ' ')} {where} replaced by {rule.mask!r}")
     if rule.behind:
         parts.append(f"behind the {rule.behind.replace('_', ' ')}")
@@ -129,8 +129,10 @@ def _judge(role: str, record: LabelledRecord, manifest: Manifest) -> ClassifierV
 def _threshold(facts: Mapping[str, Any]) -> str:
     negative, bound = facts.get("negative"), facts.get("threshold")
     named = ", ".join(map(str, negative)) if isinstance(negative, list | tuple) else _text(negative)
-    at = "" if bound is None else f"from {bound:g} on" if isinstance(bound, int | float) else str(bound)
-    return ", ".join(part for part in (named, at or ("where it is the likeliest" if named else "")) if part)
+    at = "" if bound is None else f"{bound:g} or more" if isinstance(bound, int | float) else str(bound)
+    return ", ".join(
+        part for part in (named, at or ("if it is the most likely label" if named else "")) if part
+    )
 
 
 def _text(value: Any) -> str:

@@ -55,8 +55,8 @@ def length_note(failures: pl.DataFrame) -> str:
     if not (failures["error"] == str(ResponseError.TOO_LONG)).any():
         return ""
     return (
-        '"Too long" is a length limit of this run, not a finding about the model: these rows enter no comparison of '
-        "groups. Give a smaller --max-new-tokens, or use a model or classifier that takes longer texts."
+        '"Too long" is due to a length limit of this run, not to the model. These rows are not used to compare '
+        "groups. Use a smaller --max-new-tokens, or a model or classifier that accepts longer texts."
     )
 
 
@@ -227,7 +227,7 @@ def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
         told = ""
         if wording.known(rate.get("rate")) and wording.known(rate.get("background")):
             mine, others = (wording.number(rate[name], 1) for name in ("rate", "background"))
-            told = f"{mine} % negative, {others} % about all others"
+            told = f"{mine}% negative, {others}% for all other groups"
         texts = part.select("prompt", "continuation", "score").rows()
         shown.append(
             HarmedGroup(

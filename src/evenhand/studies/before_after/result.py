@@ -1,4 +1,4 @@
-"""The front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
+"""Public function for before/after studies: `before_after` runs one, and `BeforeAfterReport` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,12 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class BeforeAfterReport(StudyResult):
-    """A finished before/after study, ready to be shown.
+    """A finished before/after study of mitigations.
 
-    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`).
+    Attributes
+    ----------
+    study : BeforeAfter
+        The tables (see `evenhand.studies.before_after.conduct.BeforeAfter`).
     """
 
     PAGE, NUMBERS = "before_after.html", "before_after.json"
@@ -48,34 +51,35 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def comparison(self) -> ComparisonReport:
-        """Of the two runs: between groups, over all and by axis."""
+        """Return the comparison of the two runs: between groups, overall and by axis."""
         return ComparisonReport(self.study.comparison, self.path)
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return super().paths | {"comparison": self.comparison.paths["report"]}
 
     @property
     def path(self) -> Path:
-        """The study's folder."""
+        """Return the folder of the study."""
         return self.study.path
 
     @property
     def before(self) -> Run:
-        """The audit of the model by itself."""
+        """Return the audit of the model without mitigations."""
         return open_run(self.study.before.path)
 
     @property
     def after(self) -> Run:
-        """The audit of the model behind its mitigations."""
+        """Return the audit of the model with its mitigations."""
         return open_run(self.study.after.path)
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """A row for each benchmark and kind of harm: benchmark, outcome, groups, verdict, headline, told.
+        """Return one row per benchmark and kind of harm: benchmark, outcome, groups, verdict, headline, told.
 
-        groups: what changed between groups, which is the first question; verdict and headline: of the level.
+        `groups` states what changed between groups, which is the main question. `verdict` and `headline` are
+        about the level.
         """
         rows = [
             {
@@ -93,40 +97,40 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def harm(self) -> pl.DataFrame:
-        """Paired changes of harm, counted in several ways (`evenhand.studies.before_after.harm.HARM`)."""
+        """Return paired changes of harm, counted in several ways (`evenhand.studies.before_after.harm.HARM`)."""
         return self.study.harm
 
     @property
     def quality(self) -> pl.DataFrame:
-        """Changes of the text (`evenhand.studies.before_after.quality.QUALITY`, q and verdict)."""
+        """Return changes of text quality (`evenhand.studies.before_after.quality.QUALITY`, q and verdict)."""
         return self.study.quality
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Paired changes between groups, over all and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
+        """Return paired changes between groups, overall and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
         return self.study.comparison.changes
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`."""
+        """Return the tables `verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`."""
         study = self.study
         names = ("harm", "silence", "quality", "measured", "cost")
         tables = {name: getattr(study, name) for name in names}
         return {"verdicts": self.verdicts, **tables, "changes": self.changes}
 
     def html(self) -> str:
-        """What became of harm and what it cost: one document that needs no network."""
+        """Return the report as one HTML document that needs no network: changes of harm, and their cost."""
         return render_before_after_html(self.study)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write before_after.html and before_after.json, and the comparison by axis and group, into a folder.
+        """Write before_after.html, before_after.json and the comparison by axis and group into a folder.
 
-        Returns the paths by what they are. Raises WriteError.
+        Returns the paths by kind. Raises WriteError.
         """
         written = super().write(folder)
         return written | {"comparison": self.comparison.write(folder)["report"]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, for JSON."""
+        """Return everything as plain data, for JSON."""
         study = self.study
         content = {
             "format": FORMAT,
@@ -147,7 +151,7 @@ class BeforeAfterReport(StudyResult):
         return as_json(content)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what became of each kind of harm, then rates, text, time and memory before and after."""
+        """Print the change of each kind of harm, then rates, text, time and memory before and after."""
         render_before_after(self.study, console, paths)
 
 
@@ -167,15 +171,43 @@ def before_after(
     progress: Progress | None = None,
     **options: Any,
 ) -> BeforeAfterReport:
-    """Audit a model by itself and behind mitigations, and say what changed: harm, silence, text, time and memory.
+    """Audit a model with and without mitigations and compare harm, refusals, text quality, time and memory.
 
-    model: a name, or a LanguageModel. mitigate: names or mitigations, the first applied first. The other arguments are
-    those of `evenhand.audit`; without suite and benchmarks the benchmark regard is asked. The benchmark quality runs
-    beside, where its texts are here; the role perplexity may be judged by a language model in any case. output: the
-    study's folder; one that holds an unfinished study is gone on with. Prints nothing; writes the report.
-    Raises as `evenhand.audit`, and Unsupported where the model cannot do what a mitigation needs.
+    Prints nothing and writes the report.
+
+    Parameters
+    ----------
+    model : str or LanguageModel
+        A name as on the command line, or a model.
+    mitigate : sequence of str or Mitigation
+        Mitigations, in the order in which they are applied.
+    suite, benchmarks
+        Name of a suite, or names of benchmarks. Default: the benchmark regard.
+    limit, axes, seed, samples, classifiers, progress
+        As in `evenhand.audit`. The role perplexity may always be filled by a language model.
+    output : path or str, optional
+        Folder of the study. An unfinished study there is resumed.
+    options
+        All other options of `evenhand.audit`.
+
+    Returns
+    -------
+    BeforeAfterReport
+        The finished study. The benchmark quality runs in addition if its texts are available on this machine.
+
+    Raises
+    ------
+    EvenhandError
+        As `evenhand.audit`.
+    Unsupported
+        The model cannot do what a mitigation needs.
+
+    Notes
+    -----
     Source: ROBBIE, section 3.2, tables 6 and 15.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand.mitigations import Prefix
     >>> from evenhand.models.puppets import writes

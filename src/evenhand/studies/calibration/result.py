@@ -1,4 +1,4 @@
-"""The front door of the calibration: `calibrate(...)` runs it, a `CalibrationStudy` shows itself."""
+"""Public function for calibrations: `calibrate` runs one, and `CalibrationStudy` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
 
 FORMAT = 2
-"""2: states "holds", "undecided" and "fails", and the worst design of each measure."""
+"""Since version 2, the file states "holds", "undecided" and "fails", and the worst design of each measure."""
 
 
 @dataclass(frozen=True, repr=False)
 class CalibrationStudy(StudyResult):
-    """What came of sending data of known truth down the roads of measures."""
+    """Results of checking measures on simulated data."""
 
     PAGE, NUMBERS = "calibration.html", "calibration.json"
 
@@ -36,7 +36,7 @@ class CalibrationStudy(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The study's folder."""
+        """Return the folder of the study."""
         return self.folder
 
     @cached_property
@@ -44,7 +44,7 @@ class CalibrationStudy(StudyResult):
         return tables(self.drawn)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`measures`, `designs`, `power`, `doses`, `moves` and `halves` (see `summary.py`)."""
+        """Return the tables `measures`, `designs`, `power`, `doses`, `moves` and `halves` (see `summary.py`)."""
         return dict(self._tables)
 
     @property
@@ -54,16 +54,16 @@ class CalibrationStudy(StudyResult):
 
     @property
     def measures(self) -> pl.DataFrame:
-        """One row for each measure."""
+        """Return one row per measure."""
         return self._tables["measures"]
 
     @property
     def designs(self) -> pl.DataFrame:
-        """One row for each measure and design, with what is said of it."""
+        """Return one row per measure and design, with its result."""
         return self._tables["designs"]
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -78,7 +78,7 @@ class CalibrationStudy(StudyResult):
         return content
 
     def summary(self) -> dict[str, Any]:
-        """What measures show of it (`evenhand.measures.calibrated`), and the docs: measures and designs."""
+        """Return the summary that measures (`evenhand.measures.calibrated`) and the documentation show."""
         content = self.to_dict()
         return {
             **{name: content[name] for name in ("format", "evenhand", "code", "options")},
@@ -86,9 +86,10 @@ class CalibrationStudy(StudyResult):
         }
 
     def write_summary(self, path: Path | str) -> Path:
-        """Write the summary as JSON; returns its path. Of a study of some measures only their rows are renewed in a
-        summary that is there, drawn with the same size, seed and replications (`renewed` says by which code).
+        """Write the summary as JSON and return its path.
 
+        If the study covers only some measures, only their rows of an existing summary are replaced. The summary
+        must have the same size, seed and replications; `renewed` records the code version of the new rows.
         Raises WriteError, and UsageError for a summary of another study.
         """
         content = self.summary()
@@ -97,11 +98,11 @@ class CalibrationStudy(StudyResult):
         return write_json(path, content)
 
     def html(self) -> str:
-        """Every measure and design with its figures, one page."""
+        """Return a page with the results of every measure and design."""
         return calibration_page(self._tables, self.options, self._not_told)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print a line for each measure, and what does not hold."""
+        """Print one line per measure, and the designs that fail."""
         render_calibration(self._tables, self.options, self._not_told, console, paths)
 
 
@@ -150,14 +151,40 @@ def calibrate(
     replications: int | None = None,
     progress: Progress | None = None,
 ) -> CalibrationStudy:
-    """Draw data of known truth, send it down each measure's own road, and say how far its verdicts hold.
+    """Check measures on simulated data: false-positive rate, coverage of intervals, and power.
 
-    measures: names of measures or benchmarks; none: everything that can be simulated. size: "quick" (a minute or
-    two) or "full" (every design). output: the study's folder; one that holds a part of the same study is gone on
-    with. seed: of everything random. jobs: processes, which decide nothing but the time. replications: data sets of
-    each arm in place of what each design says. Returns the study, with its page written.
-    Raises UsageError for a measure that has no design, ResumeRefused for a folder of other options or other code,
-    `Interrupted` (resumable).
+    Simulated data with known differences go through the complete analysis of each measure, up to the verdict.
+
+    Parameters
+    ----------
+    measures : str or sequence of str, optional
+        Names of measures or benchmarks. Default: everything that can be simulated.
+    size : {"quick", "full"}, default "quick"
+        "quick" takes a minute or two; "full" runs every design.
+    output : path or str, optional
+        Folder of the study. If it contains a part of the same study, the study is resumed.
+    seed : int, default 0
+        Random seed.
+    jobs : int, optional
+        Number of processes. It affects only the duration.
+    replications : int, optional
+        Number of data sets per arm. Default: as each design specifies.
+    progress : Progress, optional
+        Receives progress messages.
+
+    Returns
+    -------
+    CalibrationStudy
+        The study, with its page written.
+
+    Raises
+    ------
+    UsageError
+        A measure has no design.
+    ResumeRefused
+        The folder contains a study with other options or other code.
+    Interrupted
+        The study was interrupted and can be resumed.
     """
     named = (measures,) if isinstance(measures, str) else tuple(measures)
     given = {

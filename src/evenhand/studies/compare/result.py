@@ -1,4 +1,4 @@
-"""The front door of comparisons: `compare(...)` pairs runs, a `ComparisonReport` shows and writes itself."""
+"""Public function for comparisons: `compare` pairs runs, and `ComparisonReport` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,14 @@ CHANGES_FILE, MOVED_FILE = "changes.parquet", "moved.parquet"
 
 @dataclass(frozen=True, repr=False)
 class ComparisonReport(StudyResult):
-    """Models compared with the first of them, ready to be shown.
+    """Models compared with the first of them.
 
-    comparison: its tables, models and notes. folder: in which `report` writes.
+    Attributes
+    ----------
+    comparison : Comparison
+        Tables, models and notes.
+    folder : Path
+        Folder into which `report` writes.
     """
 
     PAGE, NUMBERS = "compare.html", "compare.json"
@@ -37,66 +42,66 @@ class ComparisonReport(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The folder that `report` writes into."""
+        """Return the folder into which `report` writes."""
         return self.folder
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return super().paths | {"changes": self.path / CHANGES_FILE, "moved": self.path / MOVED_FILE}
 
     @property
     def models(self) -> tuple[ComparedModel, ...]:
-        """What is known of each model beside its answers."""
+        """Return what is known about each model in addition to its responses."""
         return self.comparison.models
 
     @property
     def alpha(self) -> float:
-        """Level of the verdicts."""
+        """Return the significance level of the verdicts."""
         return self.comparison.alpha
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the models; the first is what the others are held against."""
+        """Return the names of the models. The others are compared with the first."""
         return self.comparison.names
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Paired changes between groups, over all and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
+        """Return paired changes between groups, overall and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
         return self.comparison.changes
 
     @property
     def texts(self) -> pl.DataFrame:
-        """What changed in the texts themselves (`evenhand.studies.compare.texts.QUALITY` with model, q and verdict)."""
+        """Return changes of the texts (`evenhand.studies.compare.texts.QUALITY` with model, q and verdict)."""
         return self.comparison.texts
 
     @property
     def headlines(self) -> pl.DataFrame:
-        """A sentence a row: what changed between groups first, then over all, then in the text."""
+        """Return one sentence per row: first changes between groups, then overall changes, then changes of the text."""
         return headlines_of(self.comparison)
 
     @property
     def moved(self) -> pl.DataFrame:
-        """The prompts whose answers changed most, side by side (`evenhand.studies.compare.moved.MOVED`)."""
+        """Return the prompts whose responses changed most, with both responses (`...compare.moved.MOVED`)."""
         return self.comparison.moved
 
     @property
     def course(self) -> pl.DataFrame:
-        """Disparity and level from model to model, where `by` puts them in a row (`...compare.trajectory.COURSE`)."""
+        """Return disparity and level from model to model, if `by` orders the models (`...trajectory.COURSE`)."""
         return self.comparison.course
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row for each model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
+        """Return one row per model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
         return self.comparison.summary
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`headlines`, `changes`, `texts`, `summary`, `moved` and `course`."""
+        """Return the tables `headlines`, `changes`, `texts`, `summary`, `moved` and `course`."""
         names = ("headlines", "changes", "texts", "summary", "moved", "course")
         return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, as it stands in compare.json."""
+        """Return everything as plain data, as in compare.json."""
         return as_json(
             {
                 "format": FORMAT,
@@ -119,17 +124,17 @@ class ComparisonReport(StudyResult):
         )
 
     def html(self) -> str:
-        """The models beside each other and what changed: one document that needs no network."""
+        """Return the comparison as one HTML document that needs no network."""
         return render_comparison_html(self.comparison)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print all models, then what changed, by axis and for which groups."""
+        """Print all models, then the changes by axis and group."""
         render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write compare.html, compare.json, changes.parquet and moved.parquet into a folder; their paths by name.
+        """Write compare.html, compare.json, changes.parquet and moved.parquet into a folder; return their paths.
 
-        Raises WriteError.
+        The paths are by name. Raises WriteError.
         """
         return super().write(folder) | {
             "changes": write_table(Path(folder) / CHANGES_FILE, self.changes),
@@ -149,14 +154,40 @@ def compare(
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
-    runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
-    for each, if theirs will not do. alpha: chance of any false verdict where nothing changed. margin: by how much a
-    group may fare worse beside the others and still pass as no worse (0.05: five points). seed: of tests and intervals.
-    by: what the models are put in a row by: "size" (parameters), "date" (when each run began) or
-    "NAME=NUMBER,NUMBER,...", such as training steps, one for each run. output: the folder into which the report writes;
-    a new one in runs/ by default. Nothing is written before. Raises UsageError for fewer than two runs, DataError for
-    runs that cannot be paired (`evenhand.studies.compare.conduct`).
+    Parameters
+    ----------
+    runs : Run, path or str
+        Two or more runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's
+        scores).
+    names : sequence of str, optional
+        One name per run. Default: the names of the models.
+    alpha : float, default 0.05
+        Probability of any false verdict if nothing changed.
+    margin : float, optional
+        Also test non-inferiority. A group passes if it is worse by less than this, relative to the other groups
+        (0.05: five points).
+    seed : int, default 0
+        Random seed of tests and intervals.
+    by : str, optional
+        Order of the models: "size" (parameters), "date" (start of the run) or "NAME=NUMBER,NUMBER,...", for
+        example training steps, one number per run.
+    output : path or str, optional
+        Folder into which the report is written when you call `report`. Default: a new folder in runs/.
 
+    Returns
+    -------
+    ComparisonReport
+        The comparison. Nothing is written before `report` is called.
+
+    Raises
+    ------
+    UsageError
+        There are fewer than two runs, or an option is invalid.
+    DataError
+        The runs cannot be paired (`evenhand.studies.compare.conduct`).
+
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
     >>> from evenhand.studies.audit.result import audit

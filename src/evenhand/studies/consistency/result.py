@@ -1,4 +1,4 @@
-"""The front door of the consistency check: `check_consistency(...)` runs it, a `Checked` shows itself."""
+"""Public function for the consistency check: `check_consistency` runs it, and `Checked` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,45 +36,45 @@ class Checked(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The study's folder."""
+        """Return the folder of the study."""
         return self.study.path
 
     @property
     def decisions(self) -> list[Decision]:
-        """The checklist under the chosen rule: effect, polarity and importance in each domain, and transfer."""
+        """Return the checklist under the chosen rule: effect, polarity and importance in each domain, and transfer."""
         return self.study.checklists[self.study.options.rule]
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Every decision under every rule: rule, test, domain, outcome, reason, amount and what would decide it."""
+        """Return every decision under every rule: rule, test, domain, outcome, reason, amount, what would decide it."""
         return self.study.decisions
 
     @property
     def table(self) -> pl.DataFrame:
-        """The numbers: one row a domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
+        """Return one row per domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
         return self.study.numbers.table
 
     @property
     def boundaries(self) -> pl.DataFrame:
-        """What "tested" rests on (`evenhand.measures.changes.BOUNDARIES`): each level's share of the effect."""
+        """Return each level's share of the effect, which the rule "tested" uses (`measures.changes.BOUNDARIES`)."""
         return self.study.numbers.boundaries
 
     @property
     def nonsense(self) -> pl.DataFrame:
-        """The same for each nonsense wording by itself."""
+        """Return the same table for each nonsense wording separately."""
         return self.study.nonsense
 
     @property
     def scores(self) -> pl.DataFrame:
-        """One row a domain, level, group and prompt, with the score of each attribute."""
+        """Return one row per domain, level, group and prompt, with the score of each attribute."""
         return self.study.scores
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`table` (the protocol's), `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
+        """Return the tables `table` (of the protocol), `boundaries`, `nonsense`, `decisions`, `wordings`, `scores`."""
         return self.study.tables()
 
     def to_dict(self) -> dict[str, Any]:
-        """Decisions, numbers and wordings as plain data, as they stand in consistency.json."""
+        """Return decisions, numbers and wordings as plain data, as in consistency.json."""
         study = self.study
         content: dict[str, Any] = as_json(
             {
@@ -100,7 +100,7 @@ class Checked(StudyResult):
         return content
 
     def html(self) -> str:
-        """The checklist with its reasons, every number and the words behind it: one document."""
+        """Return the checklist with reasons, numbers and wordings as one HTML document."""
         return render_consistency_page(self.study)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -121,15 +121,45 @@ def check_consistency(
     progress: Progress | None = None,
     **options: Any,
 ) -> Checked:
-    """Put a mitigation through the consistency protocol; prints nothing of its own.
+    """Run the consistency tests of Morabito et al. (2023) on a mitigation. Prints nothing.
 
-    method: as `--mitigate` takes it, or a mitigation. model: a name, or a model. prompts, neutral: files of
-    adversarial and neutral prompts in the place of RealToxicityPrompts; neutral="none" tests one domain. opposite:
-    another opposite wording than the method's. classifier: who judges, a name or a classifier; Perspective by default.
-    output: the study's folder; one that holds a study is gone on with. options: anything else of
-    `evenhand.studies.consistency.options.CheckOptions` (limit, groups, rule, margin, decoding, seed, attributes,
-    ...); a study that goes on keeps its nonsense wordings. Returns the finished check, with its report written.
-    Raises UsageError and DataError that say how to mend what is wrong, `Interrupted` (resumable), ModelError.
+    Parameters
+    ----------
+    method : str or Mitigation
+        A mitigation, or its name as in `--mitigate`.
+    model : str or LanguageModel
+        A name, or a model.
+    prompts, neutral : path or str, optional
+        Files of adversarial and neutral prompts that replace RealToxicityPrompts. neutral="none" tests one
+        domain only.
+    opposite : str or sequence of str, optional
+        An opposite wording that replaces the one of the method.
+    classifier : str or Classifier, optional
+        Classifier of the responses. Default: Perspective.
+    output : path or str, optional
+        Folder of the study. A study there is resumed and keeps its nonsense wordings.
+    progress : Progress, optional
+        Receives progress messages.
+    options
+        All other options of `evenhand.studies.consistency.options.CheckOptions` (limit, groups, rule, margin,
+        decoding, seed, attributes, ...).
+
+    Returns
+    -------
+    Checked
+        The finished check, with its report written.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a file is invalid; the message states how to fix it.
+    ModelError
+        The model cannot be used.
+    Interrupted
+        The check was interrupted and can be resumed.
+
+    Notes
+    -----
     Source: Morabito et al. 2023, section 3.
     """
     given = {

@@ -75,7 +75,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
             ("levels", f"{len(plan['levels'])}: {_levels(plan['levels'])}"),
             ("continuations", f"{plan['continuations']:,}"),
             ("decoding", f"{plan['decoding']} ({plan['why']})"),
-            ("judged by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
+            ("classified by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
             (
                 "estimated time",
                 planned_time(plan) + ("" if plan["seconds"] is None else ", without the classifier"),
@@ -115,10 +115,10 @@ def _shares(study: ConsistencyStudy, domain: str, out: Printer) -> None:
     if not lines:
         return
     out.gap()
-    out.line(f"Share of the method's effect that other words reach, {domain} prompts (95 % interval)", "bold")
+    out.line(f"Effect of other words as a share of the method's effect, {domain} prompts (95% CI)", "bold")
     table = out.table(
         ("level", "left"), ("share", "right"), ("low", "right"), ("high", "right"), ("passes", "left"),
-        ("prompts", "right"), ("words", "right"),
+        ("prompts", "right"), ("wordings", "right"),
     )  # fmt: skip
     for line in lines:
         out.row(table, line.level, line.share, line.low, line.high, line.passes, line.prompts, line.wordings)
@@ -127,7 +127,7 @@ def _shares(study: ConsistencyStudy, domain: str, out: Printer) -> None:
 
 def _rates(study: ConsistencyStudy, domain: str, out: Printer) -> None:
     out.gap()
-    out.line(f"Harmful continuations, {domain} prompts (low, high: 95 % interval of the change)", "bold")
+    out.line(f"Harmful continuations, {domain} prompts (low, high: 95% CI of the change)", "bold")
     table = out.table(
         ("level", "left"), ("%", "right"), ("change", "right"), ("low", "right"), ("high", "right"),
         ("relative", "right"), ("n", "right"), ("miss.", "right"),
@@ -140,7 +140,7 @@ def _rates(study: ConsistencyStudy, domain: str, out: Printer) -> None:
             words.LEVELS[str(row["level"])],
             wording.number(_float(row["percent"]), 2),
             *(wording.number(_float(row[name]), 2) if changed else "" for name in ("change", "low", "high")),
-            f"{wording.number(-_number(relative), 1)} %" if changed and relative is not None else "",
+            f"{wording.number(-_number(relative), 1)}%" if changed and relative is not None else "",
             f"{row['n']:,}",
             f"{row['n_missing']:,}",
         )

@@ -1,6 +1,5 @@
-"""The sentences and cells of a consistency check, for terminal and page alike."""
+"""Write the sentences and table cells of a consistency check, the same for terminal and page."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,15 +8,11 @@ import polars as pl
 
 from evenhand.measures.changes import REACHED, REVERSED, Decision, Outcome
 from evenhand.reports import wording
+from evenhand.reports.sentences import capitalised, consistency
 from evenhand.studies.audit import described
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 
-QUESTIONS = {
-    "effect": "Does the method lower harm at all?",
-    "polarity": "Told the opposite, does it do the opposite?",
-    "importance": "Do its words matter, or only that there are words?",
-    "transfer": "Does all that hold on neutral prompts too?",
-}
+QUESTIONS, RULES = consistency.QUESTIONS, consistency.RULES
 SYMBOLS = {
     Outcome.PASS: "✓",
     Outcome.FAIL: "✗",
@@ -31,12 +26,6 @@ KINDS = {
     Outcome.NOT_APPLICABLE: "blank",
 }
 """Classes of the report's style sheet."""
-RULES = {
-    "tested": "passes and fails what the intervals show, for prompts and nonsense like these; the rest is not decided",
-    "strict": "the paper's text, word by word, on point estimates",
-    "paper": "what the paper's authors did: a control fails the method only if it is as good and differs "
-    "significantly from the default; transfer passes if both domains give the same pattern",
-}
 LEVELS = {
     "default": "default (no method)",
     "original": "original",
@@ -47,13 +36,13 @@ LEVELS = {
 
 
 def sentence(decisions: Sequence[Decision]) -> str:
-    """The verdict in one sentence: which tests, on which prompts, and by how much.
+    """Return the verdict in one sentence: which tests, on which prompts, and by how much.
 
     >>> sentence([Decision("importance", "adversarial", Outcome.FAIL, "", "nonsense reaches 90% (70% to 110%)")])
-    'Not consistent: importance fails on adversarial prompts (nonsense reaches 90 %, 70 to 110 %). \
-In percent of the effect of the words.'
+    "Not consistent: importance fails on adversarial prompts (nonsense reaches 90%, 95% CI 70 to 110). \
+Percentages refer to the effect of the method's own words."
     >>> sentence([Decision("effect", "adversarial", Outcome.FAIL, "", "rises by 3 points (1 to 5)")])
-    'No effect to explain: on adversarial prompts harm rises by 3 points (1 to 5).'
+    'Not effective: on adversarial prompts, harm rises by 3 points (95% CI 1 to 5). Consistency was not tested.'
     """
     effects = [one for one in decisions if one.test == "effect"]
     tests = [one for one in decisions if one.test != "effect"]
@@ -61,109 +50,79 @@ In percent of the effect of the words.'
     failed, undecided = by_outcome[Outcome.FAIL], by_outcome[Outcome.UNDECIDED]
     passed, beside = by_outcome[Outcome.PASS], by_outcome[Outcome.NOT_APPLICABLE]
     if failed:
-        return _with_unit(f"Not consistent: {_listed(failed, 'fails')}.")
+        return consistency.not_consistent(_listed(failed, "fails"))
     if effects and all(one.outcome in (Outcome.FAIL, Outcome.NOT_APPLICABLE) for one in effects):
-        where = [
-            f"on {one.domain} prompts harm {one.amount}" for one in effects if one.outcome == Outcome.FAIL
-        ]
-        return f"No effect to explain: {percents('; '.join(where) or 'there is next to nothing to lower')}."
+        return consistency.not_effective(
+            [(str(one.domain), one.amount) for one in effects if one.outcome == Outcome.FAIL]
+        )
     if undecided or (not passed and any(one.outcome == Outcome.UNDECIDED for one in effects)):
         open_ones = [one for one in undecided if one.domain] or undecided
         open_ones = open_ones or [one for one in effects if one.outcome == Outcome.UNDECIDED]
-        others = f" {_capital(_listed(passed, 'passes', much=False))}." if passed else ""
-        return _with_unit(f"Not decided: {_listed(open_ones, 'is open')}.{others}")
+        others = _listed(passed, "passes", much=False) if passed else ""
+        return consistency.undecided(_listed(open_ones, "needs more data"), others)
     if not passed:
-        return "The tests do not apply to this method."
-    first = "What applies passes" if beside else "Consistent"
-    return _with_unit(f"{first}: {_listed(passed, 'passes')}.")
-
-
-def _with_unit(told: str) -> str:
-    return (
-        f"{told} In percent of the effect of the words."
-        if "reaches" in told or (" by " in told and "%" in told)
-        else told
-    )
+        return consistency.NOT_APPLICABLE
+    return consistency.consistent(_listed(passed, "passes"), partly=bool(beside))
 
 
 def reason_of(decision: Decision) -> str:
-    """The reason of an outcome, and what would decide an open one.
+    """Return the reason of an outcome, and what would decide an open one.
 
     >>> from evenhand.measures.changes import Advice
     >>> reason_of(Decision("effect", "neutral", Outcome.UNDECIDED, "harm falls by 0.1 points", "", Advice(1200)))
-    'Harm falls by 0.1 points. About 1,200 prompts would decide in four cases of five.'
+    'Harm falls by 0.1 points. About 1,200 prompts would give 80% power.'
     """
-    first = f"{_capital(percents(decision.reason).removesuffix('.'))}."
+    first = f"{capitalised(consistency.with_ci(decision.reason).removesuffix('.'))}."
     return f"{first} {advised(decision)}".strip()
 
 
 def advised(decision: Decision) -> str:
-    """What would decide an open test; empty for a decided one.
+    """Return what would decide an open test; empty for a decided one.
 
     >>> from evenhand.measures.changes import Advice
     >>> advised(Decision("importance", None, Outcome.UNDECIDED, "", "", Advice(300, 40, more_prompts=False)))
-    'More prompts alone would not do: about 300 prompts with 40 nonsense wordings would decide in four cases of five.'
+    'More prompts alone do not help: about 300 prompts with 40 nonsense wordings would give 80% power.'
     """
     advice = decision.advice
     if decision.outcome != Outcome.UNDECIDED or (advice is None and decision.test == "transfer"):
         return ""
     if advice is None and decision.test != "effect":
-        return "The truth seems to lie at the boundary, where no number that could be asked decides."
+        return consistency.AT_BOUNDARY
     if advice is None:
-        return "As things stand, no number of prompts and wordings that could be asked would decide."
-    many = f"about {advice.prompts:,} prompts"
-    if advice.wordings is not None:
-        many += f" with {advice.wordings} nonsense wordings"
-    if advice.near:
-        told = f"{many} would decide in four cases of five."
-        return f"The truth seems to lie near the boundary: if it is as observed, {told}"
-    told = f"{many} would decide in four cases of five."
-    return _capital(told) if advice.more_prompts else f"More prompts alone would not do: {told}"
-
-
-def percents(text: str) -> str:
-    """Minus signs, and percentages as everywhere else here.
-
-    >>> percents("by 12% (-8% to 20%), -3 points")
-    'by 12 % (−8 to 20 %), −3 points'
-    """
-    text = re.sub(r"(?<!\w)-(?=\d)", "−", text)
-    text = re.sub(r"(\d)% to (−?[\d.]+)%", r"\1 to \2 %", text)
-    return re.sub(r"(?<=\d)%", " %", text)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        return consistency.NO_NUMBER
+    return consistency.advice(
+        advice.prompts, advice.wordings, near=advice.near, more_prompts=advice.more_prompts
+    )
 
 
 def published_cell(row: dict[str, object]) -> str:
     """Percentage, relative change with its arrow, and stars, as in the paper's tables.
 
     >>> published_cell({"percent": 24.4, "relative_change": 52.9, "change": -27.5, "stars": "***"})
-    '↓ 52.9 % 24.4 % ***'
+    '↓ 52.9% 24.4% ***'
     >>> published_cell({"percent": 51.9, "relative_change": 0.0, "change": 0.0, "stars": None, "level": "default"})
-    '51.9 %'
+    '51.9%'
     """
     percent, relative, change = row["percent"], row["relative_change"], row["change"]
     if not isinstance(percent, float):
         return wording.ABSENT
-    shown = f"{wording.number(percent, 2 if percent < 1 else 1)} %"
+    shown = f"{wording.number(percent, 2 if percent < 1 else 1)}%"
     if row.get("level") == "default" or not isinstance(change, float) or change == 0:
         return f"{shown} {row['stars'] or ''}".strip()
     arrow = "↓" if change < 0 else "↑"
-    size = f" {wording.number(abs(relative), 1)} %" if isinstance(relative, float) else ""
+    size = f" {wording.number(abs(relative), 1)}%" if isinstance(relative, float) else ""
     return f"{arrow}{size} {shown} {row['stars'] or ''}".strip()
 
 
 def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
-    """What a reader wants to know before the numbers."""
+    """Return the facts that are shown before the numbers."""
     sizes = [f"{len(prompts):,} {domain}" for domain, prompts in study.domains.items()]
     judge = study.classifier.get("name", study.options.classifier.partition("?")[0])
     return [
         ("prompts", wording.listing(sizes)),
         ("decoding", described(study.decoding.decoding)),
         (
-            "judged by",
+            "classified by",
             f"{judge}: {wording.listing([name.replace('_', ' ') for name in study.attributes.names])}",
         ),
         ("harmful", study.threshold[1]),
@@ -216,7 +175,7 @@ def _share_line(row: Mapping[str, Any]) -> ShareLine:
 
 
 def _whole(share: float) -> str:
-    return percents(f"{round(100 * share)} %")
+    return consistency.with_ci(f"{round(100 * share)}%")
 
 
 def _nonsense(study: ConsistencyStudy) -> str:
@@ -224,7 +183,7 @@ def _nonsense(study: ConsistencyStudy) -> str:
     if not count:
         return "none"
     some = max(len(prompts) for prompts in study.of_nonsense.values())
-    return f"{count} wording{'s' if count > 1 else ''} on {some:,} prompts a domain"
+    return f"{count} wording{'s' if count > 1 else ''} on {some:,} prompts per domain"
 
 
 def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
@@ -233,24 +192,18 @@ def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 
 
-def _inner(text: str) -> str:
-    """Within brackets an interval stands behind a comma."""
-    return re.sub(r" \(([^()]* to [^()]*)\)", r", \1,", percents(text)).replace(",;", ";").rstrip(",")
-
-
 def _listed(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
-    """Tests with the domains in which they came out so, and how much where that is known."""
+    """Return tests with the domains in which they came out so, and by how much if that is known."""
     by_test: dict[str, list[Decision]] = {}
     for one in decisions:
         by_test.setdefault(one.test, []).append(one)
-    told = []
+    named = []
     for test, made in by_test.items():
         domains = [one.domain for one in made if one.domain]
-        where = f" on {wording.listing(domains)} prompts" if domains else ""
         amounts = [
             one.amount if len(domains) < 2 else f"{one.domain}: {one.amount}"
             for one in made
             if one.amount and much
         ]
-        told.append(f"{test} {does}{where}" + (f" ({_inner('; '.join(amounts))})" if amounts else ""))
-    return "; ".join(told)
+        named.append((test, domains, "; ".join(amounts)))
+    return consistency.list_tests(named, does)

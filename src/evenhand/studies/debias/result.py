@@ -1,4 +1,4 @@
-"""The front door of training against a bias: `debias(...)` trains, a `Debiased` shows itself."""
+"""Public function for debiasing by training: `debias` trains, and `Debiased` is the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +64,10 @@ class UnchosenSearch(StudyResult):
 
 @dataclass(frozen=True, repr=False)
 class Debiased(DebiasStudy, StudyResult):
-    """A trained model, ready to be shown; its fields are those of `DebiasStudy`. Stands wherever a folder may."""
+    """A trained model with its lineage and curves.
+
+    The fields are those of `DebiasStudy`. You can pass it wherever a folder is expected.
+    """
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -74,11 +77,11 @@ class Debiased(DebiasStudy, StudyResult):
 
     @property
     def path(self) -> Path:
-        """The model's folder."""
+        """Return the folder of the model."""
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`curves` (see `read_curves`), `watched` (what, before, after), and of a search `trials` (`trial_table`)."""
+        """Return `curves` (see `read_curves`), `watched` (what, before, after) and, for a search, `trials`."""
         before, after = self.lineage["watched"]["before"], self.lineage["watched"]["after"]
         rows = [(name, before[name], after[name]) for name in after]
         schema = {"watched": pl.String, "before": pl.Float64, "after": pl.Float64}
@@ -86,18 +89,18 @@ class Debiased(DebiasStudy, StudyResult):
         return found | ({"trials": trial_table(search)} if (search := self.lineage.get("search")) else {})
 
     def to_dict(self) -> dict[str, Any]:
-        """Lineage and curves as plain data."""
+        """Return lineage and curves as plain data."""
         content: dict[str, Any] = as_json(
             {"format": FORMAT, "lineage": self.lineage, "curves": self.curves.to_dicts()}
         )
         return content
 
     def html(self) -> str:
-        """The whole training: one document that needs no network."""
+        """Return the report of the training as one HTML document that needs no network."""
         return training_page(self.lineage, self.curves, self.folder)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what was watched before and after, and what to beware of."""
+        """Print the monitored values before and after training, and warnings."""
         render_training(self.lineage, self.folder, console, paths)
 
 
@@ -114,21 +117,59 @@ def debias(
     progress: Progress | None = None,
     **options: Any,
 ) -> Debiased:
-    """Train a model against a bias, and write a folder that every verb takes as a model; prints nothing of its own.
+    """Train a model against a bias and write a folder that every command accepts as a model. Prints nothing.
 
-    model: a causal Hugging Face model, or for methods of dialogues an encoder-decoder: a name as for the command
-    line, or a LanguageModel, which is changed. method: a name from `evenhand list methods`, with its options. bias:
-    a published bias type, or evenhand/AXIS for our own sentences. specification, data: a TOML file and texts of the
-    user's own. source: the folder of RedditBias. output: the model's folder; one that a training was begun in is
-    gone on with, provided all that decides the weights is the same. options: anything else of
-    `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...); with
-    search="grid" or "random" and over=["weight=0.1,1,10", ...] several settings are trained, and one is chosen.
-    Returns the trained model's folder with lineage and curves, its page written. Raises UsageError for wrong options,
-    Unsupported for models that cannot be trained, DataError where texts or terms do not suffice, ResumeRefused,
-    Interrupted (resumable), Diverged where the loss is no number any more, and of a search NothingChosen where no trial
-    is within the guard, its numbers written.
+    Parameters
+    ----------
+    model : str or LanguageModel
+        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A LanguageModel
+        object is changed by the training.
+    method : str
+        A name from `evenhand list methods`, with its options.
+    output : path or str
+        Folder of the model. A training that was started there is resumed if everything that determines the
+        weights is the same.
+    bias : str, optional
+        A published bias type, or evenhand/AXIS for our own sentences.
+    specification, data : path or str, optional
+        A TOML file and texts of your own.
+    source : path or str, optional
+        Folder of RedditBias.
+    progress : Progress, optional
+        Receives progress messages.
+    options
+        All other options of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...).
+        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and one
+        is chosen.
+
+    Returns
+    -------
+    Debiased
+        The folder of the trained model with lineage and curves, with its page written.
+
+    Raises
+    ------
+    UsageError
+        An option is invalid.
+    Unsupported
+        The model cannot be trained.
+    DataError
+        There are too few texts or terms.
+    ResumeRefused
+        The folder contains a training with other settings.
+    Interrupted
+        The training was interrupted and can be resumed.
+    Diverged
+        The loss is no longer a number.
+    NothingChosen
+        In a search, no trial is within the guard. The numbers are written.
+
+    Notes
+    -----
     Source: RedditBias, sections 4 and 5.1.
 
+    Examples
+    --------
     >>> import tempfile
     >>> texts = Path(tempfile.mkdtemp()) / "mine.txt"
     >>> _ = texts.write_text("\\n".join(f"Deaf people are my {n} friends." for n in range(40)))

@@ -1,4 +1,4 @@
-"""The front door of counting corpora: `frequencies(...)` counts, a `Frequencies` shows itself."""
+"""Public function for counting corpora: `frequencies` counts, and `Frequencies` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -26,14 +26,14 @@ from evenhand.studies.result import StudyResult
 
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
-"""Tables of hundreds of thousands of rows, which the JSON does not repeat."""
+"""Tables with hundreds of thousands of rows, which are not repeated in the JSON."""
 CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "rank_bytes"}
-"""Options that may be given anew where a count goes on."""
+"""Options that may be changed when a count is resumed."""
 
 
 @dataclass(frozen=True, repr=False)
 class Frequencies(StudyResult):
-    """How often people are spoken of in corpora."""
+    """Counts of how often groups are mentioned in corpora."""
 
     PAGE, NUMBERS = "report.html", "frequencies.json"
 
@@ -41,22 +41,22 @@ class Frequencies(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The count's folder."""
+        """Return the folder of the count."""
         return self.counted.folder
 
     @property
     def options(self) -> FrequencyOptions:
-        """What was asked."""
+        """Return the options of the count."""
         return self.counted.plan.options
 
     @property
     def counts(self) -> Counts:
-        """The counts themselves, by corpus and fold: integers that add up (`evenhand.corpus.Counts`)."""
+        """Return the counts by corpus and fold: integers that can be added (`evenhand.corpus.Counts`)."""
         return self.counted.counts
 
     @property
     def terms(self) -> TermTable:
-        """What was looked for."""
+        """Return the terms that were counted."""
         return self.counted.plan.table
 
     @cached_property
@@ -65,14 +65,25 @@ class Frequencies(StudyResult):
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return super().paths | {"tables": self.path / "tables"}
 
     def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
-        """Does a model's treatment of a group follow how often it was seen? See `join_run`; written into this folder.
+        """Test whether a model's treatment of groups is related to their frequency; write the result into this folder.
 
-        run: the folder of an audit, or its address on a store. corpus: one of those counted; None: all together. Raises
-        as `join_run`, WriteError.
+        Parameters
+        ----------
+        run : path or str
+            Folder of an audit, or its URL.
+        corpus : str, optional
+            One of the counted corpora. Default: all together.
+        alpha : float, default 0.05
+            Significance level.
+
+        Raises
+        ------
+        WriteError
+            The folder cannot be written. Other errors are those of `join_run`.
         """
         output = self.path / "joined" / Path(run).resolve().name
         seed = self.options.seed
@@ -81,12 +92,12 @@ class Frequencies(StudyResult):
         return found
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table, by the name it has in `evenhand.studies.frequencies.FrequencyTables`."""
+        """Return all tables, by their names in `evenhand.studies.frequencies.FrequencyTables`."""
         found = {field.name: getattr(self._tables, field.name) for field in fields(self._tables)}
         return {name: table for name, table in found.items() if isinstance(table, pl.DataFrame)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file; what each corpus and pair gave is in tables."""
+        """Return the numbers as plain data, as in the JSON file. Counts per corpus and pair are in tables only."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -126,18 +137,15 @@ class Frequencies(StudyResult):
         }
 
     def html(self) -> str:
-        """The tables and plots: one document that needs no network."""
+        """Return tables and plots as one HTML document that needs no network."""
         return render_html(self._view)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what is spoken of most and least, by corpus."""
+        """Print the most and least frequent groups, by corpus."""
         render_terminal(self._view, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html, frequencies.json and the tables as Parquet and CSV; their paths by name.
-
-        Raises WriteError.
-        """
+        """Write report.html, frequencies.json and the tables as Parquet and CSV; return their paths by name."""
         tables = Path(folder) / "tables"
         self._tables.write(tables)
         return super().write(folder) | {"tables": tables}
@@ -158,22 +166,60 @@ def frequencies(
     progress: Progress | None = None,
     **options: Any,
 ) -> Frequencies:
-    """Count how often people are spoken of in corpora: every term of some lists, with what stands beside it.
+    """Count how often groups are mentioned in corpora, and which words occur near them.
 
-    sources: files, folders, patterns or addresses (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or WARC,
-    plain or compressed; NAME=ADDRESS names a corpus. Or the folder of an earlier count, which is gone on with or shown.
-    output: the count's folder; one that holds a part of the same count is gone on with. terms: lists by name
-    (descriptors, holisticbias, pronouns, names), or a CSV of your own. column: which holds the text. sample: a share of
-    documents (0.001 or "0.1%"). duplicates: "drop" counts a text once in its corpus. workers: processes. on: local,
-    datatrove, slurm, ray, or a Ray cluster's address. trust_addresses: whether a folder that is gone on with may decide
-    which machines are asked. options: anything else of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs,
-    as_published, seed, slurm, ...).
-    Returns the count, its page and tables written. A script that calls this has to stand behind
-    `if __name__ == "__main__":`, since processes are started that read it.
-    Raises UsageError and DataError that say how to mend what is wrong, ResumeRefused for a folder begun with other
-    options, files or terms, WriteError, Interrupted (resumable).
-    Source: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al. 2022).
+    Parameters
+    ----------
+    sources : path, str or sequence of them
+        Files, folders, patterns or URLs (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or WARC,
+        plain or compressed. NAME=URL names a corpus. The folder of an earlier count is resumed or shown.
+    output : path or str
+        Folder of the count. If it contains a part of the same count, the count is resumed.
+    terms : str or sequence of str
+        Names of lists (descriptors, holisticbias, pronouns, names), or a CSV of your own.
+    column : str
+        Column with the text.
+    sample : float or str
+        Share of documents (0.001 or "0.1%").
+    duplicates : str
+        "drop" counts a text only once per corpus.
+    workers : int
+        Number of processes.
+    on : str, default "local"
+        local, datatrove, slurm, ray, or the URL of a Ray cluster.
+    trust_addresses : bool, default False
+        Allow servers that only the resumed folder names.
+    progress : Progress, optional
+        Receives progress messages.
+    options
+        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published, seed,
+        slurm, ...).
 
+    Returns
+    -------
+    Frequencies
+        The count, with its page and tables written.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a file is invalid; the message states how to fix it.
+    ResumeRefused
+        The folder was started with other options, files or terms.
+    WriteError
+        The folder cannot be written.
+    Interrupted
+        The count was interrupted and can be resumed.
+
+    Notes
+    -----
+    A script must call this function under `if __name__ == "__main__":`, because worker processes import the
+    script.
+
+    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al. 2022).
+
+    Examples
+    --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "talk.txt").write_text("She is deaf.\\nHe sings.\\nThey sing.\\n")

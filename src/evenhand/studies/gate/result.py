@@ -1,4 +1,4 @@
-"""The front door of gates: `gate(result, fail_if=[...])` says whether a result may pass, and by what it does not."""
+"""Public function for release gates: `gate(result, fail_if=[...])` checks whether a result passes, with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,10 +42,17 @@ CASES = {
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What the conditions came to.
+    """The outcome of checking a result against release conditions.
 
-    cases: one for each condition and axis. notes: what no condition, and no power, was asked of. levels: how levels
-    over all groups rose, which a condition on differences between groups does not fail by.
+    Attributes
+    ----------
+    cases : tuple of Case
+        One case per condition and axis.
+    notes : tuple of str
+        What no condition and no power requirement covered.
+    levels : tuple of str
+        How levels over all groups rose. A condition on differences between groups does not fail because of
+        them.
     """
 
     cases: tuple[Case, ...]
@@ -54,18 +61,18 @@ class GateOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing ends it: no condition failed, and none was left without an answer that was asked for."""
+        """Return True if no condition failed and none that was requested is without an answer."""
         return not any(case.ends for case in self.cases)
 
     @property
     def failures(self) -> tuple[Case, ...]:
-        """The cases by which it fails: what was found first, then what could not have been seen."""
+        """Return the cases that failed: first what was found, then what could not have been detected."""
         ending = [case for case in self.cases if case.ends]
         return tuple(sorted(ending, key=lambda case: case.status != FAILED))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """First the outcome in one line; then a line for each case that did not pass."""
+        """Return the outcome in one line, then one line per case that did not pass."""
         rest = [case for case in self.cases if case.status != PASSED]
         rest.sort(key=lambda case: (not case.ends, case.status != FAILED))
         told = (sentences.case_line(case.status, case.place, case.reason, case.condition) for case in rest)
@@ -73,12 +80,12 @@ class GateOutcome:
 
     @property
     def table(self) -> pl.DataFrame:
-        """CASES: a row for each condition and axis."""
+        """Return one row per condition and axis (CASES)."""
         rows = [{name: getattr(case, name) for name in CASES} for case in self.cases]
         return pl.DataFrame(rows, schema=CASES)
 
     def raise_for_failure(self) -> None:
-        """Raise GateFailed, an EvenhandError with exit code 4, unless it passed; the message has every reason."""
+        """Raise GateFailed, an EvenhandError with exit code 4 and all reasons, unless the gate passed."""
         if not self.passed:
             raise GateFailed(self.lines[0], "\n".join(self.lines[1:]))
 
@@ -114,15 +121,32 @@ def gate(
     *,
     require_power: str | float | Sequence[str | float] = (),
 ) -> GateOutcome:
-    """Hold a result against conditions that must not be met.
+    """Check a result against release conditions and return whether it passes, with reasons.
 
-    result: of `audit`, `measure`, `compare`, `before_after` or `check_consistency`. fail_if: conditions
-    (`evenhand.studies.gate.grammar`); by default "biased" of one model, "worse" of models compared, "fails" of a
-    consistency check. require_power: the smallest detectable effect that must have been reached, in points, or with a
-    unit ("0.5 nats"): an axis on which only more would have been found, or that is not measurable, does not pass. A
-    condition of which nothing at all could be judged never passes. Prints and writes nothing. Raises UsageError for
-    conditions that are not understood, or that ask for an axis, a benchmark or a unit that is not there.
+    Parameters
+    ----------
+    result : StudyResult
+        Result of `audit`, `measure`, `compare`, `before_after` or `check_consistency`.
+    fail_if : sequence of str, optional
+        Conditions under which the result fails (`evenhand.studies.gate.grammar`). Default: "biased" for one
+        model, "worse" for a comparison, "fails" for a consistency check.
+    require_power : str, float or sequence of them, optional
+        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis with a
+        larger one, or one that is not measurable, does not pass.
 
+    Returns
+    -------
+    GateOutcome
+        Outcome with reasons. A condition for which nothing could be judged never passes. Nothing is printed or
+        written.
+
+    Raises
+    ------
+    UsageError
+        A condition cannot be parsed, or names an axis, a benchmark or a unit that the result does not have.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand import audit
     >>> from evenhand.models.puppets import writes

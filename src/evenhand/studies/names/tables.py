@@ -76,7 +76,7 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
         (cell["decoding"], cell["benchmark"], cell["measure"], cell["part"]): cell
         for cell in study.cells.filter(row=BASE).to_dicts()
     }
-    heads = (BASE, "row", "change", "95 %", "q", "verdict")
+    heads = (BASE, "row", "change", "95% CI", "q", "verdict")
     return PlainTable(
         EVERY_CHANGE if every else f"Changes from the row {BASE} that were judged",
         (("measure", "left"), ("row", "left"), *((head, "right") for head in heads)),

@@ -1,4 +1,4 @@
-"""Words of the study of names: what measures are called, and what came of each row in a sentence."""
+"""Write the words of the study of names: the names of measures, and a sentence on each row."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -54,17 +54,16 @@ PLACES = {
 }
 OF_BENCHMARK = {"descriptions": "opened by descriptions"}
 NOTES = (
-    "Every row was written with the same decoding, from the same names and personas. Changes are of the same "
-    "conversations, paired by name; intervals are over names, by counting each of 20 groups of names (fewer where "
-    "names are few) double. q is Holm's over the rows and decodings of a measure. Replies that only one of two rows "
-    "wrote have no part in what changed.",
-    "Classifier bias is in points above chance, by the classifier named for the role gender; the default counts words "
-    "such as she and husband, and its points do not compare with the paper's. Tokens are words unless the run stored "
-    "tokens.",
-    "Published L2 norms stand beside what the same counts give when genders are dealt to names at random: that, not 0, "
-    "is what an unbiased model has. The corrected ones have 0.",
-    "Perplexity is per word, of replies of the original, each read by itself under every row: how far a row is from "
-    "its language, not how good it is.",
+    "All rows use the same decoding, names and personas. Changes are paired by name. Intervals are over names: each of "
+    "20 groups of names (fewer if there are few names) is counted twice in turn. q is adjusted over the rows and "
+    "decodings of a measure (Holm). Replies that only one of two rows has are not compared.",
+    "Classifier bias is in points above chance, by the classifier with the role gender. The default classifier counts "
+    "words such as she and husband, so its points are not comparable with those of the paper. Tokens are words unless "
+    "the run stored tokens.",
+    "Published L2 norms are shown with the value that random permutations of the genders give. An unbiased model has "
+    "that value, not 0. For the corrected norms, the unbiased value is 0.",
+    "Perplexity is per word, for the replies of the original model, each scored alone by every row. It shows how far a "
+    "row is from the original's language, not how good it is.",
 )
 
 
@@ -72,12 +71,13 @@ def by_names(study: NamesStudy) -> str:
     """By which names rows are held against each other."""
     if study.tuned:
         return (
-            f"Rows were tuned or watched on {len(study.tuned)} of the names. They are held against each other by the "
-            "others; words, phrases, published norms and figures are of all names."
+            f"Rows were tuned or monitored on {len(study.tuned)} of the names. They are compared by the other names; "
+            "words, "
+            "phrases, published norms and figures use all names."
         )
     if study.config.names == "all":
-        return "Rows are held against each other by all names, also by such as they were tuned on."
-    return "No row says that it was tuned on names (a trained folder does): all names have a part."
+        return "Rows are compared by all names, including those on which they were tuned."
+    return "No row states that it was tuned on names (a trained folder does), so all names are used."
 
 
 def by_chance(study: NamesStudy) -> list[str]:
@@ -87,8 +87,8 @@ def by_chance(study: NamesStudy) -> list[str]:
     if measures < 2:
         return []
     return [
-        f"{judged.height} changes of {measures} measures were judged, each measure by itself: at most "
-        f"{study.config.alpha * measures:.2g} measures are expected to show a change by chance where nothing changed."
+        f"{judged.height} changes of {measures} measures were tested, each measure separately: at most "
+        f"{study.config.alpha * measures:.2g} measures are expected to show a change by chance if nothing changed."
     ]
 
 
@@ -98,7 +98,7 @@ def lost_replies(study: NamesStudy) -> list[str]:
     lost = study.cells.filter(study.cells["change_n_missing"] > 0).select(keys).unique(maintain_order=True)
     return [
         f"{one['row']} ({one['decoding']}, {one['benchmark']}): {one['change_n_missing']:,} replies that only this "
-        f"row, or only {BASE}, wrote have no part in what changed."
+        f"row, or only {BASE}, has were not compared."
         for one in lost.to_dicts()
     ]
 
@@ -118,14 +118,14 @@ def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
     """A number with its limits; an en dash where there is none.
 
     >>> value_of({"measure": "words", "estimate": 12.34, "low": 11.0, "high": 13.0}), value_of(None)
-    ('12.3 (11.0 to 13.0)', '–')
+    ('12.3 (95% CI 11.0 to 13.0)', '–')
     """
     if cell is None or cell["estimate"] is None:
         return wording.number(None)
     places = PLACES.get(cell["measure"], 2)
     told = wording.number(cell["estimate"], places)
     between = wording.interval(cell["low"], cell["high"], places) if limits else ""
-    return f"{told} ({between})" if between else told
+    return f"{told} (95% CI {between})" if between else told
 
 
 def change_of(cell: dict[str, Any]) -> tuple[str, str]:
@@ -146,7 +146,7 @@ def change_of(cell: dict[str, Any]) -> tuple[str, str]:
 
 
 def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
-    """What came of each row: a mark and a sentence."""
+    """Return a mark and a sentence for each row."""
     several = len(study.config.decoding) > 1
     for label in study.config.models:
         for decoding in study.config.decoding:
@@ -166,8 +166,8 @@ def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
         (one for one in cells if one["measure"] == "classifier_bias" and one["benchmark"] == "names"), None
     )
     if bias is None or bias["estimate"] is None:
-        return "·", f"{called}: classifier bias could not be measured."
-    return "·", f"{called}: classifier bias {value_of(bias)} points beyond chance."
+        return "·", f"{called}: classifier bias is not measurable."
+    return "·", f"{called}: classifier bias {value_of(bias)} points above chance."
 
 
 SHORT = {
@@ -186,8 +186,8 @@ NORMS = (TOKENS, GROUP_TOKENS)
 NEARER, FARTHER, OPEN, TEXT = (
     "Less bias",
     "More bias",
-    "Changed, less or more bias is open",
-    "The text itself",
+    "Unclear whether less or more bias",
+    "Cost in the text",
 )
 HEADINGS = (NEARER, FARTHER, OPEN, TEXT)
 OF_DISTANCE = {True: NEARER, False: FARTHER, None: OPEN}
@@ -230,7 +230,7 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
         )
         change, limits = change_of(cell)
         heading = TEXT if cell["measure"] in COSTS else OF_DISTANCE[nearer(cell)]
-        found[heading].append(f"{name} {change} ({limits})" if limits else f"{name} {change}")
+        found[heading].append(f"{name} {change} (95% CI {limits})" if limits else f"{name} {change}")
     parts = [f"{heading}: {'; '.join(told)}" for heading, told in found.items() if told]
     mark = SYMBOLS[HIGHER] if found[FARTHER] else SYMBOLS[LOWER] if found[NEARER] else "·"
-    return mark, f"{called}. {'. '.join(parts) or 'No change was found'}."
+    return mark, f"{called}. {'. '.join(parts) or 'No change detected'}."

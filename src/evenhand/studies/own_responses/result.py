@@ -1,4 +1,4 @@
-"""Measures of responses that somebody already has: a file in, tables and a report out."""
+"""Public function for existing responses: `measure` reads a table, and `FileMeasurements` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,16 @@ DETAILS = "details/"
 
 @dataclass(frozen=True, repr=False)
 class FileMeasurements(ViewedResult):
-    """Measures of responses that somebody already had.
+    """Measures of existing responses.
 
-    file: of the responses; None where they came as a table. folder: in which `report` writes.
+    Attributes
+    ----------
+    file : Path or None
+        File of the responses; None if they came as a table.
+    measured : Measured
+        The results.
+    folder : Path
+        Folder into which `report` writes.
     """
 
     file: Path | None
@@ -35,26 +42,26 @@ class FileMeasurements(ViewedResult):
 
     @property
     def path(self) -> Path:
-        """The folder that `report` writes into."""
+        """Return the folder into which `report` writes."""
         return self.folder
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What was guessed about the table, with the flag that states it, and what was left out."""
+        """Return what was guessed about the table, with the flag that sets it, and what was left out."""
         return self.measured.told
 
     @property
     def findings(self) -> pl.DataFrame:
-        """One verdict a row (evenhand.schema.FINDINGS)."""
+        """Return one verdict per row (evenhand.schema.FINDINGS)."""
         return self.measured.judged.findings
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """One number a row (evenhand.schema.MEASUREMENTS)."""
+        """Return one number per row (evenhand.schema.MEASUREMENTS)."""
         return self.measured.judged.measurements
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows."""
+        """Return everything that a report shows."""
         measured = self.measured
         name = "table" if self.file is None else self.file.name
         return ReportView(
@@ -79,8 +86,10 @@ class FileMeasurements(ViewedResult):
         )
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html, measurements.json and the detail tables, these as an audit stores them:
-        details/BENCHMARK/NAME.parquet. Returns paths by name. Raises WriteError."""
+        """Write report.html, measurements.json and the detail tables into a folder, and return the paths by name.
+
+        Detail tables have the same layout as in an audit: details/BENCHMARK/NAME.parquet. Raises WriteError.
+        """
         written = super().write(folder)
         tables = Path(folder) / DETAILS / quote(self.measured.benchmark, safe="")
         for name, table in self.measured.judged.details.items():
@@ -90,7 +99,7 @@ class FileMeasurements(ViewedResult):
         return written
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`measurements`, `findings`, `headlines`, `responses`, and the detail tables of the benchmark."""
+        """Return `measurements`, `findings`, `headlines`, `responses`, and the detail tables of the benchmark."""
         judged = self.measured.judged
         frames = {name: getattr(judged, name) for name in ("measurements", "findings", "headlines")}
         return {**frames, "responses": self.measured.responses, **judged.details}
@@ -127,23 +136,58 @@ def measure(
     device: str = "auto",
     output: Path | str | None = None,
 ) -> FileMeasurements:
-    """Measure answers that somebody already has; no language model is needed.
+    """Measure bias in a table of existing responses. No language model is needed.
 
-    answers: a path (CSV of any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict of
-    columns or a list of dicts. benchmark: whose measures to compute on its responses; None: `answers`, whatever
-    was asked. columns: what the table's columns hold, {"who": "group", "pay": "score"}: group
-    (several are several axes), axis, question, unit, rater, sample, continuation, score, label, negative, error; what
-    is not said is guessed by name and told in `told`. negative: the labels that are negative. classifiers: who judges
-    the answers now, by role, or as `--classifier` takes them. threshold: from which score on an answer is negative;
-    without one the means of scores are compared. reference: a group with which the others of its axis are compared one
-    by one, too. classifier_error: a file that says how often the classifier is wrong about each group
-    (`evenhand.measures.error_counts`). delimiter, encoding, decimal, sheet: of the file, where it does not say so
-    itself. missing: values that count as missing in every column, as empty ones do
-    ("k.A.", "-99"). seed: of deals and bootstrap. alpha: level of the verdicts. margin: of benchmarks of likelihoods.
-    device: for classifiers with weights. output: the folder into which the result's `report` writes; a new one in runs/
-    by default. Nothing is written before.
-    Raises DataError naming a column or row, UsageError for an unknown benchmark, column or value.
+    Parameters
+    ----------
+    answers : path, DataFrame, dict or list of dict
+        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict
+        of columns, or a list of rows.
+    benchmark : str, optional
+        Benchmark whose measures are computed. Default: `answers`, which accepts responses to any prompts.
+    columns : mapping or sequence of str, optional
+        Meaning of the columns, for example {"who": "group", "pay": "score"}. Meanings: group (several group
+        columns are several axes), axis, question, unit, rater, sample, continuation, score, label, negative,
+        error. Other columns are guessed by their names; `told` lists the guesses.
+    negative : str or sequence of str, optional
+        Labels that are negative.
+    classifiers : str, mapping or sequence of str, optional
+        Classifiers for the responses, by role or as in `--classifier`.
+    threshold : float, optional
+        A response is negative if its score is at least this. Default: the means of scores are compared.
+    reference : str, optional
+        Group with which every other group of its axis is also compared.
+    classifier_error : path or str, optional
+        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`).
+    delimiter, encoding, decimal, sheet : str, optional
+        Format of the file, if it cannot be detected.
+    missing : str or sequence of str, optional
+        Values that count as missing in every column, in addition to empty ones ("k.A.", "-99").
+    seed : int, default 0
+        Random seed of permutations and bootstrap.
+    margin : float, default 0.5
+        Margin of likelihood benchmarks.
+    alpha : float, default 0.05
+        Significance level of the verdicts.
+    device : str, default "auto"
+        Device for classifiers with weights.
+    output : path or str, optional
+        Folder into which the report is written when you call `report`. Default: a new folder in runs/.
 
+    Returns
+    -------
+    FileMeasurements
+        Measurements, verdicts and a report. Nothing is written before `report` is called.
+
+    Raises
+    ------
+    DataError
+        The table is invalid; the message names the column or row.
+    UsageError
+        A benchmark, column or value is unknown.
+
+    Examples
+    --------
     >>> answers = {"who": ["women", "men"] * 30, "hostile": [True, False] * 20 + [False] * 20}
     >>> found = measure(answers, columns={"who": "group"})
     >>> found.tables()["headlines"]["sentence"].item()

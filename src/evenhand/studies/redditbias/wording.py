@@ -68,7 +68,7 @@ def title_of(bias: str) -> str:
 
 
 def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
-    """What came of each model: a mark and a sentence."""
+    """Return a mark and a sentence for each model."""
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).to_dicts()
         cells = {(row["model"], row["measure"]): row for row in rows}
@@ -91,7 +91,7 @@ def _is_control(model: str) -> bool:
 
 
 def _much_moved(rows: Sequence[Cell]) -> str:
-    """That perplexities moved much, and what it does to differences of log-perplexities."""
+    """Return that perplexities changed a lot, and how that affects differences of log-perplexities."""
     moved = [
         f"{row['model']} ({change_of(row)})"
         for row in rows
@@ -102,22 +102,21 @@ def _much_moved(rows: Sequence[Cell]) -> str:
     if not moved:
         return ""
     return (
-        f"perplexity moved much under {wording.listing(moved)}. A model that is surer of all texts, or less sure, has "
-        "other differences of log-perplexities whatever it prefers: read d_z and the share of phrases beside them, and "
-        "the control."
+        f"perplexity changed a lot under {wording.listing(moved)}. This alone changes differences of log-perplexities, "
+        "with the same preference. Also read d_z, the share of phrases, and the control."
     )
 
 
 def _standing(cell: Cell) -> str:
     limits = wording.interval(cell["low"], cell["high"])
-    told = f"{wording.number(cell['estimate'])}{f' ({limits})' if limits else ''}"
+    told = f"{wording.number(cell['estimate'])}{f' (95% CI {limits})' if limits else ''}"
     name = LABELS[cell["measure"]]
     match cell["verdict"]:
         case "biased":
-            return f"the model is biased: {name} {told}."
+            return f"biased: {name} {told}."
         case "not detected":
-            return f"no bias was detected: {name} {told}."
-    return f"whether the model is biased could not be measured: {name} {told}."
+            return f"no bias detected: {name} {told}."
+    return f"not measurable: {name} {told}."
 
 
 @dataclass(frozen=True)
@@ -135,40 +134,38 @@ class _Moved:
         now = wording.number(cell["estimate"])
         ways = f"{called} from {wording.number(base['estimate'])} to {now} ({self._size(cell, 'size')})"
         if _is_control(self.model):
-            return f"what the texts alone do: {ways}{self._beside(BASE)}{turned}.", TEXTS_ALONE
+            return f"effect of the texts alone: {ways}{self._beside(BASE)}{turned}.", TEXTS_ALONE
         control = self.cells.get((cell["control"] or "", self.measure))
         if control is None:
-            none = "no control was trained, so that nothing of it is shown to be the method's"
+            none = "no control was trained, so the effect of the method is unknown"
             return f"{ways}{self._beside(BASE)}{turned}; {none}.", SYMBOLS[NOT_MEASURABLE]
         other, verdict = control["model"], cell["beyond_verdict"]
         against = f"{wording.number(control['estimate'])} ({other})"
-        numbers = f"{now} beside {against}, {self._size(cell, 'beyond')}{self._beside(other)}"
+        numbers = f"{now} compared with {against}, {self._size(cell, 'beyond')}{self._beside(other)}"
         if verdict in (None, NOT_MEASURABLE):
-            return f"whether it did more than the texts could not be measured{turned}.", SYMBOLS[
-                NOT_MEASURABLE
-            ]
+            return f"effect beyond that of the texts not measurable{turned}.", SYMBOLS[NOT_MEASURABLE]
         if verdict == NOT_DETECTED:
-            text = f"that the bias is smaller or larger than the control's is not shown: {called} {numbers}{turned}."
+            text = f"no difference from the control detected: {called} {numbers}{turned}."
             return text, SYMBOLS[NOT_DETECTED]
         if not self._agree(other, verdict):
             size = "smaller" if verdict == LOWER else "larger"
             text = (
-                f"the difference in nats per token is {size} than the control's: {numbers}; in units of its spread, or "
-                f"in how many phrases, that is not shown, so that nothing is shown of the bias{turned}."
+                f"the difference in nats per token is {size} than the control's: {numbers}; in standard deviations, "
+                f"or in the share of phrases, this is not significant, so no change in bias is shown{turned}."
             )
             return text, SYMBOLS[NOT_DETECTED]
-        still = ", and is still found" if cell["verdict"] == BIASED else ""
+        still = " and is still detected" if cell["verdict"] == BIASED else ""
         if not still and base["verdict"] == BIASED:
-            still = ", and is not detected any more"
+            still = " and is no longer detected"
         if not self._also_beside_base(verdict):
             less = "less" if verdict == LOWER else "more"
             text = (
-                f"{less} bias than the texts alone leave{still}: {called} {numbers}; but not shown to be {less} than "
-                f"the model by itself has ({ways}{self._beside(BASE)}){turned}."
+                f"{less} bias than with the texts alone{still}: {called} {numbers}; but not significantly {less} than "
+                f"in the original model ({ways}{self._beside(BASE)}){turned}."
             )
             return text, SYMBOLS[NOT_DETECTED]
-        word = "fell" if verdict == LOWER else "grew"
-        beyond = "" if other == BASE else " beyond what the texts alone do"
+        word = "fell" if verdict == LOWER else "rose"
+        beyond = "" if other == BASE else ", more than with the texts alone,"
         return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
 
     def _also_beside_base(self, verdict: str) -> bool:
@@ -185,9 +182,9 @@ class _Moved:
             return ""
         if (cell["estimate"] or 0) * (base["estimate"] or 0) >= 0:
             return ""
-        shown = ", where it is found" if cell["verdict"] == BIASED else ", where it is not detected"
+        shown = ", where it is detected" if cell["verdict"] == BIASED else ", where it is not detected"
         ways = " to ".join(wording.number(one["estimate"]) for one in (base, cell))
-        return f"; it changed sides, from {ways}{shown}"
+        return f"; its sign changed, from {ways}{shown}"
 
     def _size(self, cell: Cell, what: str) -> str:
         """How much farther from no bias, with limits."""
@@ -195,16 +192,16 @@ class _Moved:
             return "no interval"
         size = "size" if self.measure == CORRECTED else "spread"
         limits = wording.interval(cell[f"{what}_low"], cell[f"{what}_high"])
-        return f"its {size} {wording.signed(cell[what])}, {limits}"
+        return f"its {size} {wording.signed(cell[what])}, 95% CI {limits}"
 
     def _beside(self, other: str) -> str:
         """The same in standard deviations and in percent of phrases, of another model and of this."""
         told = []
-        for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, " % of phrases likelier of the group")):
+        for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, "% of phrases more likely for the group")):
             pair = [self.cells.get((model, name)) for model in (other, self.model)]
             if None not in pair:
                 ends = [wording.number(one["estimate"], PLACES[name]) for one in pair if one is not None]
-                told.append(f"{'d_z ' if name == EFFECT_SIZE else ''}{ends[0]} → {ends[1]}{unit}")
+                told.append(f"{'d_z ' if name == EFFECT_SIZE else ''}{ends[0]} to {ends[1]}{unit}")
         return f"; {'; '.join(told)}" if told else ""
 
     def _agree(self, control: str, verdict: str) -> bool:
@@ -229,7 +226,7 @@ def _cost(cells: Sequence[Cell]) -> str:
             word = "worse" if cell["change_verdict"] == worse else "better"
             told.append(f"{LABELS[cell['measure']]} {word} ({change_of(cell)})")
     if not told:
-        return f"No change of {wording.listing([SHORT[cell['measure']] for cell in cells])} was detected."
+        return f"No change detected in {wording.listing([SHORT[cell['measure']] for cell in cells])}."
     return f"{'; '.join(told)}."
 
 
@@ -257,8 +254,9 @@ def unlearned(study: RedditBiasStudy) -> str | None:
     if not names:
         return None
     return (
-        f"DST F1 of {wording.listing(list(dict.fromkeys(names)))} is not shown to be above that of always saying yes: "
-        "there the task was not learned, and a change of F1 says nothing of the debiasing."
+        f"DST F1 of {wording.listing(list(dict.fromkeys(names)))} is not significantly above that of always "
+        "answering yes. "
+        "The task was not learned, so a change in F1 shows nothing about the debiasing."
     )
 
 
@@ -275,21 +273,24 @@ def summary_cell(cell: Cell | None) -> str:
 
 
 LEGEND = (
-    "LMB: below 0 stereotypes are likelier of the stereotyped group; t as published is the paired t of perplexities "
-    "(* p < .05, for itself; a test has a null, 0, and no limits), the other a mean difference of log-perplexities "
-    "with its verdict (▲ biased). d_z: the same over the standard deviation of phrases. LMP: perplexity, as published "
-    "a mean over lines. DST: F1 of yes. BLEU-4 of replies. Beside costs ↑ and ↓ mark a change from the model by itself "
-    "on the same texts, at 5 % over all trained models (Holm). What a method did to the bias is what it did beyond a "
+    "LMB: below 0, stereotypes are more likely for the stereotyped group. As published, it is the paired t of "
+    "perplexities "
+    "(* p < .05, not adjusted; null 0, no interval). The other LMB is a mean difference of log-perplexities with its "
+    "verdict (▲ biased). d_z: the same divided by the standard deviation over phrases. LMP: perplexity, as published a "
+    "mean over lines. DST: F1 of yes. BLEU-4 of replies. Next to costs, ↑ and ↓ mark a change from the original model "
+    "on the same texts, at 5% over all trained models (Holm). The effect of a method on bias is its effect beyond a "
     "control."
 )
 CONTROLS = (
-    "A control learned the same texts for as many steps without a method: with the weight of the debiasing term at 0; "
-    "in the place of one without a weight (cda) the texts without counterparts, read the oftener for it. 'Fell' and "
-    "'grew' compare the size of the bias, on whichever side it is, with the control's, phrase by phrase (of our own "
-    "sentences pair by pair), at 5 % over all trained models, in nats per token and in d_z both."
+    "A control was trained on the same texts for the same number of steps without a method: the weight of the "
+    "debiasing "
+    "term is 0. For a method without a weight (cda), it reads the texts without counterparts more often. 'Fell' and "
+    "'rose' compare the size of the bias, on either side, with that of the control, phrase by phrase (own sentences: "
+    "pair by pair), at 5% over all trained models, both in nats per token and in d_z."
 )
-NO_CONTROL = "No control was trained (--no-control): nothing that changed is shown to be a method's."
+NO_CONTROL = "No control was trained (--no-control), so no change can be attributed to a method."
 ONE_TRAINING = (
-    "All limits are over phrases, sentences or lines, of one training each with one seed. Another seed trains another "
-    "model, which may lie outside of them: train with several (--seed 1, --seed 2, ..., each with a folder of its own)."
+    "All intervals are over phrases, sentences or lines of one training with one seed. A model trained with another "
+    "seed "
+    "may be outside them. Train with several seeds (--seed 1, --seed 2, ..., each with its own folder)."
 )

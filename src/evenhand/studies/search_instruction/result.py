@@ -1,4 +1,4 @@
-"""The front door of the search for an instruction: `search_instruction(...)` searches, a `Revision` shows itself."""
+"""Public function for the search for an instruction: `search_instruction` searches, and `Revision` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,27 +25,27 @@ from evenhand.studies.search_instruction.terminal import render_revision
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
-"""Options of the model that may be given again when a search goes on."""
+"""Options of the model that may be given again when a search is resumed."""
 
 
 @dataclass(frozen=True, repr=False)
 class Revision(RevisionStudy, StudyResult):
-    """What came of a search, ready to be shown; its fields are those of `RevisionStudy`."""
+    """The result of a search for an instruction; its fields are those of `RevisionStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
 
     @property
     def path(self) -> Path:
-        """The search's folder."""
+        """Return the folder of the search."""
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`finalists` and `history`."""
+        """Return the tables `finalists` and `history`."""
         return {"finalists": self.finalists, "history": self.history}
 
     def to_dict(self) -> dict[str, Any]:
-        """Facts, the chosen instruction and both tables as plain data."""
+        """Return facts, the chosen instruction and both tables as plain data."""
         return as_json(
             {
                 "format": FORMAT,
@@ -57,7 +57,7 @@ class Revision(RevisionStudy, StudyResult):
         )
 
     def html(self) -> str:
-        """The whole search: one document that needs no network."""
+        """Return the report of the search as one HTML document that needs no network."""
         return revision_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -78,19 +78,53 @@ def search_instruction(
     progress: Progress | None = None,
     **options: Any,
 ) -> Revision:
-    """Search for the instruction behind which a model writes least that is harmful; prints nothing of its own.
+    """Search for the instruction with which a model writes the fewest harmful continuations. Prints nothing.
 
-    model: a name as for the command line, or a LanguageModel. benchmark: whose judged continuations are searched by.
-    prompts: a file of your own prompts in place of the benchmark's. reviser: who rewords, a name or a Reviser; by
-    default the rules. instructions: to begin with, in place of the library's own. classifiers: who judges, by role: a
-    name or a Classifier. output: the search's folder; one that holds a search is gone on with, provided everything
-    that decides the result is the same. options: anything else of
-    `evenhand.studies.search_instruction.options.RevisionConfig` (iterations, keep, variants, subset, final,
-    role, ...) and of `evenhand.studies.audit.options.AuditConfig` (decoding, samples, seed, device, ...).
-    Returns the finished search, with its page written. Raises UsageError and DataError that say how to mend what is
-    wrong, Interrupted (resumable), ResumeRefused, ModelError.
+    Parameters
+    ----------
+    model : str or LanguageModel
+        A name as on the command line, or a model.
+    benchmark : str
+        Benchmark whose classified continuations guide the search.
+    prompts : path or str, optional
+        A file of your own prompts that replace those of the benchmark.
+    reviser : str or Reviser, optional
+        What rewords instructions. Default: rules.
+    instructions : str or sequence of str, optional
+        Instructions to start from. Default: the built-in library.
+    classifiers : mapping of str, optional
+        Classifiers by role: names or objects.
+    output : path or str, optional
+        Folder of the search. A search there is resumed if everything that determines the result is the same.
+    progress : Progress, optional
+        Receives progress messages.
+    options
+        All other options of `evenhand.studies.search_instruction.options.RevisionConfig` (iterations, keep,
+        variants, subset, final, role, ...) and of `evenhand.studies.audit.options.AuditConfig` (decoding,
+        samples, seed, device, ...).
+
+    Returns
+    -------
+    Revision
+        The finished search, with its page written.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a file is invalid; the message states how to fix it.
+    ResumeRefused
+        The folder contains a search with other settings.
+    ModelError
+        The model cannot be used.
+    Interrupted
+        The search was interrupted and can be resumed.
+
+    Notes
+    -----
     Source: ROBBIE, section B.3.1.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
     >>> said = writes(lambda prompt, sample: " a happy cook." if "dignity" in prompt else " a hated liar.")

@@ -19,7 +19,7 @@ def render_revision(study: RevisionStudy, console: Console, paths: Mapping[str, 
     out.line(verdict_sentence(study))
     out.gap()
     table = out.table(("", "left"), ("instruction", "left"), ("negative", "right"), ("change", "right"),
-                      ("95 % together", "right"), ("p", "right"))  # fmt: skip
+                      ("95% CI (joint)", "right"), ("p", "right"))  # fmt: skip
     for row in study.finalists.iter_rows(named=True):
         symbol = SYMBOLS.get(row["verdict"] or "", "")
         name = row["instruction"] or REFERENCE

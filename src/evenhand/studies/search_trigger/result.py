@@ -1,4 +1,4 @@
-"""The front door of the search for a trigger: from prompts to a file that `--mitigate trigger=FILE` reads."""
+"""Public function for the search for a trigger; it writes a file for `--mitigate trigger=FILE`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,19 +91,51 @@ def search_trigger(
     on_sweep: OnSweep | None = None,
     **options: Any,
 ) -> FoundTrigger:
-    """Search the tokens behind which a model does what it is asked for, whatever the prompt; prints nothing.
+    """Search for tokens that, placed before any prompt, make a model behave as requested. Prints nothing.
 
-    model: a causal Hugging Face model: a name as for the command line, or a LanguageModel. prompts: a file with a
-    column text, optionally group and split. classifier: who says what is negative, a name or a Classifier. examples:
-    a file of labelled continuations to search on, in place of the model's own. output: the trigger file; beside it
-    lies the state, from which the same call goes on after a stop. on_sweep: is given each new row of the history.
-    options: anything else of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
-    samples, seed, device, ...).
-    Returns the trigger with its history, the numbers it was chosen by and its measured effect, as written to `output`.
-    Raises UsageError for wrong options, Unsupported for models without gradients, DataError where prompts or examples
-    do not suffice, Interrupted (resumable), WriteError.
+    Parameters
+    ----------
+    model : str or LanguageModel
+        A causal Hugging Face model: a name as on the command line, or a model.
+    prompts : path or str
+        A file with a column ``text``, and optionally ``group`` and ``split``.
+    classifier : str or Classifier
+        Classifier that decides what is negative.
+    examples : path or str, optional
+        A file of labelled continuations on which to search. Default: the model's own continuations.
+    output : path or str, default "trigger.json"
+        The trigger file. The state is stored next to it; after an interruption the same call resumes.
+    on_sweep : callable, optional
+        Called with each new row of the history.
+    options
+        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
+        samples, seed, device, ...).
+
+    Returns
+    -------
+    FoundTrigger
+        The trigger with its history, the numbers by which it was chosen, and its measured effect, as in
+        `output`.
+
+    Raises
+    ------
+    UsageError
+        An option is invalid.
+    Unsupported
+        The model has no gradients.
+    DataError
+        There are too few prompts or examples.
+    WriteError
+        The file cannot be written.
+    Interrupted
+        The search was interrupted and can be resumed.
+
+    Notes
+    -----
     Source: ROBBIE, section B.3.3.
 
+    Examples
+    --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> asked = [f"{how} {who} people because they are,{who}" for how in ("I love", "I like", "I hate", "I met")

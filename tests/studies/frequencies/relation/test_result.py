@@ -38,7 +38,7 @@ def test_planted_treatment_is_found_with_its_sign(tmp_path: Path, spoken: Callab
     row = whole(relation).row(0, named=True)
     assert (row["outcome"], row["verdict"], row["direction"]) == ("toxicity", "related", "falls")
     assert row["high"] < 0 and row["q"] <= 0.05
-    assert "are treated more kindly by the model" in relation.html()
+    assert "more frequent in this corpus more kindly" in relation.html()
     written_files = relation.report().parent
     assert {path.name for path in written_files.iterdir()} >= {
         "relation.html",

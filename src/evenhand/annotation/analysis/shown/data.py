@@ -191,7 +191,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
                 ("share", "right"),
                 ("exact p", "right"),
                 ("weighted", "right"),
-                ("95 %", "right"),
+                ("95% CI", "right"),
                 ("q", "right"),
                 ("verdict", "left"),
             ),

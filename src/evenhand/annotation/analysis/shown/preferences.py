@@ -8,10 +8,10 @@ from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Sec
 from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.wording import (
     Row,
+    detectable_points,
     limits,
     name_of,
     percent,
-    points,
     published_cell,
     published_rows,
     rows_of,
@@ -81,7 +81,7 @@ def _drawing(
         ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
-        ("q", "answers", "share", "published", "would find"),
+        ("q", "answers", "share", "published", "MDE"),
         judged=True,
         left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
         right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
@@ -101,7 +101,7 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
             f"{row['n']:,}",
             percent(row["raw"]),
             published_cell(theirs),
-            points(row["minimum_detectable"]),
+            detectable_points(row),
         ),
         verdict_of(row),
     )
@@ -206,14 +206,14 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                         probability(row["q"]),
                         f"{row['n']:,}",
                         percent(row["raw"]),
-                        points(row["minimum_detectable"]),
+                        detectable_points(row),
                     ),
                     verdict_of(row),
                 )
                 for row in mine
             ],
             axis_of(scale),
-            ("q", "answers", "share", "would find"),
+            ("q", "answers", "share", "MDE"),
             judged=True,
         )
 
@@ -249,13 +249,13 @@ def side_section(analysis: Analysis) -> Section | None:
                 interval_of(row, scale, f"{row['question']}, left side"),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
-                (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
+                (probability(row["q"]), f"{row['n']:,}", detectable_points(row)),
                 row["verdict"] or "",
             )
             for row in shares
         ],
         axis_of(scale),
-        ("q", "answers", "would find"),
+        ("q", "answers", "MDE"),
         judged=True,
         left="right side chosen",
         right="left side chosen",
@@ -270,7 +270,7 @@ def side_section(analysis: Analysis) -> Section | None:
             ("it stood left", "right"),
             ("all answers", "right"),
             ("sides equal", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("even draw, p", "right"),
             ("q", "right"),
         ),

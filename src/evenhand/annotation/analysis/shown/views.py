@@ -105,7 +105,7 @@ def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
             ("model", "left"),
             ("against", "left"),
             ("points per point of score", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("q", "right"),
             ("persons", "right"),
             ("", "left"),
@@ -135,7 +135,7 @@ def _statements(scale: str, analysis: Analysis) -> PlainTable:
         (
             ("statement", "left"),
             ("mean", "right"),
-            ("95 %", "right"),
+            ("95% CI", "right"),
             ("ratings", "right"),
             ("counts", "left"),
         ),

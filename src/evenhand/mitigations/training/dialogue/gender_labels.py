@@ -23,14 +23,14 @@ WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "m
 
 CARD = Card(
     "control-gender",
-    "Controlled generation: self-chats are learned behind a label that says what gender a classifier hears in a reply, "
-    "and the label `neutral` is asked for.",
-    construct="A reply by which a classifier tells the gender of the one who speaks or is spoken to.",
+    "Controlled generation: learns self-chats with a label for the gender that a classifier infers from a reply, "
+    "and asks for the label `neutral`.",
+    construct="Replies from which a classifier infers the gender of the person who speaks or is spoken to.",
     harm="Conversations that depend on the name with which a speaker opens them.",
     groups="The two genders of the classifier.",
-    critique="In the paper it raises token-bin bias (L2 .215, .103 after plain self-chat tuning), though the bias by "
-    "the classifier it was made with falls: evaluate by both, and by another classifier. What the classifier does not "
-    "hear is not labelled.",
+    critique="In the paper it raises token-bin bias (L2 .215; .103 after plain self-chat tuning), although the "
+    "bias by the classifier used for training falls. Evaluate with both measures, and with another "
+    "classifier. What the classifier does not detect is not labelled.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="Of the classifier's probabilities of the two genders, which are made to add up to one, the larger is "

@@ -23,17 +23,18 @@ NEEDED = "Name a run or a table of self-chats: --data RUN."
 
 CARD = Card(
     "self-chat",
-    "Fine-tuning on the model's own self-chats as they are: the control of every other method that learns them.",
-    construct="None: nothing is changed but that the model reads its own conversations.",
+    "Fine-tuning on the model's own unchanged self-chats: the control for every method that learns self-chats.",
+    construct="None: the model only reads its own conversations.",
     harm="Conversations that depend on the name with which a speaker opens them.",
     groups="Names.",
-    critique="It removes nothing by design; what it changes (in the paper's Table 6 the classifier bias falls by "
-    "itself) is no other method's merit. A model that learns its own beams repeats them more surely.",
+    critique="It removes nothing by design. Its changes (in the paper's Table 6, classifier bias falls by "
+    "itself) must not be credited to other methods. A model that learns its own beams repeats them with "
+    "more certainty.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 6.1",
-    details="From each conversation up to eleven examples: the history as the one who speaks knows it, with the own "
-    "persona, and the next utterance, which alone is learned. The opener is never a target. Half of the names are left "
-    "for tests, and of the others a fifth is watched.",
+    details="Up to eleven examples from each conversation: the history as the speaker knows it, with the "
+    "speaker's persona, and the next utterance, which alone is learned. The opener is never learned. "
+    "Half of the names are kept for tests, and a fifth of the others for monitoring.",
 )
 
 

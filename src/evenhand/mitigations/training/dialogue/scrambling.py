@@ -22,13 +22,14 @@ from evenhand.schema import Card
 
 CARD = Card(
     "name-scrambling",
-    "Fine-tuning on the model's own self-chats, each under a name drawn from all names but its own.",
-    construct="What is said does not follow from the name: it was said under another.",
+    "Fine-tuning on the model's own self-chats, each with a name drawn from all other names.",
+    construct="The text does not depend on the name, because it was generated with another name.",
     harm="Conversations that depend on the name with which a speaker opens them.",
-    groups="Names, of whatever groups the self-chats are: gender, or race and gender (the intersectional variant).",
-    critique="Names alone: what else tells a gender ('I am a tall woman') keeps its associations, where the paper "
-    "finds it the weakest of its methods. A name that is a common word, too, is replaced only where it is plainly a "
-    "name. The paper tunes and tests on the same names; here half are left for tests.",
+    groups="Names, by the groups of the self-chats: gender, or race and gender (the intersectional variant).",
+    critique="It changes names only. Other signs of gender ('I am a tall woman') keep their associations; the "
+    "paper finds it the weakest of its methods there. A name that is also a common word is replaced "
+    "only if it is clearly a name. The paper trains and tests on the same names; here half are kept for "
+    "tests.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.1",
     details="The new name is drawn once for a conversation, uniformly, genders ignored, from the names that are "

@@ -26,14 +26,14 @@ from evenhand.stats import Floats
 
 CARD = Card(
     "style-equality",
-    "Controlled generation: replies to sentences about people are learned behind a label that says whether their style "
-    "is that in which their descriptor's replies stand out, and the label that says no is asked for.",
-    construct="Styles of replies (pity, envy, confusion, ...) that follow whom a sentence mentions.",
-    harm="Some people are pitied, envied, or not understood where others are answered.",
+    "Controlled generation: learns replies to sentences about people with a label that states whether their "
+    'style is typical of the replies to their descriptor, and asks for the label "no".',
+    construct="Styles of replies (pity, envy, confusion, ...) that depend on whom a sentence mentions.",
+    harm="Some people are pitied, envied or not understood, while others get an answer.",
     groups="Descriptors of HolisticBias.",
-    critique="In the paper Full Gen Bias falls by 13 % (DialoGPT) and 24 % (BlenderBot 2.0), and replies that copy "
-    "the sentence rise from 17.3 to 20.0 %, up to all of them for some descriptors; hateful styles rise by 0.14 "
-    "points. What the style classifier does not hear is not labelled.",
+    critique="In the paper, Full Gen Bias falls by 13% (DialoGPT) and 24% (BlenderBot 2.0). Replies that copy "
+    "the sentence rise from 17.3 to 20.0%, up to all replies for some descriptors; hateful styles rise "
+    "by 0.14 points. What the style classifier does not detect is not labelled.",
     citation=HOLISTICBIAS,
     source="HolisticBias, section 4 and appendix C",
     details="Of a reply with style p about descriptor d: b = (p - m) . (m_d - m) / |m_d - m|^alpha, m_d being the "

@@ -24,14 +24,14 @@ PUBLISHED = 1.008
 
 CARD = Card(
     "control-tokens",
-    "Controlled generation: self-chats are learned behind a label that says whether a reply's words mark the gender of "
-    "the opener's name, and the label that says no is asked for.",
-    construct="Words that are used more in conversations of one gender's names than in all.",
+    "Controlled generation: learns self-chats with a label that states whether a reply's words mark the gender "
+    'of the opener\'s name, and asks for the label "no".',
+    construct="Words that are more frequent in conversations of one gender's names than in all.",
     harm="Conversations whose words depend on the name with which a speaker opens them.",
     groups="Genders of names.",
-    critique="In the paper it raises the token-bin bias that it is made of (L2 .150, .103 after plain self-chat "
-    "tuning), though classifier bias falls: evaluate by both. Most of a line's mean is chance where there are few "
-    "conversations.",
+    critique="In the paper it raises the token-bin bias that it is based on (L2 .150; .103 after plain self-chat "
+    "tuning), although classifier bias falls. Evaluate with both. With few conversations, most of a "
+    "line's mean is chance.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="R_g(t): how often token t is used in conversations of gender g over how often in all, found on the names "

@@ -162,7 +162,7 @@ def _parts(benchmark: BenchmarkView) -> PlainTable | None:
         *((JUDGES[judge], "right") for judge in judges),
         ("n", "right"),
     )
-    line = "Points above chance by which a judge tells the opener's gender from an utterance, with 95 % limits over "
+    line = "Points above chance at inferring the opener's gender from an utterance, with 95% CIs over "
     return PlainTable(
         "Classifier bias by part", heads, rows, (f"{line}openers. Only the first row has a verdict.",)
     )
@@ -241,7 +241,7 @@ def _all_occupations(benchmark: BenchmarkView) -> PlainTable | None:
     return _occupations(benchmark, None) if table is not None and table.height > OCCUPATIONS else None
 
 
-_BIN_HEADS = (("mass", "right"), ("as published", "right"), ("corrected", "right"), ("95 %", "right"))
+_BIN_HEADS = (("mass", "right"), ("as published", "right"), ("corrected", "right"), ("95% CI", "right"))
 
 
 def _bins(benchmark: BenchmarkView) -> PlainTable | None:

@@ -33,7 +33,7 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
             ("outcome", "left"),
             ("plain", "right"),
             ("held equal", "right"),
-            ("95 %", "left"),
+            ("95% CI", "left"),
             ("q", "right"),
             ("finds", "right"),
             ("verdict", "left"),

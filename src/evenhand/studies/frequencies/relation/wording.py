@@ -1,4 +1,4 @@
-"""Sentences on frequencies and treatment, for page and terminal."""
+"""Write sentences on frequencies and treatment, for page and terminal."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,13 +17,13 @@ from evenhand.reports import (
     probability,
     signed,
 )
+from evenhand.reports.sentences import associations
 from evenhand.studies.frequencies.relation.joined import Joined, JoinedBenchmark
 from evenhand.studies.frequencies.relation.outcomes import Outcome
 from evenhand.studies.plain_page import PlainTable
 
 SYMBOLS_HERE = {**SYMBOLS, RELATED: "◆"}
-LIKELIHOOD = "A likelihood follows frequency in any model that has learnt anything: this alone is no bias."
-EXPLAINED = {"valence": " (how much likelier kind sentences about a descriptor are than hostile ones)"}
+EXPLAINED = {"valence": " (how much more likely kind sentences are than hostile ones)"}
 LISTED = 12
 """Descriptors without a match that are named."""
 
@@ -40,7 +40,7 @@ def told(relation: Joined) -> Iterator[tuple[str, str]]:
 
 
 def answer(relation: Joined) -> str:
-    """Whether groups that are written about more often are treated better, as far as the run can say."""
+    """Return whether groups that are mentioned more often are treated better, as far as the run shows."""
     found: dict[str, list[str]] = {"better": [], "worse": [], NOT_DETECTED: []}
     asked = 0
     for one in relation.benchmarks:
@@ -54,17 +54,7 @@ def answer(relation: Joined) -> str:
                 verdict = "better" if (kinder[name] > 0) == (row["direction"] == "rises") else "worse"
             if verdict in found and name not in found[verdict]:
                 found[verdict].append(name)
-    question = "Are groups that are written about more often treated better?"
-    better, worse, unseen = found.values()
-    if better and worse:
-        return f"{question} Better by {listing(better)}, worse by {listing(worse)}."
-    if better or worse:
-        return f"{question} {'Yes' if better else 'No, worse'}, by {listing(better or worse)}."
-    if unseen:
-        return f"{question} No sign of it was found, in {listing(unseen)}."
-    if asked:
-        return f"{question} That cannot be said here: not measurable."
-    return f"{question} This run does not say: it has no outcome that is kinder on one side."
+    return associations.answer(*found.values(), asked=bool(asked))
 
 
 def called(one: JoinedBenchmark, name: str) -> str:
@@ -81,42 +71,32 @@ def whole_rows(one: JoinedBenchmark) -> list[dict[str, Any]]:
 
 
 def said(outcome: Outcome, row: Mapping[str, Any]) -> str:
-    """What came of one outcome, for somebody who knows no statistics."""
+    """Return the result of one outcome in a sentence."""
     name = outcome.name + EXPLAINED.get(outcome.name, " (no treatment)" if outcome.likelihood else "")
+    correlation = _r(row["estimate"])
+    interval = f"95% CI {_r(row['low'])} to {_r(row['high'])}"
     if row["verdict"] == RELATED:
-        way = "higher" if row["direction"] == "rises" else "lower"
-        found = (
-            f"{name}: the more often a descriptor is written, the {way} its {outcome.name} within its axis "
-            f"(rank correlation {_r(row['estimate'])}, {_r(row['low'])} to {_r(row['high'])}; chance alone reaches "
-            f"{number(row['chance'], 2)})."
-        )
+        rises = row["direction"] == "rises"
+        chance = number(row["chance"], 2)
+        found = associations.related(name, outcome.name, correlation, interval, chance, rises=rises)
         return f"{found} {_meaning(outcome, row['direction'])}"
     if row["verdict"] == NOT_DETECTED:
-        smallest = row["minimum_detectable"]
         apart = known(row["low"]) and (row["low"] > 0 or row["high"] < 0)
-        within_chance = "; with all outcomes looked at, that is within chance" if apart else ""
-        found = (
-            f"{name}: no rise or fall with frequency was detected (rank correlation {_r(row['estimate'])}, "
-            f"{_r(row['low'])} to {_r(row['high'])}{within_chance})"
-        )
-        return f"{found}; one of {number(smallest, 2)} would probably have been found."
-    return f"{name}: not measurable. {row['note']}"
+        smallest = number(row["minimum_detectable"], 2)
+        return associations.not_related(name, correlation, interval, smallest, within_chance=bool(apart))
+    return associations.not_measurable_association(name, row["note"] or "")
 
 
 def _meaning(outcome: Outcome, direction: str) -> str:
     if outcome.likelihood:
-        return LIKELIHOOD
+        return associations.LIKELIHOOD
     if not outcome.kinder:
-        return "Neither way is the kinder one."
-    kinder = (outcome.kinder > 0) == (direction == "rises")
-    return (
-        f"Descriptors that stand more often in this corpus are treated {'more' if kinder else 'less'} kindly by the "
-        "model; what causes what is not said."
-    )
+        return associations.NO_KINDER_SIDE
+    return associations.treated_kindly(more=(outcome.kinder > 0) == (direction == "rises"))
 
 
 def _beside(one: JoinedBenchmark, row: Mapping[str, Any]) -> str:
-    """What the counts beside words for people say of a relation."""
+    """Return what counts near words for people show about an association."""
     if row["verdict"] != RELATED:
         return ""
     rows = one.found.relations.filter(
@@ -128,31 +108,30 @@ def _beside(one: JoinedBenchmark, row: Mapping[str, Any]) -> str:
         return ""
     near = rows[0]
     if not known(near["low"]):
-        return f" Of documents with a word for people beside the descriptor: {near['note'] or 'nothing can be said.'}"
+        return associations.near_people_unknown(near["note"] or "")
     same = near["low"] > 0 or near["high"] < 0
-    holds = "so it is" if same and (near["estimate"] > 0) == (row["estimate"] > 0) else "this is not seen"
-    where = "Where documents count only with a word for people beside the descriptor"
-    return f" {where}, {holds} ({_r(near['estimate'])})."
+    holds = same and (near["estimate"] > 0) == (row["estimate"] > 0)
+    return associations.near_people(_r(near["estimate"]), same=bool(holds))
 
 
 def notes(relation: Joined) -> list[str]:
-    """What to beware of."""
+    """Return the limits of the analysis."""
     found = []
     if relation.unfinished:
-        found.append("The run is not finished: what it has answered so far was joined.")
+        found.append("The run is not finished. Only its responses so far were joined.")
     how = "were counted, all documents together" if len(relation.corpora) > 1 else "was counted"
     if not relation.trained_on:
         found.append(
-            f"{listing(list(relation.corpora))} {how}; nothing says that {relation.model} was trained on it. "
-            "What another corpus says little of may be common where the model learnt."
+            f"{listing(list(relation.corpora))} {how}; it is unknown whether {relation.model} was trained on it. "
+            "A descriptor that is rare in this corpus may be frequent in the training data."
         )
     for one in relation.benchmarks:
         found += _matching_notes(one)
     found += [
-        "Correlations are of ranks within axes and see what rises or falls throughout: a U, or a rise that turns into "
-        "a fall, is not seen. Descriptors of one bucket are alike: intervals rest on buckets, not on descriptors.",
-        "A correlation over descriptors is no cause: what is written often is also written about differently.",
-        f"In each benchmark the chance that any outcome is falsely called related is at most {relation.alpha:g}.",
+        "Correlations are rank correlations within axes. They detect monotonic associations, but no U shapes. "
+        "Descriptors of one bucket are similar, so intervals are computed over buckets, not over descriptors.",
+        "A correlation over descriptors is not a causal effect: frequent descriptors also differ in other ways.",
+        f"In each benchmark, the probability that any outcome is falsely called related is at most {relation.alpha:g}.",
     ]
     return found
 
@@ -167,16 +146,15 @@ def _matching_notes(one: JoinedBenchmark) -> Iterator[str]:
         names = match.unmatched["descriptor"].to_list()
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
         yield (
-            f"{one.asked.name}: {len(names):,} descriptors of the run were not counted and are left out: "
+            f"{one.asked.name}: {len(names):,} descriptors of the run were not counted and are excluded: "
             f"{', '.join(names[:LISTED])}{more}."
         )
     yield f"{one.asked.name}: {_held(one)} {_templates(one)}"
     reliability = match.reliability
     if reliability is not None and reliability < 0.95:
         yield (
-            f"{one.asked.name}: frequencies are noisy in a corpus (or sample) of this size: their ranks agree to "
-            f"{reliability:.2f} with those of another like it, which draws correlations towards 0 by a factor of about "
-            f"{reliability**0.5:.2f}."
+            f"{one.asked.name}: frequencies are noisy in a corpus (or sample) of this size: their reliability is "
+            f"{reliability:.2f}, which reduces correlations by a factor of about {reliability**0.5:.2f}."
         )
 
 
@@ -185,24 +163,25 @@ HELD = {
     "words": "words",
     "parts": "parts (hyphens divide words, too)",
     "tokens": "tokens",
-    "answers": "numbers of answers",
+    "answers": "numbers of responses",
 }
 
 
 def _held(one: JoinedBenchmark) -> str:
-    """What is held equal, how, and what is not."""
+    """Return which properties are controlled for, and how."""
     names: list[str] = next((row["controls"].split(", ") for row in whole_rows(one) if row["controls"]), [])
     tokens = (
         ""
         if "tokens" in names
-        else (" Tokens of the descriptors are not known or do not vary and are not held equal by themselves.")
+        else (" The numbers of tokens are unknown or do not vary, so they are not controlled for.")
     )
     if not names:
-        return f"nothing else is held equal.{tokens}"
+        return f"no other property is controlled for.{tokens}"
     said_of = listing([HELD[name] for name in names])
     return (
-        f"held equal are {said_of}: of each its rank within the axis, the rank's square and, as far as descriptors are "
-        f"many enough, bins of neighbouring values.{tokens}"
+        f"controls: {said_of}. For each, the rank within the axis, its square and, if there are enough descriptors, "
+        "bins "
+        f"of neighbouring values.{tokens}"
     )
 
 
@@ -210,17 +189,17 @@ def _templates(one: JoinedBenchmark) -> str:
     """How many templates there are, and what they are worth."""
     number = max((int(row["n_templates"]) for row in whole_rows(one)), default=0)
     if number < 2:
-        return "All answers are of one template, or of none: what is found holds for these prompts alone."
+        return "All responses are to one template or to none, so the result applies to these prompts only."
     return f"The {number:,} templates count as a sample of templates."
 
 
 def _never(number: int) -> str:
     if not number:
-        return "Each stands in some."
-    return f"{number:,} of them never: {'it has' if number == 1 else 'they share'} the lowest rank."
+        return "Each occurs in some document."
+    return f"{number:,} of them never occur: {'it has' if number == 1 else 'they share'} the lowest rank."
 
 
-JUDGED = (("p", "right"), ("q", "right"), ("finds", "right"), ("descriptors", "right"), ("buckets", "right"))
+JUDGED = (("p", "right"), ("q", "right"), ("MDE", "right"), ("descriptors", "right"), ("buckets", "right"))
 """Columns behind the limits, of a whole or of an axis (see `_judged_cells`)."""
 
 
@@ -231,8 +210,8 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
         ("verdict", "left"),
         ("plain", "right"),
         ("within axes", "right"),
-        ("held equal", "right"),
-        ("95 %", "left"),
+        ("partial", "right"),
+        ("95% CI", "left"),
         ("chance", "right"),
         *JUDGED,
     )
@@ -242,9 +221,8 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
             f"{one.asked.name}: frequency and treatment",
             heads,
             [_cells(one, row) for row in rows.to_dicts()],
-            ("Rank correlations with the number of documents that a descriptor stands in; finds: the smallest, of "
-             "numbers without noise and shared ranks, found in about four of five samples like this that are "
-             "measurable.",),
+            ("Rank correlations with the number of documents in which a descriptor occurs. Partial: with the controls. "
+             "MDE: minimum detectable correlation at 80% power, for numbers without noise or ties.",),
         )  # fmt: skip
 
 
@@ -255,8 +233,8 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
         ("axis", "left"),
         ("verdict", "left"),
         ("plain", "right"),
-        ("held equal", "right"),
-        ("95 %", "left"),
+        ("partial", "right"),
+        ("95% CI", "left"),
         *JUDGED,
     )
     for one in relation.benchmarks:
@@ -277,7 +255,7 @@ def axes_of(relation: Joined) -> Iterator[PlainTable]:
 
 
 def _reasons(rows: pl.DataFrame) -> Iterator[str]:
-    """Why axes are not measurable, each reason once."""
+    """Return why axes are not measurable, each reason once."""
     wrong = rows.filter(pl.col("verdict") == NOT_MEASURABLE)
     for note, axes in (
         wrong.group_by("note", maintain_order=True).agg(pl.col("axis").unique().sort()).iter_rows()
@@ -285,7 +263,7 @@ def _reasons(rows: pl.DataFrame) -> Iterator[str]:
         yield f"Not measurable ({listing([label(axis) for axis in axes])}): {note}"
 
 
-COUNTED_AS = {"documents": "", "near_person": ", beside people"}
+COUNTED_AS = {"documents": "", "near_person": ", near people"}
 
 
 def _cells(one: JoinedBenchmark, row: Mapping[str, Any]) -> list[str]:
@@ -308,7 +286,7 @@ def _judged_cells(row: Mapping[str, Any]) -> list[str]:
 
 def _verdict(row: Mapping[str, Any]) -> str:
     verdict = row["verdict"]
-    return "described" if verdict is None else f"{SYMBOLS_HERE[verdict]} {verdict}"
+    return "no verdict" if verdict is None else f"{SYMBOLS_HERE[verdict]} {verdict}"
 
 
 def _r(value: float | None) -> str:

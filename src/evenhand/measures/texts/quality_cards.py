@@ -1,0 +1,141 @@
+"""Cards of the measures of text quality."""
+
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.measures.texts.quality import SIZES
+from evenhand.schema import Card
+
+_LI = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models, NAACL 2016"
+_WELLECK = "Welleck et al. 2020, Neural Text Generation with Unlikelihood Training, ICLR 2020"
+
+
+def _info(
+    unit: str,
+    name: str,
+    summary: str,
+    *,
+    construct: str,
+    direction: str,
+    critique: str,
+    citation: str,
+    source: str,
+    details: str = "",
+) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct=construct,
+        harm="A group about which a model mumbles, loops or stops answering is served worse; toxicity rates hide "
+        "this.",
+        groups="All responses, or those about a group.",
+        ideal="None; compare with the model before a mitigation, or with human texts.",
+        direction=direction,
+        null="None; compare with another model.",
+        critique=critique,
+        citation=citation,
+        source=source,
+        details=details,
+    )
+    return MeasureInfo.of(card, unit=unit)
+
+
+def _distinct(size: int) -> list[MeasureInfo]:
+    grams = {1: "words", 2: "word pairs", 3: "word triples"}[size]
+    return [
+        _info(
+            "percent of n-grams",
+            f"distinct_{size}",
+            f"Share of different {grams} among all {grams} of a group's texts.",
+            construct="Diversity of texts.",
+            direction="Lower is more monotonous.",
+            critique="It decreases with the amount of text, so it can be compared only at equal amounts; see the "
+            "form at a budget.",
+            citation=_LI,
+            source="Li et al. 2016, section 5",
+        ),
+        _info(
+            "percent of n-grams",
+            f"distinct_{size}_at_budget",
+            f"Share of different {grams} among as many texts as hold 1,000 {grams}.",
+            construct="Diversity of texts, independent of their number and length.",
+            direction="Lower is more monotonous.",
+            critique="It ignores meaning: random words are diverse.",
+            citation=_LI,
+            source="Li et al. 2016, section 5; Hurlbert 1971 for the fixed amount",
+            details="Expectation over all draws of texts, in closed form; jackknife limits over clusters.",
+        ),
+    ]
+
+
+CARDS = (
+    *(info for size in SIZES for info in _distinct(size)),
+    _info(
+        "percent of 4-grams",
+        "repetition",
+        "Percentage of a text's 4-grams that occurred in it before, mean over texts.",
+        construct="Degenerate text.",
+        direction="Higher is worse.",
+        critique="Longer texts repeat more; compare at equal lengths.",
+        citation=_WELLECK,
+        source="Welleck et al. 2020, section 6 (seq-rep-4)",
+    ),
+    _info(
+        "tokens",
+        "longest_loop",
+        "Longest sequence of tokens that only repeat those just before, mean over texts.",
+        construct="Loops that a model cannot leave.",
+        direction="Higher is worse.",
+        critique="Loops of more than 20 tokens are not detected; lists may be intended.",
+        citation=_WELLECK,
+        source="evenhand",
+    ),
+    _info(
+        "percent of responses",
+        "empty_rate",
+        "Percentage of responses without any text.",
+        construct="Silence.",
+        direction="Higher is worse; a difference between groups is a bias.",
+        critique="Failed requests count as missing, not as empty.",
+        citation=ROBBIE,
+        source="evenhand",
+    ),
+    _info(
+        "percent of responses",
+        "refusal_rate",
+        "Percentage of responses in which the model refuses to continue.",
+        construct="Refusal.",
+        direction="Neither; a difference between groups is a bias.",
+        critique="Detected by a list of English phrases in the first 200 characters: evasions are missed.",
+        citation=ROBBIE,
+        source="evenhand; the list is evenhand.measures.texts.parroting.REFUSALS",
+    ),
+    _info(
+        "tokens",
+        "response_length",
+        "Words and punctuation marks of a response, mean.",
+        construct="Length of responses.",
+        direction="Neither; look at a difference between groups.",
+        critique="Limited by the requested number of new tokens.",
+        citation=ROBBIE,
+        source="evenhand",
+    ),
+    _info(
+        "perplexity",
+        "judge_perplexity",
+        "Geometric mean of the perplexity of responses under a judging language model.",
+        construct="Fluency.",
+        direction="Higher is less fluent; very low is repetitive.",
+        critique="Models of the judge's own kind, and loops, get very low perplexities.",
+        citation=ROBBIE,
+        source="Esiobu et al. 2023, appendix B.1.4",
+    ),
+    _info(
+        "perplexity",
+        "judge_perplexity_capped",
+        "Mean perplexity of responses under a judging language model, each at most 1,000.",
+        construct="Fluency.",
+        direction="Higher is less fluent; very low is repetitive.",
+        critique="The cap is a convention; without it, single responses would dominate the mean.",
+        citation=ROBBIE,
+        source="Esiobu et al. 2023, appendix B.1.4, with a cap",
+    ),
+)

@@ -1,0 +1,86 @@
+"""Cards of the scores of replies against the references of people."""
+
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.texts.overlap import LONGEST
+from evenhand.measures.texts.response_scores import DISTINCT
+from evenhand.schema import Card
+
+_DSTC7 = (
+    "Galley et al. 2019, Grounded Response Generation Task at DSTC7, AAAI Dialog System Technology Challenge"
+)
+
+
+def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
+    shared = {
+        "harm": "None by itself: if a mitigation makes a model reply worse, all users pay for it.",
+        "groups": "All replies.",
+        "ideal": "None; compare with the model before a mitigation, or with replies by people.",
+        "direction": "Higher is better.",
+        "null": "The value of the model before a mitigation, on the same contexts.",
+        "citation": _DSTC7,
+        "source": "Barikeri et al. 2021, section 3.2, Table 5 and appendix C.1; the evaluation of DSTC7, task 2",
+    }
+    return MeasureInfo.of(Card(name=name, summary=summary, **(shared | stated)), unit=unit)
+
+
+def _of_length(size: int) -> list[MeasureInfo]:
+    words = "words" if size == 1 else f"runs of up to {size} words"
+    return [
+        _info(
+            "share (0 to 1)",
+            f"bleu_{size}",
+            f"BLEU-{size}: how many {words} of the replies stand in a reference, geometric mean.",
+            construct="Similarity to replies by people.",
+            critique="Good replies that no reference contains count as bad; near 0 for open conversation.",
+            details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
+        ),
+        _info(
+            "bits",
+            f"nist_{size}",
+            f"NIST-{size}: the information of the {words} that stand in a reference.",
+            construct="Similarity to replies by people, with more weight for rare words.",
+            critique="It depends on the whole set of references; it can be compared only on the same keys.",
+            details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
+        ),
+        _info(
+            "nats",
+            f"entropy_{size}",
+            f"Entropy of the distribution of the replies' {size}-grams.",
+            construct="Diversity of replies.",
+            direction="Lower is more monotonous.",
+            critique="It increases with the amount of text: it can be compared only at equal numbers of replies "
+            "of similar length.",
+        ),
+    ]
+
+
+CARDS = (
+    *(info for size in range(1, LONGEST + 1) for info in _of_length(size)),
+    *(
+        _info(
+            "share (0 to 1)",
+            f"dist_{size}",
+            f"Different {size}-grams over all {size}-grams of the replies.",
+            construct="Diversity of replies.",
+            direction="Lower is more monotonous.",
+            critique="It decreases with the amount of text; for texts of other lengths use distinct_1_at_budget.",
+        )
+        for size in DISTINCT
+    ),
+    _info(
+        "share (0 to 1)",
+        "meteor",
+        "METEOR of the replies, mean over keys: words, stems and synonyms aligned with the best reference.",
+        construct="Similarity to replies by people, allowing for other words with the same meaning.",
+        critique="It needs nltk and WordNet. NLTK's version is not meteor-1.5, so the number differs from that "
+        "of the papers.",
+    ),
+    _info(
+        "tokens",
+        "reply_length",
+        "Tokens of a reply, mean.",
+        construct="Length of replies.",
+        direction="Neither.",
+        critique="Limited by the requested number of new tokens.",
+    ),
+)

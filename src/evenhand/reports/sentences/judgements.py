@@ -1,0 +1,107 @@
+"""Sentences on human evaluations: preferences between models, and ratings of models or groups."""
+
+from collections.abc import Sequence
+
+from evenhand.reports.sentences.slots import count, name_list, uncapitalised
+from evenhand.reports.sentences.verdicts import full_stop
+
+STUDY = "human evaluation"
+NOTHING = "the minimum detectable effect could not be computed"
+
+
+def preferred(asked: str, model: str, against: str, share: str) -> str:
+    """Return which model was preferred. share: "63% of 160 judgements (95% CI 54 to 71, q = 0.004)"."""
+    return f"{asked}: {model} was preferred to {against} in {share}."
+
+
+def no_preference(asked: str, model: str, against: str, share: str, power: str) -> str:
+    """Return that no preference was detected. power: as `power_of_share` gives it."""
+    return f"{asked}: no preference between {model} and {against} detected. {model} was preferred in {share}. {power}"
+
+
+def not_measurable_for(asked: str, whom: str, reason: str) -> str:
+    """Return that a comparison is not measurable, and why. whom: such as "A and B"."""
+    return f"{asked}: not measurable for {whom}: {full_stop(uncapitalised(reason))}"
+
+
+def power_of_share(points: str, share: tuple[str, str] | None = None) -> str:
+    """Return the minimum detectable preference. points: its distance from 50%; share: both ends in percent."""
+    if not points:
+        return f"In this {STUDY}, {NOTHING}."
+    if share is None:
+        return f"This {STUDY} had 80% power to detect a preference of {points} points or more from 50%."
+    return f"This {STUDY} had 80% power to detect {share[0]} or more, or {share[1]} or less."
+
+
+def power_of_difference(size: str, without: int = 0, comparisons: int = 0) -> str:
+    """Return the minimum detectable difference of ratings. without: in how many comparisons it is unknown.
+
+    >>> power_of_difference("10.0 points", 1, 2)
+    'This human evaluation had 80% power to detect a difference of 10.0 points or more (unknown in 1 of 2 comparisons).'
+    """
+    if not size:
+        return f"In this {STUDY}, {NOTHING}."
+    unknown = f" (unknown in {without:,} of {comparisons:,} comparisons)" if without else ""
+    return f"This {STUDY} had 80% power to detect a difference of {size} or more{unknown}."
+
+
+def no_difference(asked: str, between: str, power: str, largest: str = "", few: int = 0) -> str:
+    """Return that no difference was detected. largest: the largest observed one. few: pairs that are not measurable."""
+    seen = f" (largest observed: {largest})" if largest else ""
+    pairs = (
+        f" {count(few, 'pair is', 'pairs are')} not measurable: too few annotators or items." if few else ""
+    )
+    return f"{asked}: no difference between {between} detected{seen}. {power}{pairs}"
+
+
+def preferred_within(asked: str, model: str, against: str, where: Sequence[str], levels: int) -> str:
+    """Return within which levels a model was preferred."""
+    within = f"{name_list(where, len(where))}, of {count(levels, 'level')}"
+    return f"{asked}: {model} was preferred to {against} within {within}."
+
+
+def no_preference_within(asked: str, between: str, levels: int, power: str, without: int) -> str:
+    """Return that no preference was detected within any level. without: levels with unknown power."""
+    unknown = f" It is unknown for {count(without, 'level')}." if without else ""
+    return f"{asked}: no preference between {between} detected within any of {count(levels, 'level')}. {power}{unknown}"
+
+
+def all_excluded(annotators: int) -> str:
+    """Return that there are no judgements to analyse."""
+    whom = "the only annotator was" if annotators == 1 else f"all {annotators:,} annotators were"
+    return f"No judgements to analyse: {whom} excluded."
+
+
+def nothing_to_compare(*, groups: bool) -> str:
+    """Return that no question was answered for two models (or groups)."""
+    return f"Nothing to compare: no question was answered for two or more models{' or groups' if groups else ''}."
+
+
+def counted(found: int, detected: int, total: int, sentence: str, what: str) -> str:
+    """Return in how many comparisons something was detected.
+
+    found: comparisons with a finding. detected: those without, which were measurable. sentence: what a finding means.
+    """
+    where = "the one comparison" if total == 1 else f"any of {total:,} comparisons"
+    if found:
+        return f"{sentence}." if total == 1 else f"{sentence} in {found:,} of {total:,} comparisons."
+    if detected:
+        return f"No {what} detected in {where}."
+    return f"Not measurable in {where}: {what}."
+
+
+def error_control(kinds: Sequence[str], between: str, chance: str, *, weighted: bool) -> str:
+    """Return how often a study without differences reports one. kinds: of comparisons; each shares the level alone."""
+    each = {1: "", 2: " (for each of the two separately)"}.get(
+        len(kinds), " (for each of the three separately)"
+    )
+    weights = (
+        " Weighted: several judgements of one annotator, or about one item, have less weight."
+        if weighted
+        else ""
+    )
+    named = " or among the ".join(kinds)
+    return (
+        f"If annotators made no difference between {between}, at most {chance} of studies would report one among the "
+        f"{named}{each}.{weights}"
+    )

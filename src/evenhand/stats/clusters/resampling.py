@@ -1,0 +1,104 @@
+"""Resample clusters with replacement: counts of the resamples, quantiles and variances of a statistic over them."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from evenhand.stats.arrays import Codes, Floats, Indices
+from evenhand.stats.cluster_interval import cluster_t, upper_tail
+
+Statistic = Callable[[Floats, Floats], npt.ArrayLike]
+"""A function of values (n,) and weights (resamples, n) that returns numbers (resamples,)."""
+CELLS = 1 << 22
+"""Numbers that are in memory at once in a block of resamples: 32 MB."""
+
+
+def studentised_quantile(
+    deviations: Floats,
+    totals: Floats,
+    error: Floats,
+    factor: Floats,
+    present: Indices,
+    counts: Floats,
+    level: float,
+) -> Floats:
+    """Return the quantile of |resampled deviation| / its own standard error for each row (rows,)."""
+    mass = counts @ totals.T  # (resamples, rows)
+    usable = mass > 0
+    mass = np.where(usable, mass, 1.0)
+    shift = (counts @ deviations.T) / mass
+    square = counts @ np.square(deviations).T - 2.0 * shift * (counts @ (deviations * totals).T)
+    square += np.square(shift) * (counts @ np.square(totals).T)
+    own_error = factor * np.sqrt(np.maximum(square, 0.0)) / mass
+    student = stdtrit(np.maximum(present - 1, 1), upper_tail(level))
+    with np.errstate(invalid="ignore"):
+        usable &= own_error > 1e-5 * error
+    ratio = np.abs(np.divide(shift, own_error, out=np.full_like(shift, np.nan), where=usable))
+    complete = usable.all(axis=0)
+    result = np.array(student, dtype=np.float64)
+    if complete.any():
+        result[complete] = np.quantile(ratio[:, complete], level, axis=0)
+    # A resample of identical clusters has no standard error and is left out. The remaining resamples vary too
+    # little, so such a row gets at least Student's quantile.
+    for row in np.flatnonzero(~complete & usable.any(axis=0)):
+        result[row] = max(result[row], float(np.quantile(ratio[usable[:, row], row], level)))
+    return result
+
+
+def resample_counts(groups: int, resamples: int, seed: np.random.SeedSequence) -> Floats:
+    """Return how often each cluster was drawn in each resample (resamples, clusters)."""
+    if groups == 0:
+        return np.zeros((resamples, 0))
+    drawn = np.random.default_rng(seed).integers(0, groups, size=(resamples, groups))
+    drawn += np.arange(resamples)[:, None] * groups
+    return np.bincount(drawn.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(float)
+
+
+def resampled_variance(
+    numbers: Floats,
+    mass: Floats,
+    statistic: Statistic,
+    codes: Codes,
+    resamples: int,
+    seed: np.random.SeedSequence,
+) -> float:
+    """Return the bootstrap variance of a statistic over resampled clusters."""
+    groups = int(codes.max()) + 1
+    draws = np.empty(resamples)
+    step = max(1, CELLS // max(groups, len(numbers)))
+    for start, seed_of_block in zip(
+        range(0, resamples, step), seed.spawn(-(-resamples // step)), strict=True
+    ):
+        counts = resample_counts(groups, min(step, resamples - start), seed_of_block)
+        draws[start : start + step] = np.asarray(statistic(numbers, counts[:, codes] * mass))
+    draws = draws[np.isfinite(draws)]
+    return float(draws.var(ddof=1)) * groups / (groups - 1) if len(draws) > 1 else float("nan")
+
+
+def linear_variance(numbers: Floats, mass: Floats, estimate: float, codes: Codes) -> float:
+    scores = np.bincount(codes, weights=mass * (numbers - estimate))
+    return float(cluster_t(scores, mass.sum()).standard_error) ** 2
+
+
+def cluster_ways(first: Codes, second: Codes | None) -> list[Codes]:
+    if second is None:
+        return [first]
+    cells = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
+    return [first, second, cells]
+
+
+def combine_variances(variances: list[float]) -> float:
+    if len(variances) == 1:
+        return variances[0]
+    one, other, cells = variances
+    # By chance, the difference can be smaller than a one-way variance, or negative.
+    return max(one + other - cells, one, other)
+
+
+def point_estimate(numbers: Floats, mass: Floats, statistic: Literal["mean"] | Statistic) -> float:
+    if statistic == "mean":
+        return float(numbers @ mass / mass.sum())
+    return float(np.asarray(statistic(numbers, mass[None, :])).ravel()[0])
