@@ -51,11 +51,11 @@ def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: 
     begin(tmp_path, grown)
     with monkeypatch.context() as patch:
         patch.setattr(record, "ended", lambda folder: folder.parent.name == "a")
-        with pytest.raises(UsageError, match="cannot be changed"):
+        with pytest.raises(UsageError, match="already has a row"):
             resumed_study(tmp_path, {"rows": {"a": "z"}})
         with pytest.raises(ResumeRefused, match="rows"):
             begin(tmp_path, mended)
-    with pytest.raises(UsageError, match="was begun, and limit was given"):
+    with pytest.raises(UsageError, match="is an existing study, so limit cannot be changed"):
         resumed_study(tmp_path, {"limit": 6})
     with pytest.raises(ResumeRefused, match="limit"):
         begin(tmp_path, NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6))
