@@ -56,7 +56,7 @@ def test_sentences_are_kept_apart_by_frame_and_tuples_hold_every_group() -> None
 
 
 def test_material_without_groups_or_with_little_is_refused() -> None:
-    with pytest.raises(DataError, match="At least 8"):
+    with pytest.raises(DataError, match="at least 8"):
         grouped_sentences(sentences_material(2), "words", 0)
     plain = Material(
         bias="b",
