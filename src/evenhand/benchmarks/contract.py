@@ -128,7 +128,7 @@ def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A recipe; see docs/how-to/extend_evenhand.md for how to write one."""
+    """A recipe; see docs/how-to/add_a_benchmark.md for how to write one."""
 
     name: str
     card: Card
