@@ -405,15 +405,15 @@ def page(rows: list[Row]) -> str:
         f"float32, {platform.machine()} processor). A type that is not listed may work too: "
         "[evenhand's self-check](../explanation/likelihoods.md#the-prefix-tree) tests every model when it is loaded.",
         "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not included, because their "
-        "[pseudo-likelihoods](../explanation/likelihoods.md#masked-models) are plain passes over masked texts. The rows "
-        "`bert`, `roberta`, `electra` and similar are left-to-right classes, which need `is_decoder` in the "
+        "[pseudo-likelihoods](../explanation/likelihoods.md#masked-models) are plain passes over masked texts. The "
+        "rows `bert`, `roberta`, `electra` and similar are left-to-right classes, which need `is_decoder` in the "
         "configuration.",
     ]
     differences = (
-        "If `generate` differs, a cache of transformers is faulty, or `generate` feeds the model differently from a plain "
-        "pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes what the scored model "
-        "predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which `generate` does "
-        "not reorder with the beams. evenhand's beams equal those of plain passes."
+        "If `generate` differs, a cache of transformers is faulty, or `generate` feeds the model differently from a "
+        "plain pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes what the scored model "
+        "predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which `generate` "
+        "does not reorder with the beams. evenhand's beams equal those of plain passes."
     )
     columns = [
         "| column | meaning |",
