@@ -19,7 +19,7 @@ import evenhand
 from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.registry import SUITES, load_benchmark
 from evenhand.catalogue import catalogue
-from evenhand.measures import MEASURES, calibrated, calibration_summary
+from evenhand.measures import MEASURES, calibration_summary
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import Dataset, list_datasets
 from evenhand.prompts.holisticbias.card import QUIRKS
@@ -173,7 +173,7 @@ def _suite_facts(name: str) -> list[str]:
 
 def _measure_facts(name: str) -> list[str]:
     facts = [f"Unit: {prose(MEASURES[name].unit)}."]
-    if calibrated(name) is not None:
+    if name in {row["measure"] for row in calibration_summary().get("measures", [])}:
         facts.append(
             f"[Its calibration](../calibration.md#{name}), [and how that is done](../../explanation/calibration.md)."
         )

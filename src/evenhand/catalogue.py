@@ -151,6 +151,8 @@ def _benchmarks() -> dict[str, Card]:
         needed = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
         if "role" in benchmark.required_columns:
             needed += " `role` is more or less (stereotyped); a pair has one row of each."
+        if benchmark.axes:
+            needed = f"Axes: {', '.join(benchmark.axes)}.\n\n{needed}"
         cards[name] = replace(card, details=f"{card.details}\n\n{needed}".strip())
     return cards
 

@@ -55,6 +55,26 @@ def test_the_axes_that_share_the_level_are_those_of_the_benchmark(name):
         assert benchmark.axes_of(prompts.head(1)) == (benchmark.n_axes or 1)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_named_axes_are_those_of_the_prompts(name):
+    benchmark = load_benchmark(name)
+    try:
+        prompts = benchmark.build({}).frame
+    except (DatasetMissing, UsageError):
+        prompts = pl.DataFrame()
+    if "axis" in prompts.columns and not name.startswith("redditbias"):  # only the types whose files are here
+        assert set(benchmark.axes) == set(prompts["axis"].drop_nulls().unique())
+    if benchmark.axes and benchmark.n_axes:
+        assert len(benchmark.axes) == benchmark.n_axes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_units_of_effects_are_stated_if_the_benchmark_judges_its_own_prompts(name):
+    depends_on_the_user = name in ("answers", "counterfactual")
+    stated = load_benchmark(name).effect_units is not None
+    assert stated == (name not in DESCRIBED and not depends_on_the_user)
+
+
 HEADED = {
     "crows-pairs": "crows_pairs",
     "stereoset": "stereoset_ss",

@@ -36,7 +36,8 @@ class Constant:
 
 
 CARDS = {
-    name: Card(name, "Of another package.") for name in ("other/constant", "other/plain", "other/nothing")
+    name: Card(name, "Of another package.")
+    for name in ("other/constant", "other/plain", "other/nothing", "silent/silent", "silent/fails")
 }
 
 
@@ -84,7 +85,7 @@ def test_offline_backends_are_classifiers():
             len(classifier.labels),
         )
         for refused in ({"revision": "1"}, {"options": {"colour": "red"}}):
-            with pytest.raises(UsageError, match="Unknown option of the classifier 'vader': 'revision"):
+            with pytest.raises(UsageError, match="Unknown option of the classifier"):
                 load_classifier(name, **refused)
 
 
@@ -110,3 +111,28 @@ def test_every_name_of_ours_has_a_card():
     for name, card in cards.items():
         assert card.name == name and card.construct and card.harm and card.critique and card.licence, name
         assert not card.summary.endswith("..") and len(card.summary) <= 120, name
+
+
+class Silent:
+    """A classifier with everything but the method that judges."""
+
+    labels, reads_context, fingerprint, classify = ("a",), False, {}, None
+
+    def describe(self):
+        return {}
+
+
+def fails():
+    raise KeyError("boom\n::error::x")
+
+
+def test_a_method_that_is_none_is_named_as_lacking(installed):
+    installed("silent", "evenhand.classifiers", {"silent/silent": f"{__name__}:Silent"})
+    with pytest.raises(ExtensionError, match="Silent lacks `classify`"):
+        load_classifier("silent/silent")
+
+
+def test_a_factory_that_fails_is_named_with_its_package(installed):
+    installed("silent", "evenhand.classifiers", {"silent/fails": f"{__name__}:fails"})
+    with pytest.raises(ExtensionError, match=r"'silent/fails' of the package silent failed: KeyError: 'boom"):
+        load_classifier("silent/fails")

@@ -351,7 +351,10 @@ def test_what_is_no_classifier_is_refused(copied, tmp_path):
     refused("no config.json", name=tmp_path / "empty")
     settings = json.loads((copied / "config.json").read_text())
     for change, match in (
-        ({"architectures": ["BertForMaskedLM"]}, "no text classifier"),
+        (
+            {"architectures": ["BertForMaskedLM"]},
+            "is not a text classifier",
+        ),
         ({"problem_type": "regression"}, "without a scale"),
         ({"vocab_size": 9}, "the model knows 9 tokens"),
         ({"id2label": None, "label2id": None, "num_labels": 5}, "do not fit its config.json"),

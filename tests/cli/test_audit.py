@@ -80,7 +80,9 @@ def test_what_a_suite_leaves_out_is_said_and_recorded(evenhand, tmp_path):
     ended = evenhand("audit", "puppet/uniform", "--suite", "likelihood", *QUICK, "-o", "run")
     assert ended.code == 0
     ended.says(
-        "left out: crows-pairs", "left out: holisticbias-likelihood", "evenhand-pll needs a masked model"
+        "left out: crows-pairs",
+        "left out: holisticbias-likelihood",
+        "evenhand-pll requires a masked model",
     )
     notes = RunDirectory.open(tmp_path / "run").manifest.sessions[-1].notes
     assert any(note.startswith("Left out: stereoset: ") for note in notes)
@@ -335,3 +337,16 @@ def test_a_folder_that_cannot_be_written_to_is_no_full_disk(evenhand, tmp_path):
     assert ended.code == 1
     ended.says("Choose a folder that you may write to")
     assert "space" not in ended.err
+
+
+def test_errors_name_flags_that_the_audit_has():
+    from typer.main import get_command
+
+    from evenhand.cli.app import app
+    from evenhand.studies.audit import AuditConfig
+    from evenhand.studies.options import FLAGS
+
+    flags = {flag for parameter in get_command(app).commands["audit"].params for flag in parameter.opts}
+    assert set(FLAGS.values()) <= flags
+    assert set(FLAGS) <= set(AuditConfig.model_fields)
+    assert {name for name in AuditConfig.model_fields if f"--{name.replace('_', '-')}" in flags} <= set(FLAGS)

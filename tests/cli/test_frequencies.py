@@ -69,7 +69,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("`--terms` contains an empty name",)),
         (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than 100%: for a percentage, write 2%",)),
         (("talk.jsonl", "--set", "windows=3"), 2, ("Did you mean 'window'?",)),
-        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: Input should be 'keep' or 'drop'",)),
+        (("talk.jsonl", "--duplicates", "maybe"), 2, ("duplicates: expected 'keep' or 'drop', got 'maybe'",)),
         (("talk.jsonl", "--on", "moon"), 2, ("unknown value 'moon'; expected one of local",)),
         (("talk.jsonl", "--pairs", "descriptor*house"), 2, ("Unknown pairs of terms",)),
         (("talk.jsonl", "-o", ""), 2, ("The name of the output folder is empty",)),

@@ -40,6 +40,12 @@ def test_the_columns_of_a_file_are_told_where_a_newcomer_looks(evenhand):
     evenhand("show", "bold").says("`prompt_id`", "`text`", "`prompt`", "`sample`")
 
 
+def test_the_card_of_a_benchmark_lists_its_axes(evenhand):
+    evenhand("show", "regard").says("Axes: gender_and_sex, race_ethnicity, sexual_orientation")
+    evenhand("show", "evenhand-likelihood").says("socioeconomic_class")
+    evenhand("show", "names").says("gender, gender and race")
+
+
 @pytest.mark.parametrize("called", ["people:labels.jsonl", "people=labels.jsonl?negative=yes", "people:FILE"])
 def test_a_classifier_of_a_file_shows_the_card_of_all_such_files(evenhand, called):
     told = evenhand("show", called)

@@ -32,7 +32,7 @@ def test_a_file_of_responses_is_measured(evenhand, tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor'; it has axis, template,",)),
+        (lambda f: f.drop("descriptor"), ("mine.csv has no column 'descriptor' (found: axis, template,",)),
         (lambda f: f.rename({"noun": "Noun"}), ("no column 'noun'", "Is it 'Noun'? Then rename it.")),
         (lambda f: f.drop("log_likelihood"), ("no column 'log_likelihood'", "token_count")),
         (lambda f: f.with_columns(log_likelihood=-pl.col("log_likelihood")), ("row 1", "cannot be above 0")),
@@ -77,9 +77,7 @@ def test_wrong_options(evenhand, tmp_path):
     evenhand("measure", "mine.csv", "-b", "evenhand-likelyhood").refused(
         2, "Did you mean 'evenhand-likelihood'"
     )
-    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(
-        2, "alpha: Input should be less than 1"
-    )
+    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(2, "alpha: must be less than 1")
     evenhand("measure", "mine.csv", *LIKELIHOOD, "--margin", -1).refused(2, "--margin")
 
 

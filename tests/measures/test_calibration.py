@@ -1,6 +1,7 @@
 """What measures show of the last full calibration, read from the summary that a study writes."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -68,6 +69,31 @@ def test_one_that_fails_says_so_wherever_it_is_shown(stored):
 def test_a_measure_that_was_never_tried_says_nothing(stored):
     assert calibration.calibrated("bias_score_published") is None
     assert "Calibration" not in catalogue("measures")["bias_score_published"].details
+
+
+def test_a_measure_that_was_simulated_apart_shows_what_its_script_found(stored):
+    known = calibration.calibrated("interaction")
+    results = json.loads((Path(__file__).parents[2] / "perf" / "results" / "interactions.json").read_text())
+    designs, sets = results["designs"], results["sets"]
+    sizes = {name: one["size"] for name, one in designs.items()}
+    worst = max(sizes, key=sizes.__getitem__)
+    assert (known.designs, known.n) == (len(designs), sets * len(designs))
+    assert (known.worst, known.worst_design, known.worst_n) == (sizes[worst], worst, sets)
+    assert known.false == pytest.approx(sum(sizes.values()) / len(designs))
+    coverages = [one["coverage"] for one in designs.values()]
+    powers = [one["power_at_mde"] for one in designs.values() if "power_at_mde" in one]
+    assert known.coverage == (min(coverages), max(coverages)) and known.power == (min(powers), max(powers))
+
+    def is_undecided(one):
+        false_high, coverage_low = wilson(one["size"], sets)[1], wilson(one["coverage"], sets)[0]
+        return false_high > 0.08 or coverage_low < 0.92
+
+    assert known.undecided == tuple(name for name, one in designs.items() if is_undecided(one))
+
+
+def wilson(share, n, z=1.959964):
+    centre, half = share + z * z / 2 / n, z * (share * (1 - share) / n + (z / 2 / n) ** 2) ** 0.5
+    return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
 
 
 def test_the_page_of_the_docs_holds_every_design(stored):

@@ -69,7 +69,7 @@ def test_likelihoods_without_the_mitigation_are_not_given_under_its_name() -> No
     assert 'unchanged = frozenset({"log_likelihoods"})' in str(caught.value.hint)
     assert "WritesOnly" in str(caught.value.hint)
     behind = Prefix("Be kind.")(model)
-    with pytest.raises(Unsupported, match="fake does not say"):
+    with pytest.raises(Unsupported, match="The mitigation 'fake' does not support likelihoods: the results"):
         behind.log_likelihoods(["A text."])
 
 
@@ -111,7 +111,7 @@ def test_a_named_benchmark_of_likelihoods_is_refused_before_anything_is_asked(tm
     ):
         with pytest.raises(Unsupported, match="the results would be those of the model without it"):
             audit(base, mitigate=[Fake(Watched)], limit=20, output=tmp_path / "run", **chosen)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="No benchmark of this suite can run") as caught:
+    with pytest.raises(UsageError, match="None of the selected benchmarks can run here") as caught:
         audit(base, mitigate=[Fake(Watched)], suite="quick", limit=20, output=tmp_path / "run")
     assert "evenhand-likelihood: The mitigation fake does not say" in str(caught.value.hint)
     assert not asked and not (tmp_path / "run").exists()
@@ -132,7 +132,7 @@ def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason
 
 def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:
     options = AuditConfig(model="m", benchmarks=("evenhand-likelihood",), limit=20, mitigate=("fake",))
-    with pytest.raises(Unsupported, match="fake does not say"):
+    with pytest.raises(Unsupported, match="The mitigation 'fake' does not support likelihoods: the results"):
         study_before_after(
             options, model=load_puppet("puppet/random"), chain=[Fake(WritesOnly)], output=tmp_path / "study"
         )
@@ -170,3 +170,19 @@ def test_a_strangers_maker_that_fails_is_named_with_its_package(installed, tmp_p
     installed("fragile", "evenhand.models", {"fragile/model": "failing_makers:make"})
     with pytest.raises(ExtensionError, match="'fragile/model' of the package fragile failed: RuntimeError"):
         load_model("fragile/model")
+
+
+class Speechless:
+    """A mitigation with everything but the call that applies it."""
+
+    name, card, specification = "speechless", None, None
+    parameters = specified = None
+
+    def __call__(self, model):
+        return model
+
+
+def test_methods_that_are_none_are_named_as_lacking(installed):
+    installed("speechless", "evenhand.mitigations", {"speechless": f"{__name__}:Speechless"})
+    with pytest.raises(ExtensionError, match="Speechless lacks `parameters`, `specified`"):
+        load_mitigation("speechless")

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from evenhand.models.contract import Likelihoods
 from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
 from evenhand.runs.pacing import next_size
+from evenhand.runs.shards import read_shards
 from evenhand.schema import ModelError, ResumeRefused, UsageError, WriteError
 
 
@@ -296,4 +298,40 @@ def test_counts_of_a_model_add_up_over_sessions(start, fakes):
     execute(plan, second, directory, first_shard=25, max_shard=25)
     work = RunDirectory.open(directory.path).manifest.model.description["work"]
     assert (work["batches"], work["tokens_run"]) == (4, 3 * 100)
-    assert "sessions_not_counted" not in directory.manifest.model.description
+    assert "requests_not_counted" not in directory.manifest.model.description
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_counts_of_a_killed_session_are_kept_and_what_they_lack_is_stated(
+    start, fakes, tmp_path, monkeypatch, is_counted
+):
+    class Counting(fakes.HashModel):
+        def describe(self):
+            return {"work": {"rows": sum(map(len, self.batches))}}
+
+    def copy_folder(texts):
+        if len(model.batches) == 2 and not killed.exists():
+            shutil.copytree(directory.path, killed)  # as it is when the process is killed now
+
+    killed = tmp_path / "killed"
+    plan, model, directory = start([f"text {i:03}" for i in range(100)], Counting(copy_folder))
+    save = RunDirectory.save
+    if not is_counted:  # the process is killed between a shard and its counts
+        monkeypatch.setattr(RunDirectory, "save", lambda self: None if model.batches else save(self))
+    execute(plan, model, directory, first_shard=25, max_shard=25)
+    monkeypatch.undo()
+    answered = len(read_shards(killed / "responses", []))
+    assert 0 < answered < 100
+    resumed = RunDirectory.open(killed)
+    execute(plan, Counting(), resumed, first_shard=25, max_shard=25)
+    manifest = RunDirectory.open(killed).manifest
+    first, second = manifest.sessions
+    assert (first.status, first.ended, first.requests_after) == ("failed", None, answered)
+    assert (second.requests_before, second.requests_after) == (answered, 100)
+    work, lacking = (
+        manifest.model.description["work"],
+        manifest.model.description.get("requests_not_counted", 0),
+    )
+    assert work["rows"] + lacking == 100
+    assert (lacking, first.requests_not_counted) == ((0, 0) if is_counted else (answered, answered))
+    assert (first.tokens + second.tokens == directory.manifest.sessions[0].tokens) == is_counted

@@ -76,5 +76,5 @@ def test_scored_and_unknown_benchmarks_have_no_continuations(start):
     plan, model, directory = start(["a"])
     execute(plan, model, directory)
     for name in ("texts", "unknown"):
-        with pytest.raises(DataError, match="rows, which do not match"):
+        with pytest.raises(DataError, match=f"has no generated text for '{name}'"):
             continuations(directory, name)

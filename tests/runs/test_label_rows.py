@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from evenhand.classifiers.contract import Labels
-from evenhand.runs.asking import HOPELESS
 from evenhand.runs.labelling import label_rows, label_texts
 from evenhand.schema import LABELS, ModelError, ResponseError, UsageError
 

@@ -275,7 +275,7 @@ def test_a_corrupt_part_is_set_aside_and_judged_again(written, fakes):
     whole = labels(directory, key)
     broken = directory.labels_folder(key) / "part-000002.parquet"
     broken.write_bytes(broken.read_bytes()[:-9])
-    with pytest.raises(DataError, match="part-000002.*cannot be read") as caught:
+    with pytest.raises(DataError, match=r"part-000002.*cannot be read") as caught:
         answers(directory, "texts")
     assert f"evenhand audit {directory.path})" in caught.value.hint
     outcome = label(directory, wanted, {"judge": judge})

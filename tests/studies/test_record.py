@@ -146,7 +146,7 @@ def test_the_article_goes_with_the_noun(tmp_path):
     (tmp_path / "s.json").write_text('{"version": 1}')
     with pytest.raises(DataError, match="does not contain the options of an instruction search"):
         StudyRecord("s.json", "instruction search", "options").stored(tmp_path)
-    with pytest.raises(DataError, match="no options of a survey"):
+    with pytest.raises(DataError, match="does not contain the options of a survey"):
         StudyRecord("s.json", "survey", "options").stored(tmp_path)
 
 
@@ -161,13 +161,13 @@ def test_a_study_whose_folders_lead_out_of_it_is_not_gone_on_with(tmp_path: Path
     (study / "before").unlink()
     (study / "levels").mkdir()
     (study / "levels" / "one").symlink_to(outside)
-    with pytest.raises(DataError, match="one leads out of"):
+    with pytest.raises(DataError, match="is a link that leads out of"):
         record.stored(study)
     deep = study / "levels" / "two" / "three"
     (study / "levels" / "one").unlink()
     deep.mkdir(parents=True)
     (deep / "four").symlink_to(tmp_path / "nothing")
-    with pytest.raises(DataError, match="four leads out of"):
+    with pytest.raises(DataError, match="is a link that leads out of"):
         record.stored(study)
     (deep / "four").unlink()
     if hasattr(os, "mkfifo"):  # reading it would wait for ever

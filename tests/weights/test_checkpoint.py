@@ -70,7 +70,7 @@ def test_stored_runs_are_found_by_the_same_fingerprints(folder, name):
     if name in OF_MODELS:
         assert folder_fingerprint(made) == OF_MODELS[name]
     else:
-        with pytest.raises(ModelError, match="can run code when they are opened"):
+        with pytest.raises(ModelError, match=r"can run code when they are opened|contains no weights"):
             folder_fingerprint(made)
 
 
@@ -105,9 +105,9 @@ def test_an_index_whose_parts_are_missing(folder):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [("[]", "it is not a JSON object"), ('"x"', "it is not a JSON object"), ("null", "it is not a JSON object"),
-     ('{"weight_map": ["a"]}', "is not a valid index"), ('{"weight_map": {"a": 1}}', r"/model\.safetensors\.index\.json is not a valid index of weights: its"),
-     ('{"weight_map": {"a": ["b"]}}', "is not a valid index"), ('{"weight_map": null}', r"/model\.safetensors\.index\.json is not a valid index of weights: its"),
+    [("[]", "contains no JSON object"), ('"x"', "contains no JSON object"), ("null", "contains no JSON object"),
+     ('{"weight_map": ["a"]}', "is not a valid index"), ('{"weight_map": {"a": 1}}', "is not a valid index"),
+     ('{"weight_map": {"a": ["b"]}}', "is not a valid index"), ('{"weight_map": null}', "is not a valid index"),
      ('{"weight_map": {"a": "x\\u0000"}}', "is not a valid index"),
      ('{"weight_map": {"a": "../b.safetensors"}}', "outside of its folder"),
      ('{"weight_map": {"a": "/etc/passwd"}}', "outside of its folder")],
@@ -122,7 +122,7 @@ def test_an_index_that_is_none(tmp_path, content, told):
 def test_messages_name_what_was_asked_for(tmp_path, kind):
     with pytest.raises(ModelError, match=f"{kind} folder not found"):
         find_checkpoint(str(tmp_path / "nowhere"), kind=kind)
-    with pytest.raises(ModelError, match="no config.json, so it is not a Hugging Face") as refused:
+    with pytest.raises(ModelError, match=r"no config\.json, so it is not a Hugging Face") as refused:
         load_config(str(tmp_path), kind=kind, advice="Copy it here.")
     assert refused.value.hint == "Found: nothing. Copy it here."
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import evenhand
+from evenhand.models.loading import load_model
 from evenhand.schema import ModelError
 from evenhand.weights.checkpoint import load_config
 from evenhand.weights.config_sizes import check_sizes
@@ -140,3 +141,48 @@ def test_sizes_of_published_models_are_accepted() -> None:
     check_sizes(
         "m", {"eos_token_id": 2**31, "use_cache": True, "layer_norm_eps": 1e-5, "architectures": ["X"]}
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_layer": 1000, "n_embd": 2**26}, "sets n_layer to 1,000, n_embd to 67,108,864: together more than"),
+        ({"vocab_size": 2**26, "hidden_size": 2**26}, "sets vocab_size to 67,108,864, hidden_size to 67,108,864"),
+        (
+            {"text_config": {"num_hidden_layers": 900, "hidden_size": 2**20, "n_inner": 2**20, "num_experts": 2**14}},
+            "num_experts to 16,384: together",
+        ),
+        ({"eos_token_id": [1] * 10**5}, "gives 100,000 values to eos_token_id; at most 10,000 are allowed"),
+        ({"layer_types": ["full"] * 10**6}, "gives 1,000,000 values to layer_types"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_sizes_that_are_absurd_together_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        check_sizes("m", settings)
+
+
+def test_the_largest_published_models_are_accepted_with_all_their_sizes() -> None:
+    moe = {
+        "num_hidden_layers": 61,
+        "hidden_size": 7168,
+        "intermediate_size": 18432,
+        "moe_intermediate_size": 2048,
+    }
+    check_sizes("kimi", {**moe, "n_routed_experts": 384, "num_experts_per_tok": 8, "vocab_size": 163_840})
+    check_sizes("switch", {"num_layers": 15, "d_model": 2080, "d_ff": 6144, "num_experts": 2048})
+    check_sizes("quantised", {"quantization_config": {"ignore": ["model.layers.1.mlp"] * 45_000}})
+
+
+@pytest.mark.parametrize("listed", [[1], "GPT2LMHeadModel", [None], {"a": 1}], ids=str)
+def test_architectures_that_are_no_list_of_names_are_refused(
+    hostile: Callable[..., Path], listed: Any
+) -> None:
+    with pytest.raises(ModelError, match="a list of class names was expected"):
+        load_model(str(hostile(architectures=listed)), device="cpu")
+
+
+def test_a_size_of_zero_that_transformers_divides_by_is_a_model_error(hostile: Callable[..., Path]) -> None:
+    folder = hostile(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_head=0, num_attention_heads=0)
+    with pytest.raises(ModelError, match=r"ZeroDivisionError"):
+        load_model(str(folder), device="cpu")

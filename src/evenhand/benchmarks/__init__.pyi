@@ -4,6 +4,7 @@ from .contract import (
     Benchmark as Benchmark,
     ClassifierRole as ClassifierRole,
     Conversation as Conversation,
+    EffectUnit as EffectUnit,
     Generation as Generation,
     Headline as Headline,
     SelfChatDecoding as SelfChatDecoding,

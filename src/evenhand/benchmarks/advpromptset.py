@@ -176,6 +176,8 @@ BENCHMARK = Benchmark(
     minimum_detectable=planned_together(
         planned_rates(15.0, grouped=by_identity), planned_intersections(0.15, IDENTITIES)
     ),
+    axes=tuple(sorted(IDENTITIES)),
+    effect_units=frozenset({"points"}),
     headlines=together(
         rate_headlines("toxic"),
         spread_headlines(

@@ -153,6 +153,8 @@ BENCHMARK = Benchmark(
     limited=evenly_over("axis", "group"),
     minimum_detectable=planned_rates(0.5),
     datasets=("bold",),
+    axes=tuple(sorted(DOMAINS.values())),
+    effect_units=frozenset({"points"}),
     headlines=rate_headlines("toxic"),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

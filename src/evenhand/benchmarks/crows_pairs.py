@@ -249,6 +249,18 @@ BENCHMARK = Benchmark(
     limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=9,
+    axes=(
+        "age",
+        "disability",
+        "gender",
+        "nationality",
+        "physical-appearance",
+        "race-color",
+        "religion",
+        "sexual-orientation",
+        "socioeconomic",
+    ),
+    effect_units=frozenset({"points"}),
     headlines=preference_headlines("crows_pairs"),
     datasets=("crows-pairs",),
 )

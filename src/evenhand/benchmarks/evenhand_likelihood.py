@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     analyse_likelihoods,
     changes_of_likelihoods,
     likelihood_card,
@@ -75,5 +76,7 @@ BENCHMARK = Benchmark(
     limited=pairs_with_own_nouns,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, valence_pairs()),
     n_axes=13,
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"nats"}),
     headlines=opinion_headlines,
 )

@@ -1,4 +1,4 @@
-"""From responses to verdicts and headlines: the one road that audits, users' own files and the calibration take."""
+"""Turn responses into verdicts and headlines; audits, users' own files and the calibration all use this module."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -15,8 +15,12 @@ from evenhand.stats import reach_verdicts
 class JudgedAnalysis:
     """An analysis with its verdicts.
 
-    measurements, findings, headlines: tables MEASUREMENTS (q filled in), FINDINGS and HEADLINES of `evenhand.schema`.
-    analysis: what the benchmark itself returned, its detail tables among it.
+    Attributes
+    ----------
+    measurements, findings, headlines : polars.DataFrame
+        Tables MEASUREMENTS (q filled in), FINDINGS and HEADLINES of `evenhand.schema`.
+    analysis : Analysis
+        What the benchmark returned, including its detail tables.
     """
 
     measurements: pl.DataFrame
@@ -26,15 +30,31 @@ class JudgedAnalysis:
 
     @property
     def details(self) -> Mapping[str, pl.DataFrame]:
-        """Detail tables by name."""
+        """Return the detail tables by name."""
         return self.analysis.details
 
 
 def judge_responses(benchmark: Benchmark, frame: pl.DataFrame, options: AnalysisOptions) -> JudgedAnalysis:
-    """Analyse responses as `benchmark` does and give every test its verdict.
+    """Analyse responses with a benchmark and give every test its verdict.
 
-    frame: as `Benchmark.analyse` takes it. options: their n_axes is set here, from what the benchmark defines and the
-    table holds. Raises ExtensionError for a measure without a card, and what the analysis raises.
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark.
+    frame : polars.DataFrame
+        Responses, as in `Benchmark.analyse`.
+    options : AnalysisOptions
+        Options. Their n_axes is set here, from the benchmark and the table.
+
+    Returns
+    -------
+    JudgedAnalysis
+        Measurements, findings and headlines.
+
+    Raises
+    ------
+    ExtensionError
+        A measure has no card. The analysis may raise other errors.
     """
     n_axes = benchmark.axes_of(frame)
     analysis = benchmark.analyse(frame, replace(options, n_axes=n_axes))
@@ -54,12 +74,12 @@ def judged_rows(
     *,
     n_axes: int = 1,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Measurements and findings of the rows of a benchmark or suite called `name`."""
+    """Return measurements and findings of the rows of a benchmark or suite."""
     table = measurement_frame(rows).with_columns(benchmark=pl.lit(name))
     harmful = benchmark.harmful if benchmark is not None else None
     return reach_verdicts(table, alpha, n_axes=n_axes, harmful=harmful)
 
 
 def headline_frame(benchmark: str, headlines: list[Headline]) -> pl.DataFrame:
-    """The table HEADLINES of one benchmark."""
+    """Return the table HEADLINES of one benchmark."""
     return pl.DataFrame([{"benchmark": benchmark} | asdict(line) for line in headlines], schema=HEADLINES)

@@ -192,6 +192,8 @@ BENCHMARK = Benchmark(
     limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=5,
+    axes=BIAS_TYPES,
+    effect_units=frozenset({"nats"}),
     headlines=_headlines,
     datasets=("redditbias",),
 )

@@ -165,6 +165,8 @@ BENCHMARK = Benchmark(
     minimum_detectable=planned_together(
         planned_rates(20.0, SAMPLES), planned_axes(0.2, SAMPLES), planned_pairs(0.2, SAMPLES)
     ),
+    axes=tuple(sorted(set(NOUNS.values()))),
+    effect_units=frozenset({"points"}),
     headlines=together(rate_headlines("negative"), pair_headlines(CONTRAST, "templates")),
     classified_by=(
         ClassifierRole("regard", "regard", ClassifiedText("prompt+continuation", True, "noun_phrase")),

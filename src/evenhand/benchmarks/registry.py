@@ -1,6 +1,6 @@
 """Benchmarks and suites by name.
 
-A package adds its own under the entry-point groups "evenhand.benchmarks" and "evenhand.suites".
+Packages add theirs under the entry-point groups "evenhand.benchmarks" and "evenhand.suites".
 """
 
 from collections.abc import Mapping
@@ -162,24 +162,24 @@ COLLECTIONS: Registry[Suite] = Registry(
 
 
 def benchmark_names() -> list[str]:
-    """Names of all benchmarks, ours first."""
+    """Return the names of all benchmarks, built-in ones first."""
     return RECIPES.names()
 
 
 def suite_names() -> list[str]:
-    """Names of all suites, ours first."""
+    """Return the names of all suites, built-in ones first."""
     return COLLECTIONS.names()
 
 
 def load_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name.
+    """Return a benchmark by name.
 
-    Raises UsageError with the nearest names if there is none, ExtensionError for one of another package that cannot
+    Raises UsageError with similar names if there is none, and ExtensionError if one of another package cannot
     be used.
     """
     return RECIPES.load(name)
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of that name; raises as `load_benchmark` does."""
+    """Return a suite by name; raises the same errors as `load_benchmark`."""
     return COLLECTIONS.load(name)

@@ -195,6 +195,8 @@ BENCHMARK = Benchmark(
     limited=_limited,
     minimum_detectable=_planned,
     n_axes=4,
+    axes=("gender", "profession", "race", "religion"),
+    effect_units=frozenset({"points"}),
     headlines=preference_headlines("stereoset_ss"),
     datasets=("stereoset",),
 )

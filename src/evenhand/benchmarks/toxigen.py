@@ -228,6 +228,8 @@ BENCHMARK = Benchmark(
     limited=evenly_over("axis", "group"),
     minimum_detectable=planned_rates(10.0, SAMPLES),
     datasets=("toxigen-v2",),
+    axes=tuple(sorted({axis for axes in AXES.values() for axis in axes})),
+    effect_units=frozenset({"points"}),
     headlines=rate_headlines("toxic"),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

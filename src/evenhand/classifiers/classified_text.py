@@ -1,4 +1,4 @@
-"""What exactly of a prompt and its continuation is put to a classifier: explicit, and stored with the run."""
+"""Define which part of a prompt and its continuation a classifier gets; the rule is stored with the run."""
 
 import re
 from collections.abc import Sequence
@@ -14,14 +14,26 @@ ClassifiedPart = Literal["continuation", "prompt+continuation", "prompt"]
 
 @dataclass(frozen=True)
 class ClassifiedText:
-    """How the judged text is made of a prompt and what follows it.
+    """How the classified text is made from a prompt and its continuation.
 
-    part: the continuation alone, behind its prompt, or the prompt alone. first_sentence: only up to the first full
-    stop, which is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind
-    `mask`; everywhere: at each mention, whatever its case, not only at the beginning. removed: a string that a model
-    writes and that is no part of what it says; it is taken out of the continuation first. behind: a column whose
-    text is put in front of the judged one, a line feed between: of conversations `lines_before`.
+    Attributes
+    ----------
+    part : str
+        The continuation alone, prompt and continuation, or the prompt alone.
+    first_sentence : bool
+        Use only the text up to the first full stop, and add one if there is none (as ROBBIE does).
+    masked : str or None
+        Prompt column whose text is replaced by `mask`.
+    everywhere : bool
+        Replace each mention, in any case, and not only the one at the beginning.
+    removed : str
+        A string that a model adds to its replies; it is removed from the continuation first.
+    behind : str or None
+        Column whose text is put before the classified one, separated by a line feed (`lines_before` for
+        conversations).
 
+    Examples
+    --------
     >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
     >>> rule.of("The man worked as", " a cook. He", "The man")
     'XYZ worked as a cook.'
@@ -37,14 +49,15 @@ class ClassifiedText:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that `classified_texts` needs beside the continuation."""
+        """Return the columns that `classified_texts` needs in addition to the continuation."""
         return ["text", *(name for name in (self.masked, self.behind) if name)]
 
     def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
-        """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
+        """Return the classified text of one prompt and continuation.
 
-        Raises DataError if the text does not begin with what is to be hidden, unless `everywhere`.
-        Source: ROBBIE's regard preprocessing; masking everywhere: HolisticBias, appendix A.7.
+        `hidden` is the value of the `masked` column. Raises DataError if the text does not begin with it,
+        unless `everywhere`. Sources: ROBBIE's regard preprocessing; masking everywhere: HolisticBias, appendix
+        A.7.
         """
         if self.removed:
             continuation = continuation.replace(self.removed, "")
@@ -65,7 +78,7 @@ class ClassifiedText:
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable, for the manifest; without `removed` and `behind` where nothing is."""
+        """Return the rule for the manifest, JSON-serialisable; `removed` and `behind` only if set."""
         stated = asdict(self)
         for name in ("removed", "behind"):
             if not stated[name]:  # the rule of runs that were made before it was known
@@ -74,17 +87,18 @@ class ClassifiedText:
 
 
 UNSAFE = "_POTENTIALLY_UNSAFE__"
-"""What BlenderBot 2.0 writes behind replies that may offend; the paper of HolisticBias removes it."""
+"""Marker that BlenderBot 2.0 appends to possibly offensive replies; the HolisticBias paper removes it."""
 MASKED_DESCRIPTOR = ClassifiedText(
     "continuation", masked="descriptor", mask="left-handed", everywhere=True, removed=UNSAFE
 )
-"""What a judge of style is shown of a reply to a sentence about somebody (HolisticBias, appendix A.6)."""
+"""The part of a reply to a sentence about a person that a style classifier gets (HolisticBias, appendix A.6)."""
 
 
 def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> None:
-    """Raise DataError, naming the row, for a prompt of which no judged text could be made, before anything is asked.
+    """Raise DataError, naming the row, if no classified text can be made from a prompt.
 
-    frame: prompts, with the column that the rule masks. benchmark: for the message.
+    `frame` has the prompts with the column that the rule masks. `benchmark` is used in the message. The check
+    runs before the model is asked.
     """
     if not rule.masked or rule.everywhere or rule.part == "continuation" or rule.masked not in frame.columns:
         return
@@ -112,10 +126,10 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
 
 
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
-    """The judged text of every row; None where there is no continuation.
+    """Return the classified text of every row; None if there is no continuation.
 
-    frame: columns text (the prompt), continuation and those that the rule masks or puts in front. Raises DataError if
-    it lacks one.
+    `frame` has the columns text (the prompt), continuation, and those that the rule masks or puts before the
+    text. Raises DataError if one is missing.
     """
     if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
         raise DataError(f"Cannot create the text for the classifier: missing columns {', '.join(lacking)}.")

@@ -1,4 +1,4 @@
-"""The contract of a classifier: what it can be asked, and what it says of texts."""
+"""The interface of a classifier: what it can be asked, and what it returns for texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from evenhand.schema import ResponseError
 
 @dataclass(frozen=True)
 class Labels:
-    """What a classifier says of n texts. Rows with an error have NaN scores, no label and no verdict."""
+    """Results of a classifier for n texts. Rows with an error have NaN scores, no label and no verdict."""
 
     scores: NDArray[np.float32]  # (n, k); one column for each of the classifier's labels
     labels: list[str | None]  # (n,); the class decided on, None where there are scores alone
@@ -27,29 +27,43 @@ class Labels:
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Who judges a text. Built by `load_classifier`; reads no prompt table and knows no model."""
+    """A classifier of texts, as `load_classifier` returns it. It knows neither the prompts nor the model."""
 
     labels: tuple[str, ...]
     """Names of the columns of `Labels.scores`."""
     reads_context: bool
-    """Whether the text in front of the judged one changes the judgement."""
+    """Whether the text before the classified one affects the result."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """JSON-serialisable: name, revision or weights hash, label order, threshold, truncation: whatever
-        makes a stored label reusable."""
+        """Return what makes a stored label reusable, JSON-serialisable.
+
+        It contains name, revision or hash of the weights, order of labels, threshold and truncation.
+        """
         ...
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text.
+        """Classify each text.
 
-        texts: n strings. contexts: what stood in front of each; only for classifiers that read it, None for
-        others. A text that cannot be judged is an error row, not an exception; EvenhandError where no text can
-        be (no key, model gone).
+        Parameters
+        ----------
+        texts : sequence of str, length n
+            The texts.
+        contexts : sequence of str or None, optional
+            The text before each, for classifiers that read it; otherwise None.
+
+        Returns
+        -------
+        Labels
+            One row per text. A text that cannot be classified is an error row, not an exception.
+
+        Raises
+        ------
+        EvenhandError
+            No text can be classified (no key, no model).
         """
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What a reader of the report wants to know: name, revision, licence, threshold, device, texts and
-        calls so far."""
+        """Return facts for the report: name, revision, licence, threshold, device, number of texts and calls."""
         ...

@@ -17,6 +17,7 @@ from evenhand.schema import (
     checked,
     is_file,
     is_folder,
+    missing_members,
     options_of,
     split_options,
     typed_options,
@@ -52,8 +53,10 @@ MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
 
 def asks_service(name: str) -> bool:
-    """Whether a classifier of ours, named without its options, puts texts to a service.
+    """Return whether a built-in classifier, named without options, sends texts to a service.
 
+    Examples
+    --------
     >>> asks_service("perspective"), asks_service("vader")
     (True, False)
     """
@@ -61,8 +64,12 @@ def asks_service(name: str) -> bool:
 
 
 def classifier_names() -> list[str]:
-    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" and "people:FILE" stand for any file.
+    """Return the names that `load_classifier` knows without a folder or the hub.
 
+    "scores:FILE" and "people:FILE" represent any file.
+
+    Examples
+    --------
     >>> classifier_names()[:3]
     ['toxigen', 'regard', 'detoxify']
     """
@@ -72,8 +79,10 @@ def classifier_names() -> list[str]:
 
 
 def file_kind(name: str) -> str | None:
-    """What stands in front of the file that a classifier looks texts up in; None for one that judges.
+    """Return the prefix of a classifier that looks texts up in a file; None for other classifiers.
 
+    Examples
+    --------
     >>> file_kind("scores:old.csv"), file_kind("vader")
     ('scores:', None)
     """
@@ -81,9 +90,12 @@ def file_kind(name: str) -> str | None:
 
 
 def classifier_cards() -> dict[str, Card]:
-    """A card for each preset and backend of this package, by name: what it was trained on, what it calls harmful,
-    its known group bias, licence and citation.
+    """Return the cards of all presets and backends of this package, by name.
 
+    A card states training data, harmful labels, known bias between groups, licence and citation.
+
+    Examples
+    --------
     >>> classifier_cards()["regard"].licence
     'CC BY 4.0'
     """
@@ -201,13 +213,17 @@ def _registered(
         values: dict[str, Any] = {"options": options}
     else:
         values = typed_options(f"the classifier {name!r}", options, parameters)
-    made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
-    if not isinstance(made, Classifier):
-        lacking = [member for member in MEMBERS if not hasattr(made, member)]
+    try:
+        made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
+    except Exception as error:
+        if (broken := CLASSIFIERS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise
+    if lacking := missing_members(made, Classifier):
         raise ExtensionError(
             f"{name!r}, a classifier of the package {CLASSIFIERS.package(name)}, is not a classifier: "
             f"{type(made).__name__} has no {', '.join(f'`{member}`' for member in lacking)}.",
             "Add the missing members. evenhand.classifiers.Classifier describes each of them: "
             f"{', '.join(MEMBERS)}.",
         )
-    return made
+    return cast(Classifier, made)

@@ -232,7 +232,11 @@ def audit(
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
         run = audit_with(
-            options, output=output, given=named, progress=progress(), check=gating.axes_check(fail_if)
+            options,
+            output=output,
+            given=named,
+            progress=progress(),
+            check=gating.conditions_check(fail_if, require_power),
         )
     with resumable(f"Resume with: evenhand audit {run.place}"):
         show(run, written(run, report))

@@ -1,7 +1,7 @@
 """Load mitigations from the values of `--mitigate`, and apply a chain of them to a model."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models import LanguageModel
@@ -12,6 +12,7 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    missing_members,
     options_of,
     split_value,
     typed,
@@ -95,7 +96,7 @@ def load_mitigation(words: str) -> Mitigation:
         first = next(iter(takes))
         arguments = {first: typed(name, first, value, takes[first])}
     try:
-        made = make(**arguments)
+        made: Any = make(**arguments)
     except ValueError as error:
         raise UsageError(f"--mitigate {words}: {error}.") from error
     except Exception as error:
@@ -103,13 +104,12 @@ def load_mitigation(words: str) -> Mitigation:
             raise broken from error
         raise
     kind = type(made).__name__
-    lacking = [f"`{member}`" for member in MEMBERS if not hasattr(made, member)]
-    if lacking or not isinstance(made, Mitigation):
-        wrong = f"which is not a mitigation: {kind} lacks {', '.join(lacking)}"
+    if lacking := missing_members(made, Mitigation):
+        wrong = f"which is not a mitigation: {kind} lacks {', '.join(f'`{member}`' for member in lacking)}"
     elif not isinstance(made.card, Card):
         wrong = f"whose `card` is {type(made.card).__name__}; expected a Card"
     else:
-        return made
+        return cast(Mitigation, made)
     raise ExtensionError(
         f"{name!r}, a mitigation of the package {MAKERS.package(name)}, is not valid: it makes {kind}, {wrong}.",
         f"evenhand.mitigations.Mitigation describes each member: {', '.join(MEMBERS)}.",
@@ -144,6 +144,7 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
     return model
 
 
+@checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
     """Return mitigations as a list; a single mitigation becomes a list of one.
 

@@ -1,6 +1,6 @@
-"""The contract of a language model: what it can be asked, and what its answers look like.
+"""The interface of a language model: what it can be asked, and the form of its results.
 
-Columns, not objects: a run holds half a million texts, so answers are flat arrays with offsets.
+A run has half a million texts, so results are flat arrays with offsets instead of objects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,18 +17,22 @@ Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
 StartToken = Literal["first", "tokenizer"]
 BLANK = "BLANK"
-"""Stands in a context where the masking "blank" fills in the text."""
+"""Marks the place in a context that the masking "blank" fills with the text."""
 Finish = Literal["end", "stop", "length", "cut", "longer"]
-"""Why a continuation ended: its end token, a stop string, the limit on tokens; a served model that ignored the limit
-was "cut" to it or kept "longer" (`--allow-longer`)."""
+"""Why a continuation ended: end token, stop string, or token limit.
+
+A served model that ignored the limit was "cut" to it or kept "longer" (`--allow-longer`).
+"""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """n texts to be scored, what stands in front of them, and which of their tokens count.
+    """n texts to be scored, the contexts before them, and which of their tokens count.
 
-    Raises UsageError if the lists differ in length, or for a string where a list of strings belongs.
+    Raises UsageError if the lists differ in length, or if a string is passed instead of a list of strings.
 
+    Examples
+    --------
     >>> Texts(["is kind", "is old"], [None, "He"]).behind("Be fair. ").contexts
     ['Be fair. ', 'Be fair. He']
     """
@@ -69,24 +73,26 @@ class Texts:
 
     @classmethod
     def of(cls, texts: "Texts | Sequence[str]") -> "Texts":
-        """What a model was asked, whether or not more than strings was given."""
+        """Return the request as Texts, also if only strings were passed."""
         return texts if isinstance(texts, Texts) else cls(texts)
 
     @property
     def all_contexts(self) -> list[str]:
-        """n contexts, empty where a text has none."""
+        """Return n contexts; empty if a text has none."""
         return (
             [""] * len(self.texts) if self.contexts is None else [context or "" for context in self.contexts]
         )
 
     @property
     def all_spans(self) -> list[tuple[int, int] | None]:
-        """n spans, None where all of a text counts."""
+        """Return n spans; None if the whole text counts."""
         return [None] * len(self.texts) if self.spans is None else list(self.spans)
 
     def joined(self) -> tuple[list[str], list[int]]:
-        """n contexts and texts as one string each, and the n characters at which the texts begin.
+        """Return n strings of context and text, and the n positions at which the texts begin.
 
+        Examples
+        --------
         >>> Texts(["fair.", "ly"], ["Be", "Fair"]).joined()
         (['Be fair.', 'Fair ly'], [3, 5])
         >>> Texts(["ly"], ["Fair"], spaced=False).joined()
@@ -101,16 +107,16 @@ class Texts:
         return strings, beginnings
 
     def behind(self, front: str) -> "Texts":
-        """The same texts with `front` put before the context of each."""
+        """Return the same texts with `front` before the context of each."""
         return replace(self, contexts=[front + context for context in self.all_contexts])
 
     def chunks(self, size: int) -> Iterator["Texts"]:
-        """The same in parts of at most `size` texts, in order."""
+        """Return the same texts in parts of at most `size`, in order."""
         for first in range(0, len(self.texts), size):
             yield self.part(first, first + size)
 
     def part(self, first: int, last: int) -> "Texts":
-        """Those from one place to before another."""
+        """Return the texts from `first` to before `last`."""
         contexts = None if self.contexts is None else self.contexts[first:last]
         spans = None if self.spans is None else self.spans[first:last]
         return replace(self, texts=self.texts[first:last], contexts=contexts, spans=spans)
@@ -120,15 +126,15 @@ class Texts:
         reason: str,
         hint: str = "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
     ) -> "Texts":
-        """The same, for a model that has no masks. Raises Unsupported, with its reason, if masks are asked for."""
+        """Return the same texts, for a model without masks; raises Unsupported if masks are requested."""
         if self.masking is not None:
             raise Unsupported(reason, hint)
         return self
 
     def refuse_first(self, name: object) -> "Texts":
-        """The same, for a model that cannot be read twice. Raises Unsupported if start_token="first" is asked for.
+        """Return the same texts, for a model that cannot be read twice.
 
-        name: of the model, for the message.
+        Raises Unsupported if start_token="first" is requested. `name` is the model's name for the message.
         """
         if self.start_token == "first":
             raise Unsupported(
@@ -140,10 +146,10 @@ class Texts:
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Per-token natural-log probabilities of n texts, ragged: row i is `[offsets[i]:offsets[i+1]]`.
+    """Natural-log probabilities per token of n texts, ragged: row i is `[offsets[i]:offsets[i+1]]`.
 
-    Only scored tokens are listed (for a causal model: not the context, not the beginning-of-sequence
-    token; with `spans`: only tokens that overlap the span).
+    Only scored tokens are listed. For a causal model these exclude the context and the beginning-of-sequence
+    token. With `spans` they are the tokens that overlap the span.
     """
 
     offsets: NDArray[np.int64]  # (n + 1,)
@@ -158,25 +164,27 @@ class Likelihoods:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Scored tokens per row, shape (n,)."""
+        """Return the number of scored tokens per row, shape (n,)."""
         return np.diff(self.offsets)
 
     @property
     def sums(self) -> NDArray[np.float64]:
-        """Summed log probability per row, shape (n,); NaN where the row has an error."""
+        """Return the summed log probability per row, shape (n,); NaN if the row has an error."""
         row_of = np.repeat(np.arange(len(self)), self.counts)
         sums = np.bincount(row_of, weights=self.log_probs.astype(np.float64), minlength=len(self))
         failed = np.array([e is not None for e in self.errors], dtype=bool)
         return np.where(failed, np.nan, sums)
 
     def row(self, i: int) -> NDArray[np.float32]:
-        """Per-token log probabilities of text i."""
+        """Return the log probabilities of the tokens of text i."""
         return self.log_probs[self.offsets[i] : self.offsets[i + 1]]
 
 
 def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
-    """One answer from the answers to consecutive slices of the texts.
+    """Return one result from the results of consecutive slices of the texts.
 
+    Examples
+    --------
     >>> len(concatenate([]))
     0
     """
@@ -194,34 +202,40 @@ def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Like
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """What every backend offers. A backend that lacks a method raises `Unsupported` with the reason
-    and what to use instead."""
+    """The interface of every backend.
+
+    A backend without a method raises `Unsupported` with the reason and an alternative.
+    """
 
     architecture: Architecture
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """JSON-serialisable; whatever makes results reusable: name, revision or weights hash, dtype,
-        tokenizer hash, scoring conventions, and the chain of mitigations on top."""
+        """Return what makes results reusable, JSON-serialisable.
+
+        It contains name, revision or hash of the weights, dtype, hash of the tokenizer, scoring conventions,
+        and the chain of mitigations.
+        """
         ...
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Score each text; begin with `Texts.of(texts)`.
+        """Score each text; implementations begin with `Texts.of(texts)`.
 
-        texts: with contexts, spans and masking as `Texts`, or strings by themselves. Bad rows are error rows, not
-        exceptions. Raises Unsupported for what the model has none of, such as masks.
+        `texts` are strings, or `Texts` with contexts, spans and masking. Invalid rows are error rows, not
+        exceptions. Raises Unsupported for a request that the model cannot fulfil, such as masks.
         """
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What a reader of the report wants to know: parameters, device, dtype, scoring path chosen
-        and why (e.g. fall-back from the prefix tree), batch history."""
+        """Return facts for the report: parameters, device, dtype, scoring path with the reason, and batch history."""
         ...
 
 
 def reads_start_apart(model: object) -> bool:
-    """Whether a model answers texts with start_token="first"; one that says nothing of it does not.
+    """Return whether a model supports start_token="first"; a model that does not state it does not.
 
+    Examples
+    --------
     >>> reads_start_apart(object())
     False
     """
@@ -255,7 +269,7 @@ def room_for(model: object, prompts: Sequence[str]) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Generations:
-    """Continuations of n prompts, ragged: one row a (prompt, sample), samples of a prompt side by side.
+    """Continuations of n prompts, ragged: one row per (prompt, sample), samples of a prompt next to each other.
 
     Rows with an error have no text, no tokens and no likelihood.
     """
@@ -275,36 +289,39 @@ class Generations:
 
     @property
     def token_count(self) -> NDArray[np.int64]:
-        """Tokens written per row, shape (rows,)."""
+        """Return the number of generated tokens per row, shape (rows,)."""
         return np.diff(self.offsets)
 
     def row(self, i: int) -> NDArray[np.int32]:
-        """Token ids of row i."""
+        """Return the token ids of row i."""
         return self.token_ids[self.offsets[i] : self.offsets[i + 1]]
 
 
 @runtime_checkable
 class TextGenerator(LanguageModel, Protocol):
-    """A language model that also writes. `text_generator` turns any model into one, or says why not."""
+    """A language model that also generates text. `text_generator` returns it, or raises the reason why it cannot."""
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt `decoding.samples` times; never repeats the prompt.
+        """Continue each prompt `decoding.samples` times; the prompt is never repeated.
 
-        What is drawn for a prompt depends on its text, the sample's number and `decoding.seed`, not on the
-        other prompts, their order or the batch size, beyond floating-point noise. Bad rows are error rows.
+        Sampling for a prompt depends on its text, the number of the sample and `decoding.seed`. It does not
+        depend on the other prompts, their order or the batch size, except for floating-point noise. Invalid
+        rows are error rows.
         """
         ...
 
 
 @runtime_checkable
 class KeyedGenerator(TextGenerator, Protocol):
-    """A text generator whose draws can depend on another text than the prompt, so that two models, or a model with and
-    without something in front of its prompts, draw with the same random numbers."""
+    """A text generator that can use random numbers of another text than the prompt.
+
+    Two models, or a model with and without a prefix, can then sample with the same random numbers.
+    """
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """As `generate`, but what is drawn for a prompt depends on its key in place of its text.
+        """Continue prompts as `generate` does, with random numbers that depend on a key instead of the prompt's text.
 
-        Raises UsageError for another number of keys than of prompts.
+        Raises UsageError if the numbers of keys and prompts differ.
         """
         ...
 
@@ -312,9 +329,9 @@ class KeyedGenerator(TextGenerator, Protocol):
 def generate_keyed(
     model: LanguageModel, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding
 ) -> Generations:
-    """Continue prompts with draws by keys, or, of a model that cannot be told any, by the prompts.
+    """Continue prompts with random numbers by key, or by prompt if the model does not support keys.
 
-    Raises Unsupported for models that do not write.
+    Raises Unsupported for models that do not generate text.
     """
     writer = text_generator(model)
     if is_a(writer, KeyedGenerator):
@@ -323,7 +340,7 @@ def generate_keyed(
 
 
 def text_generator(model: LanguageModel) -> TextGenerator:
-    """The model itself, if it can write.
+    """Return the model itself if it can generate text.
 
     Raises Unsupported, with the reason, for models that only score.
     """

@@ -1,4 +1,4 @@
-"""How a continuation is written: one frozen object, and the settings of the published evaluations."""
+"""How a continuation is generated: one frozen object, and the settings of the published evaluations."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -9,16 +9,18 @@ Stopping = bool | Literal["never"]
 WhereNgrams = Literal["text", "continuation", "context"]
 
 MOST_SEED = 2**63 - 1
-"""The largest that everything that draws can take."""
+"""Largest seed that all random generators accept."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """The rule that turns next-token distributions into text; whatever is None is off.
+    """The rule that turns next-token distributions into text. None means off.
 
-    There are no hidden defaults: Hugging Face's own top_k of 50, for one, is never added. Filters act in
-    the order temperature, top_k, top_p. Raises UsageError for values that contradict each other.
+    There are no hidden defaults: for example, Hugging Face's top_k of 50 is never added. Filters apply in the
+    order temperature, top_k, top_p. Raises UsageError for values that contradict each other.
 
+    Examples
+    --------
     >>> Decoding(max_new_tokens=20).is_greedy
     True
     >>> Decoding(max_new_tokens=20, temperature=1.0, top_p=0.9, samples=4).parameters()["top_p"]
@@ -26,15 +28,15 @@ class Decoding:
     """
 
     max_new_tokens: int
-    """Tokens after which a continuation is cut."""
+    """Maximum number of tokens of a continuation."""
     min_new_tokens: int = 0
-    """The end token is forbidden before so many tokens; stop strings are not."""
+    """The end token is forbidden before this number of tokens; stop strings are not."""
     temperature: float | None = None
-    """Divides the logits before a token is drawn. None: always take the likeliest token."""
+    """Divides the logits before sampling. None: always take the most likely token."""
     top_k: int | None = None
-    """Draw from the k likeliest tokens (and those as likely as the k-th)."""
+    """Sample from the k most likely tokens (and those as likely as the k-th)."""
     top_p: float | None = None
-    """Draw from the fewest likeliest tokens whose probabilities sum to at least p."""
+    """Sample from the smallest set of most likely tokens whose probabilities sum to at least p."""
     no_repeat_ngram_size: int | None = None
     """No sequence of so many tokens may occur twice in prompt and continuation together; for an
     encoder-decoder model in the continuation."""
@@ -43,13 +45,13 @@ class Decoding:
     an encoder-decoder model, what its encoder reads, n-grams across the two aside (transformers'
     `encoder_no_repeat_ngram_size` beside `no_repeat_ngram_size`), as in BlenderBot's; of others the same as "text"."""
     stop: tuple[str, ...] = ()
-    """Strings at which a continuation ends; its text stops in front of the first of them."""
+    """Strings at which a continuation ends; its text stops before the first of them."""
     samples: int = 1
-    """Continuations a prompt, each with a random generator of its own."""
+    """Continuations per prompt, each with a separate random generator."""
     seed: int = 0
-    """With the prompt's text and the sample's number, all that a drawn continuation depends on."""
+    """Random seed. A sampled continuation depends only on it, the prompt's text and the number of the sample."""
     num_beams: int | None = None
-    """Continuations that are followed side by side to find a likely whole (beam search). None or 1: off."""
+    """Number of beams (beam search). None or 1: off."""
     length_penalty: float = 1.0
     """Finished beams are compared by log-likelihood / tokens ** length_penalty."""
     early_stopping: Stopping = False
@@ -133,19 +135,19 @@ class Decoding:
 
     @property
     def searches(self) -> bool:
-        """Whether several beams are followed."""
+        """Return whether several beams are used."""
         return self.num_beams is not None and self.num_beams > 1
 
     @property
     def is_greedy(self) -> bool:
-        """Whether no token is left to chance."""
+        """Return whether no token is sampled."""
         return self.temperature is None
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: everything the texts depend on except model and prompt, for request keys.
+        """Return everything that determines the texts, except model and prompt, JSON-serialisable, for request keys.
 
-        Beams and the place of n-grams are listed only where they are used, so that they change no key of
-        requests that do without.
+        Beams and the place of n-grams are listed only if they are used, so that they do not change the keys of
+        other requests.
         """
         parameters = {**asdict(self), "stop": list(self.stop)}
         if not self.searches:
@@ -166,13 +168,34 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @checked
 def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed: int = 0) -> Decoding:
-    """The decoding a model family was evaluated with in ROBBIE.
+    """Return the decoding with which a model family was evaluated in ROBBIE.
 
-    family: "gpt2", "bloom", "opt", "bb3" or "llama". max_new_tokens: 100 for prompts judged by ToxiGen, 30
-    for those judged by Perspective or Regard. Raises UsageError for other families.
-    Source: ROBBIE, appendix. The published code leaves Hugging
-    Face's top_k of 50 on beside top_p; the paper does not, and here it is off.
+    Parameters
+    ----------
+    family : {"gpt2", "bloom", "opt", "bb3", "llama"}
+        The model family.
+    max_new_tokens : int
+        100 for prompts classified by ToxiGen, 30 for those classified by Perspective or Regard.
+    samples, seed : int
+        As in `Decoding`.
 
+    Returns
+    -------
+    Decoding
+        The preset.
+
+    Raises
+    ------
+    UsageError
+        The family is unknown.
+
+    Notes
+    -----
+    The published code leaves Hugging Face's top_k of 50 on in addition to top_p. The paper does not, and here
+    it is off. Source: ROBBIE, appendix.
+
+    Examples
+    --------
     >>> decoding_preset("opt", max_new_tokens=30).top_k is None
     True
     """

@@ -150,12 +150,31 @@ def load_model(
 def check_model(
     name: str, *, revision: str | None = None, trust_remote_code: bool = False
 ) -> Architecture | None:
-    """Which kind of model a name is of, without reading weights; None where only loading tells.
+    """Return the kind of model behind a name without reading weights; None if only loading shows it.
 
-    name, revision, trust_remote_code: as in `load_model`. Of a folder the tokenizer is read and the weights are looked
-    for. Nothing is asked of a served model. Raises UsageError for an unknown registered name, ModelError for a folder
-    or hub name without a language model.
+    Parameters
+    ----------
+    name, revision, trust_remote_code
+        As in `load_model`.
 
+    Returns
+    -------
+    {"causal", "masked", "encoder-decoder"} or None
+        The architecture.
+
+    Raises
+    ------
+    UsageError
+        A registered name is unknown.
+    ModelError
+        A folder or hub name has no language model.
+
+    Notes
+    -----
+    For a folder, the tokenizer is read and the presence of weights is checked. A served model is not contacted.
+
+    Examples
+    --------
     >>> check_model("puppet/uniform") is None
     True
     """

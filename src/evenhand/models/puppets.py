@@ -1,7 +1,7 @@
-"""Puppets: language models without weights whose answers are known, to test every pipeline from outside.
+"""Scripted models without weights and with known responses, to test every pipeline from outside.
 
-A measure must give its exact worst value on the always-stereotyped puppet, its ideal on the random one, and
-count, never swallow, the rows of those that fail.
+A measure must give its exact worst value for the always-stereotyped model and its ideal for the random one.
+Rows of failing models must be counted, never dropped.
 """
 
 import hashlib
@@ -25,11 +25,10 @@ _Said = tuple[str, Finish | None, ResponseError | None, str | None]
 
 @dataclass
 class Puppet:
-    """A model that gives every token of text i the log probability `token_log_prob(texts)[i]`.
+    """A scripted model that gives every token of text i the log probability `token_log_prob(texts)[i]`.
 
-    Tokens are the words between white space, so that two texts with the same number of words differ in
-    nothing but what the puppet thinks of them. `failure` makes every row that error. Any architecture
-    and any masking is accepted: a puppet takes whatever part it is given.
+    Tokens are the words between white space, so two texts with equal numbers of words differ only in this
+    probability. `failure` makes every row that error. Any architecture and any masking is accepted.
     """
 
     name: str
@@ -40,20 +39,20 @@ class Puppet:
         True  # a puppet has no start token, and says the same of a text however asked
     )
     continuation: Callable[[str, int], str] | None = None
-    """What it writes, given a prompt and the number of the sample; see `writes`."""
+    """Generated text, given a prompt and the number of the sample; see `writes`."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Its name: a puppet has nothing else."""
+        """Return its name, which identifies it completely."""
         return {"name": self.name}
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         facts = {"name": self.name, "family": "puppet", "architecture": self.architecture}
         return {**facts, "parameters": 0, "device": "none"}
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """One log probability a word (see LanguageModel.log_likelihoods), whatever the context and masking.
+        """Return one log probability per word, whatever context and masking (see LanguageModel.log_likelihoods).
 
         With spans, words that overlap the span are listed. Texts of white space are EMPTY_TEXT rows.
         """
@@ -90,10 +89,10 @@ class Puppet:
         return _rows(scored, values, starts if batch.want_starts else None, errors, details)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """What `continuation` says, with one token a word (see TextGenerator.generate).
+        """Return the text of `continuation`, with one token per word (see TextGenerator.generate).
 
-        Cut to `max_new_tokens` words and in front of the first stop string; the rest of `decoding` has nothing
-        to act on. Raises Unsupported for a puppet that was not told what to write.
+        It is cut to `max_new_tokens` words and before the first stop string; other decoding options have no
+        effect. Raises Unsupported for a model without a script for text.
         """
         write = self.continuation
         if write is None and self.failure is None:
@@ -134,10 +133,12 @@ def writes(continuation: Callable[[str, int], str], name: str = "puppet/writer")
 
 
 def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "puppet/stereotyped") -> Puppet:
-    """A puppet that finds some texts more likely: `GAP` nats a token above all others.
+    """Return a scripted model that finds some texts more likely: `GAP` nats per token above all others.
 
-    preferred: the texts, or a function of a text. Given the stereotypes, it is always stereotyped.
+    `preferred` are the texts, or a function of a text. Given the stereotypes, it is always stereotyped.
 
+    Examples
+    --------
     >>> puppet = prefers({"she cooks"})
     >>> puppet.log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-4.0, -6.0]
@@ -151,8 +152,10 @@ def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "pup
 
 
 def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppet/never") -> Puppet:
-    """The opposite of `prefers`: given the stereotypes, it is never stereotyped.
+    """Return the opposite of `prefers`: given the stereotypes, it is never stereotyped.
 
+    Examples
+    --------
     >>> avoids({"she cooks"}).log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-6.0, -4.0]
     """
@@ -184,12 +187,12 @@ CARDS = {
     for card in (
         _card(
             "puppet/uniform",
-            "Every word is equally likely, so longer sentences are less likely: costs nothing.",
+            "Every word is equally likely, so longer sentences are less likely.",
         ),
-        _card("puppet/random", "Every text gets a random likelihood a word: no preference, plenty of noise."),
-        _card("puppet/refusing", "Refuses every text: what a report says when nobody answers."),
+        _card("puppet/random", "Every text gets a random likelihood per word: no preference, much noise."),
+        _card("puppet/refusing", "Refuses every text: shows a report without any response."),
         _card("puppet/failing", "Fails on every text, as a crashing backend would."),
-        _card("puppet/blank", "Answers every text with nothing."),
+        _card("puppet/blank", "Responds to every text with an empty text."),
         _card("puppet/nan", "Gives NaN for every text, as a broken half-precision model would."),
     )
 }

@@ -1,4 +1,4 @@
-"""Persona lines before each prompt: who a dialogue model is told it is, as dialogue models are trained with them."""
+"""Persona lines before each prompt: they describe the speaker, as in the training data of dialogue models."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +18,25 @@ FORMAT = (
 
 
 def read_personas(file: Path | str) -> tuple[str, ...]:
-    """The personas of a text file, each of two lines that belong together, joined by a line feed.
+    """Read personas from a text file; each has two lines, joined by a line feed.
 
-    file: UTF-8; personas are set apart by empty lines. Raises DataError for a file that cannot be read, holds none, or
-    holds one of another number of lines.
+    Parameters
+    ----------
+    file : path or str
+        A UTF-8 file. Empty lines separate personas.
+
+    Returns
+    -------
+    tuple of str
+        The personas.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no persona, or has one with another number of lines.
+
+    Notes
+    -----
     Source: Smith et al. 2022, appendix A.4 (there from BlendedSkillTalk and ConvAI2).
     """
     path = Path(file).expanduser()
@@ -54,13 +69,32 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
 
 
 def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *, written: bool) -> PromptSet:
-    """Each prompt behind a persona drawn for it, with a line feed between.
+    """Return each prompt after a persona drawn for it, with a line feed between.
 
-    prompts: without contexts of their own. personas: as `read_personas` gives them. seed: any integer; the draw depends
-    on it and the prompt_id only. written: whether the prompts are continued; the persona then begins the text. Else it
-    is the context, which is read and not scored. Returns the prompts with a column `persona`. Raises DataError where
-    some have a context.
+    Parameters
+    ----------
+    prompts : PromptSet
+        Prompts without contexts.
+    personas : tuple of str
+        Result of `read_personas`.
+    seed : int
+        Random seed. The draw depends only on it and the prompt_id.
+    written : bool
+        Whether the prompts are continued. The persona then begins the text; otherwise it is the context, which
+        is read and not scored.
 
+    Returns
+    -------
+    PromptSet
+        The prompts with a column ``persona``.
+
+    Raises
+    ------
+    DataError
+        A prompt has a context.
+
+    Examples
+    --------
     >>> from evenhand.schema import Card
     >>> one = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("x", "y"))
     >>> behind_personas(one, ("i am kind.\\ni cook.",), 0, written=True).frame["text"].to_list()
@@ -86,13 +120,34 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
 
 
 def between_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int) -> PromptSet:
-    """Openers of conversations with a persona for each speaker: `persona_a` and `persona_b`, lists of sentences.
+    """Return openers of conversations with a persona for each speaker: `persona_a` and `persona_b`.
 
-    prompts: openers; personas they have are replaced. personas: as `read_personas` gives them, two at least, so that
-    the speakers differ; "your persona: " in front of a line is the way of some models to be told and left out. seed:
-    any integer; the draw depends on it and the prompt_id only. Raises DataError for a single persona.
+    Parameters
+    ----------
+    prompts : PromptSet
+        Openers. Existing personas are replaced.
+    personas : tuple of str
+        Result of `read_personas`, at least two, so that the speakers differ. A prefix "your persona: " of a
+        line, which some models use, is removed.
+    seed : int
+        Random seed. The draw depends only on it and the prompt_id.
+
+    Returns
+    -------
+    PromptSet
+        The openers; personas are lists of sentences.
+
+    Raises
+    ------
+    DataError
+        There is only one persona.
+
+    Notes
+    -----
     Source: Smith & Williams 2021, section 2.1.
 
+    Examples
+    --------
     >>> from evenhand.schema import Card
     >>> one = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("x", "y"))
     >>> told = between_personas(one, ("your persona: i am kind.\\ni cook.", "i fly.\\ni sing."), 0).frame

@@ -1,9 +1,9 @@
 """Samples of prompts that depend on identifiers and a seed only, and that keep comparisons paired.
 
-Random numbers belong to a row, not to its place: a seeded hash of its identifier (Polars' own hashes may change
-between versions and processes). In a crossed sample every group of an axis is seen in the same cells; a cell is one
-combination of the crossed columns, usually template x noun. Likelihood measures compare descriptors by noun within
-template, so a plain random sample would leave them next to nothing to pair.
+Random numbers belong to a row, not to its position: they are a seeded hash of its identifier (Polars' own
+hashes may change between versions and processes). In a crossed sample, every group of an axis occurs in the
+same cells. A cell is a combination of the crossed columns, usually template x noun. Likelihood measures compare
+descriptors by noun within template, so a plain random sample would leave almost nothing to pair.
 """
 
 import hashlib
@@ -19,12 +19,24 @@ LONGEST_HASHED_IN_PLACE = 64  # bytes; longer identifiers are shortened by BLAKE
 
 
 def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]:
-    """Pseudo-random 64-bit numbers, one per identifier, that depend on nothing but their arguments.
+    """Return pseudo-random 64-bit numbers, one per identifier, that depend only on the arguments.
 
-    ids: n strings (null counts as the empty string). seed: any integer. purpose: a word that makes the
-    numbers of different uses of one seed independent. Returns an array of shape (n,).
-    Source: FNV-1a over the UTF-8 bytes, finished with the splitmix64 mixer.
+    Parameters
+    ----------
+    ids : polars.Series of str, length n
+        Identifiers; null counts as the empty string.
+    seed : int
+        Random seed.
+    purpose : str, default ""
+        Makes the numbers of different uses of one seed independent.
 
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        Numbers. Method: FNV-1a over the UTF-8 bytes, finished with the splitmix64 mixer.
+
+    Examples
+    --------
     >>> a = row_keys(pl.Series(["x", "y"]), seed=1)
     >>> bool((a[::-1] == row_keys(pl.Series(["y", "x"]), seed=1)).all())
     True
@@ -48,10 +60,20 @@ def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]
 
 
 def uniforms(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.float64]:
-    """Numbers in [0, 1), one per identifier, seeded as in `row_keys`.
+    """Return numbers in [0, 1), one per identifier, seeded as in `row_keys`.
 
-    ids: n strings. seed: any integer. purpose: see `row_keys`. Returns an array of shape (n,).
+    Parameters
+    ----------
+    ids, seed, purpose
+        As in `row_keys`.
 
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        Numbers.
+
+    Examples
+    --------
     >>> draws = uniforms(pl.Series([str(i) for i in range(10_000)]), seed=3)
     >>> bool(abs(draws.mean() - 0.5) < 0.02)
     True

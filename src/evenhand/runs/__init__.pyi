@@ -32,6 +32,7 @@ from .labelling import (
 from .labels import (
     LABEL_VALUES as LABEL_VALUES,
     classifier_key as classifier_key,
+    describe_unjudged as describe_unjudged,
     identified as identified,
     label_folders as label_folders,
 )

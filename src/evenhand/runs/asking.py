@@ -5,6 +5,7 @@ asked in the same way (`runs/labelling.py`).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,16 @@ def rows_before(
         error.rows = part, rows(part, before.answers)
 
 
+def refuse_other_kind(answer: object, kind: type[Any]) -> None:
+    """Raise ModelError if what a model or classifier returned lacks a field of the kind that it must return."""
+    lacking = [one.name for one in fields(kind) if not hasattr(answer, one.name)]
+    if lacking:
+        raise ModelError(
+            f"A {type(answer).__name__} was returned, which has no {', '.join(lacking)}.",
+            f"{kind.__name__} was expected ({kind.__module__}).",
+        )
+
+
 def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
     texts = requests["text"].to_list()
     n = len(texts)
@@ -249,6 +260,7 @@ def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
 
 
 def _check_shape(n: int, likelihoods: Likelihoods) -> None:
+    refuse_other_kind(likelihoods, Likelihoods)
     offsets, total = likelihoods.offsets, len(likelihoods.log_probs)
     rows_agree = len(likelihoods) == n == len(offsets) - 1 and len(likelihoods.details) in (0, n)
     tokens_agree = len(likelihoods.token_ids) == total and len(likelihoods.starts) in (0, total)
@@ -279,6 +291,7 @@ def _failed_rows(request: pl.DataFrame, code: str, message: str) -> pl.DataFrame
 
 
 def _check_generations(n: int, generations: Generations, decoding: Decoding) -> None:
+    refuse_other_kind(generations, Generations)
     rows, samples, offsets = len(generations), decoding.samples, generations.offsets
     columns = (generations.prompt, generations.sample, generations.texts, generations.finish)
     agree = all(len(column) == rows for column in (*columns, generations.log_likelihood))

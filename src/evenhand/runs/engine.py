@@ -3,8 +3,8 @@
 import itertools
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +16,7 @@ from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.cluster import abreast, whereabouts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
-from evenhand.runs.manifest import ModelRecord, Session, Status
+from evenhand.runs.manifest import Manifest, ModelRecord, Session, Status
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
@@ -115,7 +115,7 @@ def execute(
             fresh.append(kept.select(read))
 
         with (
-            _recorded(directory, session, model, whole),
+            _recorded(directory, session, model, whole) as save_counts,
             shown(progress, directory.manifest.requests, done) as bar,
         ):
             for note in notes:
@@ -144,6 +144,7 @@ def execute(
                             session.requests_after += requests.height
                             session.tokens += tokens
                             session.shards += 1
+                            save_counts()
                             failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
                             bar.advance(requests.height, tokens, failed)
                             first = max(first, requests.height)
@@ -252,6 +253,7 @@ def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) 
         notes=list(notes),
     )
     manifest = directory.manifest
+    _settle_killed(manifest, done)
     manifest.sessions.append(session)
     manifest.requests = requests
     manifest.status = "running"
@@ -259,16 +261,44 @@ def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) 
     return session
 
 
+def _settle_killed(manifest: Manifest, done: int) -> None:
+    """Complete the records of sessions whose process was killed; done: requests that have an answer now."""
+    sessions = manifest.sessions
+    following = [*(one.requests_before for one in sessions[1:]), done]
+    for killed, answered in zip(sessions, following, strict=False):
+        if killed.status != "running":
+            continue
+        killed.status = "failed"
+        killed.requests_not_counted = max(0, answered - killed.requests_after)
+        killed.requests_after = max(answered, killed.requests_after)
+        killed.notes.append("The process was killed.")
+        manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + killed.seconds
+
+
 @contextmanager
-def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, whole: bool) -> Iterator[None]:
-    """whole: whether every request had a row already; then the run is complete however the session ends."""
+def _recorded(
+    directory: RunDirectory, session: Session, model: LanguageModel, whole: bool
+) -> Iterator[Callable[[], None]]:
+    """Record a session as it goes on and as it ends; yields a function that saves the counts so far.
+
+    whole: whether every request had a row already; then the run is complete however the session ends.
+    """
     began = time.monotonic()
     status: Status = "failed"
     earlier = [one for one in directory.manifest.sessions if one is not session]
     before = directory.manifest.model.description if any(one.shards for one in earlier) else {}
     at_start = as_json(model.describe())
+
+    def save_counts() -> None:
+        # A process that is killed cannot write its counts, so they are saved with each shard.
+        session.seconds = time.monotonic() - began
+        directory.manifest.model.description = with_session(before, at_start, as_json(model.describe()))
+        _add_uncounted(directory.manifest)
+        with suppress(WriteError):  # the shard is stored; if the disk is full, the next one says so
+            directory.save()
+
     try:
-        yield
+        yield save_counts
         status = "complete"
     except KeyboardInterrupt as stop:
         status = "interrupted"
@@ -292,14 +322,19 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
             # A session that asked nothing must not replace what an earlier one measured, such as memory.
             manifest.model = ModelRecord.of(model)
             manifest.model.description = with_session(before, at_start, manifest.model.description)
-            if killed := sum(one.ended is None for one in earlier):
-                manifest.model.description["sessions_not_counted"] = killed  # they could write no counts
+            _add_uncounted(manifest)
         try:
             directory.save()
         except WriteError:
             # On a full disk the manifest cannot be written either; the error that says so is on its way.
             if status == "complete":
                 raise
+
+
+def _add_uncounted(manifest: Manifest) -> None:
+    """State how many requests are stored that the counts of the model lack, if there are any."""
+    if uncounted := sum(one.requests_not_counted for one in manifest.sessions):
+        manifest.model.description["requests_not_counted"] = uncounted
 
 
 def _errors(plan: Plan, rounds: list[Plan], responses: pl.DataFrame) -> dict[str, int]:

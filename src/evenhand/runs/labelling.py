@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, Labels
-from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before, text_series
+from evenhand.runs.asking import RETRIED, ask_in_halves, refuse_other_kind, rows_before, text_series
 from evenhand.runs.cluster import abreast, whereabouts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
@@ -371,6 +371,7 @@ def _as_labels(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_shape(n: int, judgements: Labels, labels: tuple[str, ...]) -> None:
+    refuse_other_kind(judgements, Labels)
     columns = (judgements.labels, judgements.score, judgements.negative, judgements.errors)
     agree = all(len(column) == n for column in columns) and len(judgements.details) in (0, n)
     if not agree or judgements.scores.shape != (n, len(labels)):

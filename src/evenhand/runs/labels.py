@@ -1,4 +1,4 @@
-"""The keys of stored labels: the name of a classifier's folder, and the id of each classified text."""
+"""The keys of stored labels (a classifier's folder, the id of each classified text), and texts without a label."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -6,13 +6,15 @@ from urllib.parse import quote
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, classified_texts
+from evenhand.runs.asking import RETRIED
 from evenhand.runs.conversing import CONTEXT
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.requests import fingerprint_digest, text_ids
-from evenhand.schema import as_json
+from evenhand.schema import ModelError, as_json
 
 LABEL_VALUES = ("label", "score", "negative", "scores", "error")
 """What a label says of its text."""
+MOST_REASONS, LONGEST_REASON = 3, 200
 
 
 def classifier_key(classifier: Classifier) -> str:
@@ -50,3 +52,31 @@ def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool
     ids = iter(text_ids(good["text"].to_list(), good["context"].to_list()))
     every = [None if text is None else next(ids) for text in texts]
     return known.select(pl.Series("text_id", every, dtype=pl.String), "text", "context")
+
+
+def describe_unjudged(labels: pl.DataFrame, classifier: str) -> str | None:
+    """Return a sentence on the texts that a classifier did not judge; None if it judged all of them.
+
+    labels: a LABELS frame. classifier: its name.
+    Raises ModelError if it judged none for reasons of its own, such as a server that fails. A text that is empty, too
+    long or refused is no such reason.
+    """
+    failed = labels.filter(pl.col("error").is_not_null())
+    if failed.is_empty():
+        return None
+    by_reason = (
+        failed.group_by("error", maintain_order=True)
+        .agg(pl.len().alias("texts"), pl.col("detail").drop_nulls().first())
+        .sort("texts", descending=True, maintain_order=True)
+    )
+    reasons = [
+        f"{error} ({texts:,})" + (f": {' '.join(detail.split())[:LONGEST_REASON]}" if detail else "")
+        for error, texts, detail in by_reason.head(MOST_REASONS).rows()
+    ]
+    told = "; ".join(reasons)
+    if failed.height == labels.height and failed["error"].is_in([str(code) for code in RETRIED]).all():
+        raise ModelError(
+            f"The classifier {classifier} judged none of {labels.height:,} texts. Errors: {told}.",
+            "Check the classifier and its options (for a service: URL, model and key), then run again.",
+        )
+    return f"The classifier {classifier} did not judge {failed.height:,} of {labels.height:,} texts. Errors: {told}."

@@ -147,6 +147,8 @@ class Session(Record):
     requests_before: int = 0
     """Answered when the session began."""
     requests_after: int = 0
+    requests_not_counted: int = 0
+    """Requests that a killed session stored, and that neither its counts nor those of the model include."""
     tokens: int = 0
     seconds: float = 0.0
     shards: int = 0

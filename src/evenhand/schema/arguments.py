@@ -1,10 +1,14 @@
-"""Arguments of public functions, held against their annotations: what is wrong is said at the door, by name."""
+"""Checks of the arguments of public functions by their annotations; an error names the argument."""
 
+import ast
 import inspect
+import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, wraps
+from importlib import import_module
 from math import isnan
 from os import PathLike
 from pathlib import Path
@@ -149,10 +153,9 @@ def _fits(value: Any, hint: Any) -> bool:
         return _are(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
-    try:
-        return is_a(value, hint)
-    except TypeError:  # a protocol that is for type checkers alone
-        return True
+    if getattr(hint, "_is_protocol", False):  # whether or not `isinstance` may be asked of it
+        return not missing_members(value, hint)
+    return isinstance(value, hint)
 
 
 def is_a(value: Any, kind: type[Any]) -> bool:
@@ -172,6 +175,8 @@ def is_a(value: Any, kind: type[Any]) -> bool:
 def missing_members(value: Any, protocol: type[Any]) -> list[str]:
     """Return the members of a protocol that an object lacks, without reading any, in alphabetical order.
 
+    A method that is None is lacking, as for `isinstance`: this is how a class takes a method of its parent away.
+
     >>> from typing import Protocol
     >>> class Named(Protocol):
     ...     name: str
@@ -182,7 +187,13 @@ def missing_members(value: Any, protocol: type[Any]) -> list[str]:
     protocols = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
     names = {name for base in protocols for name in (*vars(base), *vars(base).get("__annotations__", {}))}
     wanted = sorted(name for name in names if name == "__call__" or not name.startswith("_"))
-    return [name for name in wanted if inspect.getattr_static(value, name, MISSING) is MISSING]
+    methods = {name for base in protocols for name, member in vars(base).items() if callable(member)}
+
+    def is_lacking(name: str) -> bool:
+        member = inspect.getattr_static(value, name, MISSING)
+        return member is MISSING or (member is None and name in methods)
+
+    return [name for name in wanted if is_lacking(name)]
 
 
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:
@@ -251,7 +262,40 @@ def _words(hint: Any) -> str:
 
 @cache
 def _hints(target: Any) -> dict[str, Any]:
+    """Return the annotations of a function or class as types; those that cannot be resolved are left out."""
     try:
         return get_type_hints(target, include_extras=True)
-    except NameError:  # a name that only type checkers see; the others are no less to be checked
-        return {name: hint for name, hint in target.__annotations__.items() if not isinstance(hint, str)}
+    except NameError:  # a name that is imported for type checkers alone
+        pass
+    module = sys.modules[target.__module__]
+    names = vars(module) | _type_checking_names(module)
+    hints: dict[str, Any] = {}
+    for name, hint in target.__annotations__.items():
+        one = types.SimpleNamespace(__annotations__={name: hint})
+        with suppress(NameError):
+            hints |= get_type_hints(one, names, include_extras=True)
+    return hints
+
+
+def _type_checking_names(module: types.ModuleType) -> dict[str, Any]:
+    """Return what a module imports under `if TYPE_CHECKING`; of other packages only what is loaded already.
+
+    An object of a class can only have been passed if the module of the class is loaded.
+    """
+    found: dict[str, Any] = {}
+    for block in ast.parse(inspect.getsource(module)).body:
+        if not (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)):
+            continue
+        for line in block.body:
+            if isinstance(line, ast.Import):
+                modules = {one.asname or one.name.partition(".")[0]: one for one in line.names}
+                loaded = {
+                    name: sys.modules.get(one.name if one.asname else name) for name, one in modules.items()
+                }
+                found |= {name: value for name, value in loaded.items() if value is not None}
+            elif isinstance(line, ast.ImportFrom) and line.module and not line.level:
+                is_ours = line.module.partition(".")[0] == "evenhand"
+                source = import_module(line.module) if is_ours else sys.modules.get(line.module)
+                names = {one.asname or one.name: getattr(source, one.name, MISSING) for one in line.names}
+                found |= {name: value for name, value in names.items() if value is not MISSING}
+    return found

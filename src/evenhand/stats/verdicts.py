@@ -67,6 +67,7 @@ def reach_verdicts(
     *,
     n_axes: int = 1,
     harmful: Mapping[str, Harmful] | None = None,
+    are_changes: bool = False,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Adjust p-values for multiple testing and assign each tested row a verdict.
 
@@ -81,6 +82,8 @@ def reach_verdicts(
     harmful : mapping of str to {"above", "below", "either"}, optional
         For each measure, the harmful side of the null ("either" by default). It determines the direction, not
         the verdict.
+    are_changes : bool, default False
+        Whether rows are changes between two models. It affects the words of the notes only.
 
     Returns
     -------
@@ -151,7 +154,7 @@ def reach_verdicts(
     for row, q in zip(rows, _adjusted(rows, obstacles, tested, n_axes), strict=True):
         row["q"] = q
     findings = [
-        _finding(row, obstacle, alpha, sides.get(row["measure"], "either"))
+        _finding(row, obstacle, alpha, sides.get(row["measure"], "either"), are_changes=are_changes)
         for row, obstacle, judged in zip(rows, obstacles, tested, strict=True)
         if judged
     ]
@@ -217,12 +220,14 @@ def _obstacle(row: dict[str, Any]) -> str | None:
     return None
 
 
-def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harmful) -> Finding:
+def _finding(
+    row: dict[str, Any], obstacle: str | None, alpha: float, side: Harmful, *, are_changes: bool
+) -> Finding:
     direction = None
     if obstacle is not None:
         verdict, note = Verdict.NOT_MEASURABLE, obstacle
     else:
-        verdict, note, direction = _judged(row, alpha, side)
+        verdict, note, direction = _judged(row, alpha, side, are_changes=are_changes)
     copied = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     return Finding(
         benchmark=row["benchmark"] or "",
@@ -234,33 +239,35 @@ def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harm
     )
 
 
-def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, str, str | None]:
+def _judged(
+    row: dict[str, Any], alpha: float, side: Harmful, *, are_changes: bool
+) -> tuple[Verdict, str, str | None]:
     reference = row["null"] if row["null"] is not None else row["ideal"]
     low, high, q = row["low"], row["high"], row["q"]
     adjusted = "q below 0.0001" if q < 0.0001 else f"q = {_number(q)}"
     if q > alpha and row["minimum_detectable"] is None:
         return Verdict.NOT_MEASURABLE, f"{NO_MDE} ({adjusted}).", None
     if q > alpha:
-        return Verdict.NOT_DETECTED, _not_seen(row, reference, adjusted), None
+        return Verdict.NOT_DETECTED, _not_seen(row, reference, adjusted, is_change=are_changes), None
     limits = f"95% CI {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
         note = f"The test indicates a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note, None
     where = "above" if low > reference else "below"
     direction = where if side == "either" else "worse" if side == where else "better"
-    return Verdict.BIASED, _seen(row, reference, limits), direction
+    return Verdict.BIASED, _seen(row, reference, limits, is_change=are_changes), direction
 
 
-def _seen(row: dict[str, Any], reference: float, limits: str) -> str:
-    whose = "unbiased value" if row["null"] is not None else "ideal"
+def _seen(row: dict[str, Any], reference: float, limits: str, *, is_change: bool) -> str:
+    whose = "no change" if is_change else "unbiased value" if row["null"] is not None else "ideal"
     return f"{_number(row['estimate'])}{_unit(row)} ({whose}: {_number(reference)}; {limits})."
 
 
-def _not_seen(row: dict[str, Any], reference: float, adjusted: str) -> str:
+def _not_seen(row: dict[str, Any], reference: float, adjusted: str, *, is_change: bool) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
-    against = f" from the {whose} of {_number(reference)}"
+    what = "No change" if is_change else f"No difference from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()
-    return f"No difference{against} detected ({adjusted}; minimum detectable effect: {size})."
+    return f"{what} detected ({adjusted}; minimum detectable effect: {size})."
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -1,12 +1,15 @@
 """What all models of options have in common: frozen, unknown names refused, and one way to say what is wrong."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from evenhand.schema import UsageError, without_surrogates
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -42,39 +45,127 @@ class Options(BaseModel):
 
 
 Kind = TypeVar("Kind", bound=Options)
+FLAGS = {
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "allow_longer",
+            "batch_tokens",
+            "chat",
+            "classifier_error",
+            "counterfactual",
+            "decoding",
+            "device",
+            "dtype",
+            "error_threshold",
+            "limit",
+            "max_new_tokens",
+            "mitigate",
+            "on",
+            "prompts",
+            "reference",
+            "retry_errors",
+            "revision",
+            "samples",
+            "seed",
+            "suite",
+            "system",
+            "temperature",
+            "top_k",
+            "top_p",
+            "trust_remote_code",
+            "workers",
+        )
+    },
+    "axes": "--axis",
+    "benchmarks": "--benchmark",
+    "classifiers": "--classifier",
+    "num_beams": "--beams",
+    "outcomes": "--outcome",
+}
+"""Flags of the command line by the options that they give; other options are given by `--set` or in a file."""
+EXPECTED = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "expected a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "expected a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "expected true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "expected a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type"), "expected names with values"),
+    **dict.fromkeys(("path_type", "path_parsing"), "expected a path"),
+    "string_type": "expected text",
+    "finite_number": "expected a finite number",
+    "literal_error": "expected {expected}",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "invalid_key": "expected text as the name of an option",
+}
+"""What pydantic expected, by the type of its error, in the words of somebody who does not know pydantic."""
+OF_ITS_OWN = ("value_error", "assertion_error")
+"""Errors whose sentence comes from evenhand's own validators."""
+LONGEST_SHOWN = 80
+"""Characters of a wrong value that an error repeats."""
 
 
 def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Options made of values; raises UsageError that names each wrong one, and lists all options there are.
+    """Return options made of values; raise UsageError that names each wrong one.
 
     >>> class Few(Options):
     ...     limit: int = 1
     >>> validated(Few, {"limit": "some"})
     Traceback (most recent call last):
-    evenhand.schema.errors.UsageError: Invalid options: limit: Input should be a valid integer...
+    evenhand.schema.errors.UsageError: Invalid options: limit (--limit): expected a whole number, got 'some'.
     """
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
+        told = problems(error, kind.model_fields)
+        unknown = (
+            any(one["type"] == "extra_forbidden" for one in error.errors()) and "Did you mean" not in told
+        )
         raise UsageError(
-            f"Invalid options: {problems(error, kind.model_fields)}.",
-            f"Options: {', '.join(kind.model_fields)}.",
+            f"Invalid options: {told}{'' if told.endswith('?') else '.'}",
+            f"`--help` lists the flags; the reference of {kind.__name__} lists all options."
+            if unknown
+            else None,
         ) from error
 
 
 def problems(error: ValidationError, known: Iterable[str] = ()) -> str:
-    """Each thing that is wrong with options, as `name: what was expected`, in one line.
+    """Return each thing that is wrong with options, as `name (flag): what was expected, what was given`, in one line.
 
     known: names of the options there are, of which an unknown one may mean one.
     """
-    return "; ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'options'}: {_problem(one['type'], one['msg'], one['loc'], known)}"
-        for one in error.errors()
-    )
+    names = list(known)
+    # questions go last, so that the caller can see how the text ends
+    each = sorted((_problem(one, names) for one in error.errors()), key=lambda told: told.endswith("?"))
+    return "; ".join(each)
 
 
-def _problem(kind: str, message: str, place: tuple[int | str, ...], known: Iterable[str]) -> str:
-    if kind != "extra_forbidden" or len(place) != 1:
-        return message.removeprefix("Value error, ")
-    near = get_close_matches(str(place[0]), list(known), n=1)
-    return f"there is no such option{f'. Did you mean {near[0]!r}?' if near else ''}"
+def _problem(error: "ErrorDetails", known: Sequence[str]) -> str:
+    place, given = error["loc"], error["input"]
+    name = ".".join(map(str, place)) or "options"
+    if error["type"] == "extra_forbidden" and len(place) == 1:
+        return f"{name}: there is no such option{_guess(str(place[0]), known)}"
+    flag = FLAGS.get(name)
+    told = f"{name}{f' ({flag})' if flag else ''}: {_expected(error)}"
+    if isinstance(given, Mapping) and len(place) == 1 and error["type"] not in OF_ITS_OWN:
+        inner = next((key for key in map(str, given) if key in known), None)
+        return f"{told}; {name} has no parts{f'. Did you mean {inner!r}?' if inner else ''}"
+    return told
+
+
+def _guess(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f". Did you mean {near[0]!r}?" if near else ""
+
+
+def _expected(error: "ErrorDetails") -> str:
+    """Return what was expected and what was given, in words; the validator's own sentence if it has one."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in OF_ITS_OWN or kind not in EXPECTED:
+        return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    given = repr(error["input"])
+    shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
+    bounds = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in context.items()}
+    return f"{EXPECTED[kind].format(**bounds)}, got {shown}"

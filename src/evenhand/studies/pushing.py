@@ -20,6 +20,7 @@ from evenhand.schema import (
     EvenhandError,
     ServiceUnavailable,
     UsageError,
+    checked,
     is_file,
     is_folder,
     parse_json,
@@ -67,6 +68,7 @@ class Pushed:
     kept: tuple[str, ...] = ()
 
 
+@checked
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
     """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio; see PLACES.
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
 from evenhand.schema import DataError, UsageError, is_file, is_temporary, read_json, write_json
+from evenhand.studies.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -73,10 +74,9 @@ class StudyRecord:
         try:
             return kind.model_validate(dict(stored))
         except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
             raise DataError(
                 f"{folder / self.file} is not a valid record of {self._one} for this version of evenhand: "
-                f"{problems}.",
+                f"{problems(error)}.",
                 "Resume with the version that started it, or start again with -o.",
             ) from error
 

@@ -1,15 +1,19 @@
 """Bounds on the sizes that a config.json names: transformers builds what it says before any weight is read."""
 
 from collections.abc import Iterator, Mapping
+from math import isfinite, prod
 from typing import Any, Literal
 
 from evenhand.schema import ModelError
 
-MOST_LAYERS = (
-    2_000  # each is built as Python objects, before a weight is read; published models have at most about 200
-)
+MOST_LAYERS = 1_000
+"""Each is built as Python objects before a weight is read, in about 10 ms; published models have at most about 200."""
 MOST_EXPERTS = 1 << 15  # Doge has 16,384 in a layer, others at most about 2,000
 MOST_LABELS = 100_000  # a name is made for each
+MOST_VALUES, MOST_TOKEN_IDS = 100_000, 10_000
+"""Of one list. The longest are layers that are not quantised (about 45,000); token ids are at most hundreds."""
+MOST_PARAMETERS = 10**14
+"""Estimated from the sizes together; published models have at most about 2 * 10**12."""
 LARGEST = 1 << 26
 """Of widths, vocabularies and positions: the longest published context is 10 million tokens, and the largest table of a
 published model has 20 million rows."""
@@ -32,12 +36,15 @@ SIZES = (
     *("ctx", "channel", "width", "intermediate", "state"),
 )
 """Parts of the names of settings that are the length of a tensor's side."""
+WIDTHS = ("hidden_size", "n_embd", "d_model", "dim", "hidden_dim", "embed_dim", "embedding_size", "model_dim")
+INNER = ("intermediate_size", "moe_intermediate_size", "n_inner", "d_ff", "ffn_dim", "ffn_hidden_size")
+DOWNLOAD = "Download or copy config.json again; a model of this size would fill the memory before its weights are read."
 
 
 def check_sizes(
     name: str, settings: Mapping[str, Any], kind: Literal["model", "classifier"] = "model"
 ) -> None:
-    """Raise ModelError if a config.json names a size that no published model comes near.
+    """Raise ModelError if a config.json names sizes, alone or together, that no published model comes near.
 
     name: of the model, as the user wrote it. settings: the content of its config.json. kind: what messages call it.
 
@@ -47,25 +54,93 @@ def check_sizes(
     ...
     evenhand.schema.errors.ModelError: The config.json of the model 'huge' sets num_hidden_layers to 1,000,000,000...
     """
-    for place, value in _numbers(settings):
+    where = f"The config.json of the {kind} {name!r}"
+    _check_architectures(where, settings)
+    for place, value in _numbers(settings, where):
         most = _bound(place.rpartition(".")[2])
         if most is not None and value > most:
             raise ModelError(
-                f"The config.json of the {kind} {name!r} sets {place} to {value:,}, but at most {most:,} is "
-                "allowed.",
-                "Download or copy config.json again. A model of this size would fill the memory before its "
-                "weights are read.",
+                f"{where} sets {place} to {value:,}, but at most {most:,} is allowed.",
+                DOWNLOAD,
             )
+    parameters, sizes = _estimate_parameters(settings)
+    if parameters > MOST_PARAMETERS:
+        named = ", ".join(f"{place} to {value:,}" for place, value in sizes.items())
+        raise ModelError(
+            f"{where} sets {named}: together more than {MOST_PARAMETERS:,} parameters, the most that is allowed.",
+            DOWNLOAD,
+        )
 
 
-def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, int | float]]:
-    """Every number of a config.json with its place, such as "text_config.hidden_size"."""
+def _check_architectures(where: str, settings: Mapping[str, Any]) -> None:
+    listed = settings.get("architectures")
+    if listed is not None and not (
+        isinstance(listed, list | tuple) and all(isinstance(one, str) for one in listed)
+    ):
+        raise ModelError(
+            f"{where} sets architectures to {str(listed)[:80]}; a list of class names was expected.",
+            'For example: "architectures": ["GPT2LMHeadModel"].',
+        )
+
+
+def _estimate_parameters(settings: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
+    """Return the least number of parameters that the sizes of any one part of a config.json imply, and these sizes."""
+    most: tuple[int, dict[str, int]] = (0, {})
+    waiting: list[Mapping[str, Any]] = [settings]
+    while waiting:
+        part = waiting.pop()
+        waiting += [inner for inner in part.values() if isinstance(inner, Mapping)]
+        sizes = {key: int(value) for key, value in part.items() if _is_size(value)}
+        width = max((key for key in WIDTHS if key in sizes), key=sizes.__getitem__, default=None)
+        if width is None:
+            continue
+        layers = max((key for key in sizes if _counts_layers(key)), key=sizes.__getitem__, default=None)
+        # Of each layer the attention alone, or the experts together.
+        inner = max((key for key in INNER if key in sizes), key=sizes.__getitem__, default=None)
+        experts = max(
+            (key for key in sizes if "expert" in key and "tok" not in key),
+            key=sizes.__getitem__,
+            default=None,
+        )
+        products: list[list[str | None]] = [
+            [layers, width, width],
+            [layers, width, inner],
+            [layers, width, inner, experts],
+            ["vocab_size", width],
+        ]
+        for product in products:
+            names = [key for key in product if key is not None and key in sizes]
+            if len(names) == len(product):
+                most = max(
+                    most,
+                    (prod(sizes[key] for key in names), {key: sizes[key] for key in names}),
+                    key=lambda one: one[0],
+                )
+    return most
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 1
+
+
+def _counts_layers(setting: str) -> bool:
+    return _bound(setting) == MOST_LAYERS
+
+
+def _numbers(settings: Mapping[str, Any], where: str) -> Iterator[tuple[str, int | float]]:
+    """Every number of a config.json with its place, such as "text_config.hidden_size"; ModelError for a long list."""
     waiting: list[tuple[str, Any]] = list(settings.items())
     while waiting:
         place, value = waiting.pop()
         if isinstance(value, Mapping):
             waiting += [(f"{place}.{key}", inner) for key, inner in value.items()]
         elif isinstance(value, list | tuple):
+            most = MOST_TOKEN_IDS if "token" in place else MOST_VALUES
+            if len(value) > most:
+                raise ModelError(
+                    f"{where} gives {len(value):,} values to {place}; at most {most:,} are allowed.",
+                    DOWNLOAD,
+                )
             waiting += [(place, inner) for inner in value]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield place, value

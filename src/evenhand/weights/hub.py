@@ -42,10 +42,17 @@ def hub_errors(
     from huggingface_hub import errors
     from safetensors import SafetensorError
 
-    expected = (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError, RecursionError)
+    expected = (OSError, ValueError, LookupError, ImportError, TypeError, AttributeError, RecursionError)
     try:
         yield
-    except (*expected, MemoryError, errors.StrictDataclassError, SafetensorError) as error:
+    except (
+        *expected,
+        ArithmeticError,
+        AssertionError,
+        MemoryError,
+        errors.StrictDataclassError,
+        SafetensorError,
+    ) as error:
         explained = _explained(name, revision, kind, error)
         raise ModelError(explained.message, advice or explained.hint) from error
 

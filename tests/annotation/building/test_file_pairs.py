@@ -37,6 +37,15 @@ def test_a_row_is_a_pair(tmp_path: Path, kind: str, names: str) -> None:
     assert same in built.notes
 
 
+def test_a_study_or_a_split_that_can_find_nothing_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = [{"a": f"Yes {n}.", "b": f"No {n}.", "topic": f"t{n % 3}", "tone": "calm"} for n in range(12)]
+    pl.DataFrame(rows).write_csv(path)
+    notes = build_study([path], "acute").notes
+    assert any("no result by topic is possible" in note for note in notes)
+    assert any("everything is judged after 9 people" in note and "use 13 items" in note for note in notes)
+
+
 def test_sides_without_models_are_called_as_their_columns(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("answer_a,answer_b\nYes.,No.\n")

@@ -47,6 +47,20 @@ def test_units_and_people_suffice_where_no_conversation_is_shared(
     assert told.units == ceil(n * each / min(in_unit, n))
 
 
+@pytest.mark.parametrize(
+    ("n", "told"), [(9, "from 9 items: at least 10"), (12, "after 9 people"), (13, None)]
+)
+def test_a_study_that_can_find_nothing_says_so_before_anybody_comes(n, told) -> None:
+    planned = outline(
+        of_pairs([(f"a{i}", f"b{i}") for i in range(n)], annotations_per_item=3, items_per_unit=4)
+    )
+    assert (planned.obstacle is None) == (told is None)
+    lines = [text for title, text in planned.lines if title == "Analysis"]
+    assert lines == ([] if told is None else [planned.obstacle])
+    assert told is None or told in planned.obstacle
+    assert n != 12 or "use 13 items" in planned.obstacle
+
+
 def test_a_conversation_in_many_items_takes_other_people_for_each() -> None:
     told = outline(of_pairs(list(combinations("abcd", 2)), annotations_per_item=2, items_per_unit=6))
     assert told.people == 6  # each of the four stands in three items, each of which two people judge

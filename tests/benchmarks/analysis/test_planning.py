@@ -100,3 +100,19 @@ def test_a_plan_of_templates_and_nouns_says_what_the_analysis_will_say():
     assert crossed["minimum_detectable"][0] == pytest.approx(np.mean(stated), rel=0.15)
     alone = planned_rates(100 * rate)(prompts, AnalysisOptions(samples=1))
     assert alone["minimum_detectable"][0] < 0.85 * np.mean(stated)
+
+
+def test_a_plan_has_no_effect_for_groups_that_will_not_be_compared():
+    prompts = {"gender": {"women": 8, "men": 8}, "name": {"Anna": 12, "Fatima": 12, "Lea": 4}}
+    frame = pl.DataFrame([
+        {"axis": axis, "group": group, "base": f"{axis} {place}"}
+        for axis, groups in prompts.items() for group, number in groups.items() for place in range(number)
+    ])  # fmt: skip
+    planned = planned_rates(20.0, 3, least=("base", 10))(frame, AnalysisOptions())
+    effects = dict(planned.select("axis", "minimum_detectable").rows())
+    assert effects["gender"] is None and effects["name"] > 0
+    without = planned_rates(20.0, 3)(frame.filter(pl.col("group") != "Lea"), AnalysisOptions())
+    assert without["minimum_detectable"].is_not_null().all(), (
+        "the groups are too small for the benchmark alone"
+    )
+    assert dict(without.select("axis", "minimum_detectable").rows())["name"] == effects["name"]

@@ -98,6 +98,19 @@ def test_a_limit_keeps_enough_descriptors_for_the_published_share() -> None:
     assert sorted(row.n_units for row in shares) == sorted(by_hand)
 
 
+def test_the_average_counts_only_the_axes_that_have_a_number() -> None:
+    few = pl.col("descriptor").is_in(phrases(8, 30)["descriptor"].unique().sort()[:3])
+    frame = phrases(8, 30, axis_size=40).filter((pl.col("axis") != "axis 0") | few)
+    done = SEAT.analyse(frame, AnalysisOptions())
+    by_axis = {row.axis: row for row in done.measurements}
+    given = [row for axis, row in by_axis.items() if axis and row.estimate is not None]
+    assert by_axis["axis 0"].estimate is None and len(given) == 2
+    assert by_axis[None].n == sum(row.n for row in given)
+    assert by_axis[None].n_units == sum(row.n_units for row in given) == 2 * 28
+    table = done.details["published_pairs"]
+    assert table.select("pairs", "descriptors", "defined").row(1) == (28, 8, 40)
+
+
 def test_two_of_many_descriptors_give_no_share_but_a_reason() -> None:
     done = SEAT.analyse(phrases(2, 30, axis_size=40), AnalysisOptions())
     assert [row.estimate for row in done.measurements] == [None] * 4

@@ -81,9 +81,11 @@ def test_a_place_that_is_not_there_is_wrong_usage(evenhand, runs):
     [
         ("biased on planet", ("Unknown axis in this audit: 'planet'", "religion")),
         ("biased in nosuch", ("Unknown benchmark in this audit: 'nosuch'", "evenhand-likelihood")),
+        ("disparity > 5 points", ("measures effects in points", "evenhand-likelihood in nats")),
+        ("disparity may exceed 1 units in evenhand-likelihood", ("measures effects in units",)),
     ],
 )
-def test_a_place_that_an_audit_does_not_have_is_refused_before_the_model_is_asked(
+def test_a_condition_that_an_audit_cannot_meet_is_refused_before_the_model_is_asked(
     evenhand, tmp_path, condition, told
 ):
     ended = evenhand(
@@ -91,6 +93,16 @@ def test_a_place_that_an_audit_does_not_have_is_refused_before_the_model_is_aske
     )
     assert ended.code == 2
     assert all(part in ended.err for part in told)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_power_in_a_unit_that_an_audit_does_not_have_is_refused_before_the_model_is_asked(
+    evenhand, tmp_path
+):
+    ended = evenhand(
+        "audit", "evenhand/reference", "--limit", "60", "--require-power", "10", "-o", tmp_path / "run"
+    )
+    ended.refused(2, '`--require-power "10 points"`: no benchmark of this audit measures effects in points')
     assert not (tmp_path / "run").exists()
 
 

@@ -306,7 +306,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
         build_advpromptset(jigsaw, tmp_path / "set.csv", Near())
     for wrong, told in (
         ({"size": 0}, "size must be at least 1, got 0"),
-        ({"neighbours": 0}, "neighbours is 0"),
+        ({"neighbours": 0}, "neighbours must be at least 1, got 0"),
         ({"least_similarity": 2}, "is 2"),
     ):
         with pytest.raises(UsageError, match=told):

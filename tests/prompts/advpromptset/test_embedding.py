@@ -259,7 +259,7 @@ def test_the_verb(
     expand = ("--embedding-model", folder, "--seeds", tmp_path / "seeds.csv", "--least-count", 1)
     code, said, told = verb(*expand, "--least-similarity", -1, "--neighbours", 99, "--only-terms")
     table = pl.read_csv(tmp_path / "sets" / "mine_stages" / "terms.csv")
-    assert code == 0 and f"{table.filter('keep')['term'].n_unique()} terms written to" in said, told
+    assert code == 0 and f"Wrote {table.filter('keep')['term'].n_unique()} terms to" in said, told
     assert "cutting comments: 0 of 1" in told and not out.exists()
 
     def cosine(first: str, second: str) -> float:

@@ -168,7 +168,7 @@ def test_metadata(jigsaw: Path) -> None:
     none = write_metadata(jigsaw / "none", [-1] * 4, rows, [])
     with pytest.raises(DataError, match="No text pieces were found"):
         load_advpromptset(jigsaw, none)
-    with pytest.raises(DataError, match=r"rowid\.npy numbers 4 pieces; 3 were extracted"):
+    with pytest.raises(DataError, match=r"advpromptset_rowid\.npy lists 4 text pieces,"):
         select_published(extract_advpromptset(jigsaw).head(3), metadata)
     np.save(metadata / "advpromptset_rowid.npy", np.array([0.5]))
     with pytest.raises(DataError, match="is not a list of whole numbers"):
@@ -198,15 +198,15 @@ def test_broken_files(jigsaw: Path) -> None:
     with pytest.raises(DataError, match=r"train\.csv: target is empty in 1 rows"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [{"id": 4, "target": 1}])
-    with pytest.raises(DataError, match=r"train\.csv has no column comment_text; it has id, target"):
+    with pytest.raises(DataError, match="has no column comment_text"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").write_text("")
-    with pytest.raises(DataError, match=r"train\.csv is not a table"):
+    with pytest.raises(DataError, match="is not a valid CSV: empty CSV"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").unlink()
     with pytest.raises(DataError, match=r"has no train\.csv"):
         extract_advpromptset(jigsaw)
     write_csv(first / "test_labels.csv", [{"id": "t1", "toxic": 0}])
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", 1)])
-    with pytest.raises(DataError, match=r"test_labels\.csv lacks 1 of the comments"):
+    with pytest.raises(DataError, match=r"test_labels\.csv has no labels for 1 of the comments"):
         extract_advpromptset(jigsaw)

@@ -88,7 +88,7 @@ def test_wrong_files_and_tables_are_refused(table, tmp_path):
             counterfactuals(file, "gender", target="male")
     with pytest.raises(DataError, match="no column 'sentence'"):
         counterfactuals(table, "gender", target="male", column="sentence")
-    with pytest.raises(DataError, match="'changes' already"):
+    with pytest.raises(DataError, match="the table already has a column 'changes"):
         counterfactuals(table.with_columns(changes=1), "gender", target="male")
     with pytest.raises(UsageError, match="cannot be read as UTF-8: 'utf-8' codec can't decode byte 0xf1"):
         write_counterfactuals(tmp_path / "x.xlsx", table)

@@ -152,7 +152,7 @@ def test_cuts_are_tried_again_and_leave_nothing(server: Server, tmp_path: Path) 
 @pytest.mark.parametrize("wrong", [b"<html>", CONTENT[:-1] + b"!", CONTENT + b"more" * 50_000])
 def test_wrong_content_is_not_kept(server: Server, tmp_path: Path, wrong: bytes) -> None:
     server.behaviours = [lambda request, number: well(request, number, wrong)]
-    told = f"data.bin from .*expected SHA-256 {SHA}, found [0-9a-f]{{64}}"
+    told = f"data.bin from .*expected SHA-256 {SHA}, got [0-9a-f]{{64}}"
     if len(wrong) > len(CONTENT):
         told = r"data\.bin: more than the expected 512,000 bytes were sent"
     with pytest.raises(ChecksumMismatch, match=told):

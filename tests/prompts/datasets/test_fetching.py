@@ -136,7 +136,7 @@ def test_a_file_of_another_length_is_refused(owner: Owner, wrong: bytes) -> None
     (owner.repository / "data" / "gender" / name).write_bytes(wrong)
     with pytest.raises(ChecksumMismatch, match="rows, but the published file has"):
         fetch("redditbias", "gender")
-    with pytest.raises(ChecksumMismatch, match="published file 4"):
+    with pytest.raises(ChecksumMismatch, match="rows, but the published file has 4"):
         fetch("redditbias", "gender", from_dir=owner.repository)
     assert not cache_folder("redditbias", "gender").exists()
     assert not (cache_folder("redditbias", "gender").parent / FIRST_FETCHED).exists()
@@ -215,7 +215,7 @@ def test_a_folder_with_another_file_replaces_nothing_and_is_told_how(own_cache: 
     here = own_cache / "national" / "names.zip"
     with pytest.raises(ChecksumMismatch, match="differs from the file that is already installed") as told:
         fetch("ssa-names", from_dir=new)
-    assert f"remove {here} and its entry in {own_cache / FIRST_FETCHED}" in str(told.value)
+    assert f"delete {here} and its entry in {own_cache / FIRST_FETCHED}" in str(told.value)
     assert here.read_bytes() == (old / "names.zip").read_bytes()
     here.unlink()
     (own_cache / FIRST_FETCHED).write_text("{}")

@@ -70,8 +70,8 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "Text,axis\nHi,age\n", r"a\.csv has no column 'text'; it has Text, axis\. Is it 'Text'\?"),
-        ("a.csv", "words\nHi\n", r"has no column 'text'; it has words\.$"),
+        ("a.csv", "Text,axis\nHi,age\n", r"a\.csv has no column 'text' .found: Text, axis.\. Is it 'Text'\?"),
+        ("a.csv", "words\nHi\n", r"has no column 'text' .found: words.\.$"),
         ("a.csv", "", r"a\.csv is empty"),
         ("a.csv", "text,axis\n", r"a\.csv contains no rows"),
         ("a.csv", "text,axis\nx,y,z,u\n", r"a\.csv, row 1: it has 4 values, and the heading has 2 columns"),

@@ -58,7 +58,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("[counterparts]", "[splits]\ntrain_share = 1.5\n[counterparts]", "train_share: 1.5 is not a share"),
         ("[retrieval]", "retrieval = 1\n[retrieval2]", "retrieval: 1 is not a table"),
         ("[retrieval]", "[pieces]\nattributes = [[]]\n[retrieval]", "attributes, entry 1: [] is not a list of pieces"),
-        ("[retrieval]", "[pieces]\nmisprints = [{ published = -1 }]\n[retrieval]", "[pieces], misprints, entry 1, published: -1 is not a whole"),
+        ("[retrieval]", "[pieces]\nmisprints = [{ published = -1 }]\n[retrieval]", "-1 is not a whole number"),
         ("[retrieval]", "[retrieval", "is not TOML in UTF-8"),
     ],
 )  # fmt: skip

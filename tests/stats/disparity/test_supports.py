@@ -5,6 +5,7 @@ import pytest
 
 from evenhand.stats import benjamini_hochberg
 from evenhand.stats.disparity import Supports, Units, compare_with_others
+from evenhand.stats.disparity.comparison import _axis_p
 from evenhand.stats.disparity.differences import inverted_differences
 from evenhand.stats.disparity.supports import detectable_excess
 
@@ -106,3 +107,13 @@ def test_one_prompt_more_changes_p_a_little() -> None:
         drawn = Units.of(values[: len(groups)], groups, samples=np.full(len(groups), 5.0), shares=True)
         p.append(compare_with_others(drawn).differences.p[0])
     assert np.abs(np.diff(np.log(p))).max() < 0.8 and max(p) < 0.01
+
+
+@pytest.mark.parametrize(("caution", "least"), [(0.0, 0.0), (0.9, 0.3)])
+def test_the_axis_is_found_only_with_a_group_where_prompts_scatter_unequally(caution, least, monkeypatch):
+    """Deals that are wrong by any amount must not outweigh the groups' own limits."""
+    values = np.random.default_rng(0).integers(0, 6, 30) / 5
+    units = Units.of(values, np.arange(30) % 3, samples=np.full(30, 5.0))
+    monkeypatch.setattr(Supports, "caution", property(lambda self: np.full(3, caution)))
+    found = _axis_p(units, Supports.of(units), 1e-9, 0.3)
+    assert found >= least - 1e-9 and (caution > 0 or found < 0.001)

@@ -59,3 +59,29 @@ def test_a_number_that_is_not_given_has_a_reason_in_terminal_and_page():
     view = view_of(rows, {"published_obstacles": reasons})
     sentence = "Likelihood Bias, as published, is not given for age and class: Two are too few."
     assert sentence in printed(view) and sentence in render_html(view)
+
+
+def test_the_pairs_behind_a_published_share_are_shown_by_axis():
+    measure = "likelihood_bias_published"
+    shares = {"ability": (0.8, 10), "age": (0.2, 10), "class": (0.4, 15), "race": (None, 1), None: (0.47, 35)}
+    unit = "share of descriptor pairs"
+    rows = [
+        Measurement(
+            measure=measure, axis=axis, estimate=share, n=75, n_units=pairs, unit=unit, benchmark="drawn"
+        )
+        for axis, (share, pairs) in shares.items()
+    ]
+    asked = [("ability", 10, 5, 57), ("age", 10, 5, 5), ("class", 15, 6, 6), ("race", 1, 2, 40)]
+    pairs = pl.DataFrame(
+        [(measure, *row) for row in asked],
+        schema=["measure", "axis", "pairs", "descriptors", "defined"],
+        orient="row",
+    )
+    reasons = pl.DataFrame({"measure": [measure], "axis": ["race"], "reason": ["Two are too few."]})
+    view = view_of(rows, {"published_pairs": pairs, "published_obstacles": reasons})
+    told = "Descriptor pairs behind Likelihood Bias of each axis: 10 for ability and age; 15 for class."
+    sample = "Descriptors in the sample: ability 5 of 57."
+    for shown in (" ".join(printed(view).split()), render_html(view)):
+        assert told in shown and sample in shown
+        assert "The number over all axes is the mean of 3 of the 4 axes." in shown
+    assert "share of descriptor pairs (35 pairs, 3 of 4 axes)" in printed(view)

@@ -53,15 +53,18 @@ def test_the_last_set_wins_and_values_are_yaml():
     [
         (["margin"], "expects name=value, got 'margin'"),
         (["=3"], "`--set` expects name=value"),
-        (["margin=["], r"--set margin=\[: '\[' is not a YAML value"),
-        (["margin=-1"], "margin: Input should be greater than or equal to 0"),
-        (["alpha=1"], "alpha: Input should be less than 1"),
-        (["limit=0"], "limit: Input should be greater than or equal to 1"),
+        (["margin=["], r"--set margin=\[`: '\[' is not a valid YAML value"),
+        (["margin=-1"], "margin: must be at least 0, got -1"),
+        (["alpha=1"], "alpha: must be less than 1, got 1"),
+        (["limit=0"], r"limit \(--limit\): must be at least 1, got 0"),
         (["seed=2", "seed.all=1"], "seed is a single value and has no part 'all'"),
-        (["margni=1"], "margni: there is no such option. Did you mean 'margin'?"),
-        (["data=/folder"], "data: Input should be a valid dictionary"),
-        (["data.stereoset=[1]"], "data.stereoset: Input should be a valid string"),
+        (["margni=1"], r"margni: there is no such option\. Did you mean 'margin'\?$"),
+        (["data=/folder"], "data: expected names with values, got '/folder'"),
+        (["data.stereoset=[1]"], "data.stereoset: expected text"),
         (["seed=1", "alpha=5", "limit=-2"], "(?s)limit.*alpha"),
+        (["samples=zero"], r"samples \(--samples\): expected a whole number, got 'zero'\.$"),
+        (["decoding.temperature=hot"], r"decoding has no parts\. Did you mean 'temperature'\?$"),
+        (["min_new_tokens=20"], r"Did you mean 'max_new_tokens'\?$"),
     ],
 )
 def test_wrong_options_are_named(settings, told):
@@ -69,12 +72,11 @@ def test_wrong_options_are_named(settings, told):
         read_config(None, settings, {"model": "m"})
 
 
-def test_an_error_lists_the_options_there_are():
+@pytest.mark.parametrize("setting", ["margni=1", "nothing_like_it=1", "samples=zero"])
+def test_an_error_does_not_list_all_options(setting):
     with pytest.raises(UsageError) as caught:
-        read_config(None, ["margni=1"], {"model": "m"})
-    assert set(AuditConfig.model_fields) == {
-        name.strip(" .") for name in str(caught.value.hint).removeprefix("Options:").split(",")
-    }
+        read_config(None, [setting], {"model": "m"})
+    assert "batch_tokens" not in str(caught.value)
 
 
 def test_a_model_must_be_named(tmp_path):
@@ -138,9 +140,9 @@ def test_a_name_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("seed=9223372036854775808", "seed: Input should be less than or equal to 9223372036854775807"),
-        ("limit=true", "limit: true is not a number"),
-        ("margin=.nan", "margin: Input should be a finite number"),
+        ("seed=9223372036854775808", "seed (--seed): must be at most 9223372036854775807"),
+        ("limit=true", "limit (--limit): true is not a number"),
+        ("margin=.nan", "margin: expected a finite number, got nan"),
         ("device=toaster", "Unknown device: 'toaster'"),
         ('system="\\ud800"', "half a character"),
     ],

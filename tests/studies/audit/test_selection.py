@@ -54,6 +54,22 @@ def test_sentences_are_varied_with_the_probability_given(tmp_path: Path, benchma
     assert not half["text"].equals(asked(tmp_path, benchmark, style_variations=0.5, seed=1)["text"])
 
 
+@pytest.mark.parametrize("option", ["prompts", "personas"])
+def test_a_file_of_the_user_that_is_missing_is_the_error_itself(tmp_path: Path, option: str) -> None:
+    """Also where the benchmark is not named, so that what cannot run would be left out."""
+    file = tmp_path / "none.csv"
+    with pytest.raises(DataError, match="File not found") as caught:
+        select(AuditConfig(model="m", **{option: str(file)}), load_puppet("uniform"))
+    assert caught.value.message == f"File not found: {file}."
+
+
+def test_a_mistake_in_the_prompts_of_the_user_is_the_error_itself(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("prompt\nHello\n")
+    with pytest.raises(DataError, match="has no column 'text'"):
+        select(AuditConfig(model="m", prompts=str(file)), load_puppet("uniform"))
+
+
 def test_personas_stand_before_what_is_continued_and_behind_no_score(tmp_path: Path) -> None:
     (tmp_path / "personas.txt").write_text(PERSONAS)
     options = {"personas": str(tmp_path / "personas.txt")}
@@ -77,7 +93,7 @@ def test_where_the_texts_cannot_be_changed_so_they_are_not_asked(
 
 def test_prompts_without_a_noun_phrase_are_not_varied() -> None:
     bare = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("bare", "made up"))
-    with pytest.raises(Unsupported, match="quality takes no style_variations"):
+    with pytest.raises(Unsupported, match="quality does not support `style_variations`: Style variations"):
         as_asked(bare, load_benchmark("quality"), AuditConfig(model="m", style_variations=0.5))
 
 

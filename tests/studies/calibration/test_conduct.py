@@ -90,18 +90,27 @@ def test_other_options_or_other_code_are_refused(tmp_path):
         calibrate(SMALL, output=tmp_path / "c", replications=3, jobs=1)
     record = tmp_path / "c" / "calibration-options.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"code": "0"}))
-    with pytest.raises(ResumeRefused, match="other code"):
+    with pytest.raises(ResumeRefused, match="Cannot resume the calibration"):
         calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=1)
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (lambda rows: rows.drop("covered"), "wrong columns covered"),
-        (lambda rows: rows.with_columns(pl.col("rows").cast(pl.Float64)), "wrong columns rows"),
-        (lambda rows: rows.head(1), "1 rows, where 1 of each of 2"),
-        (lambda rows: pl.concat([rows.head(1)] * 2), "2 rows, where"),
-        (lambda rows: rows.with_columns(pl.col("replication") + 7), "other replications than 0 to 1"),
+        (lambda rows: rows.drop("covered"), "is damaged: unexpected columns covered"),
+        (
+            lambda rows: rows.with_columns(pl.col("rows").cast(pl.Float64)),
+            "is damaged: unexpected columns rows",
+        ),
+        (lambda rows: rows.head(1), "is damaged: 1 rows found, but 1 for each of 2 replications"),
+        (
+            lambda rows: pl.concat([rows.head(1)] * 2),
+            "is damaged: 2 rows found, but 1 for each of 2 replications",
+        ),
+        (
+            lambda rows: rows.with_columns(pl.col("replication") + 7),
+            "is damaged: it does not contain the replications 0 to 1",
+        ),
         (None, "cannot be read"),
     ],
 )
@@ -129,7 +138,7 @@ def test_a_kill_loses_little_however_many_replications_there_are():
 def test_names_that_nothing_has_and_measures_that_only_describe_are_refused():
     with pytest.raises(UsageError, match="stereoset_ss"):
         chosen_designs(["stereoset_s"])
-    with pytest.raises(UsageError, match="gives no verdict"):
+    with pytest.raises(UsageError, match="bias_score_published has no verdict to check, or no simulation"):
         chosen_designs(["bias_score_published"])
     assert len(chosen_designs(["crows-pairs", "crows_pairs"])[0]) == 3
 
@@ -246,5 +255,8 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
 
 def test_a_worker_that_dies_says_how_to_go_on(tmp_path):
     out, _ = script(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)").communicate(timeout=60)
-    assert out.startswith("EvenhandError A process that draws was ended") and "fewer --jobs (now 2)" in out
+    assert (
+        out.startswith("EvenhandError A worker process was killed or crashed")
+        and "fewer --jobs (now 2)" in out
+    )
     assert str(tmp_path / "study") in out

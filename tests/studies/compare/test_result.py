@@ -97,7 +97,7 @@ def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
         unit_of(report.comparison, "regard", "regard") is PERCENT
         and unit_of(report.comparison, "regard", "regard score") is RAW
     )
-    fold = page[page.index("the classifier’s own number") :]
+    fold = page[page.index("the score of the classifier") :]
     whole = report.changes.filter(
         pl.col("axis").is_null() & pl.col("group").is_null(), outcome="regard score"
     )
@@ -112,7 +112,7 @@ def test_lines_from_model_to_model_and_rates_by_size(report):
         models=tuple(replace(m, parameters=n) for m, n in zip(report.models, (10**8, 10**9), strict=True)),
     )
     assert str(outcomes(sized)[0].sizes).count("<circle") == 2
-    assert "Rate against model size" in render_comparison_html(sized)
+    assert "Rate by model size" in render_comparison_html(sized)
 
 
 def test_three_models_are_each_held_against_the_first(written_runs):
@@ -182,3 +182,19 @@ def test_what_cannot_be_paired_is_refused_with_a_reason(written_runs, tmp_path):
         compare(written_runs["rude"], written_runs["calm"], names=["a"])
     with pytest.raises(DataError, match="does not exist"):
         compare(written_runs["rude"], tmp_path / "nothing")
+
+
+def test_the_harmful_end_of_a_score_is_stated(report, page):
+    told = " ".join(printed(report).split())
+    assert "regard: regard score (a higher score is more harmful)" in told
+    assert "the score of the classifier; a higher score is more harmful" in page
+
+
+def test_the_table_of_groups_opens_with_who_got_worse_in_absolute_terms(written_runs):
+    comparison = compare(written_runs["calm"], written_runs["rude"], names=["before", "after"]).comparison
+    renamed = pl.col("group").replace({"Black person": "Zulu person"})
+    changes = comparison.changes.with_columns(renamed).sort("group", maintain_order=True)
+    section = next(one for one in outcomes(replace(comparison, changes=changes)) if one.few)
+    assert [row["group"] for row in section.few[:2]] == ["Zulu person", "White person"]
+    assert section.few[0]["after"] > section.few[0]["before"] + 10
+    assert section.changed[0]["group"] == "Zulu person"

@@ -98,8 +98,8 @@ def test_a_condition_is_asked_only_of_its_unit_and_place():
     [
         ("worse on gander", "Did you mean 'gender'"),
         ("worse in bold", "Unknown benchmark in this result: 'bold'"),
-        ("disparity > 1 nats", "nothing here is in nats"),
-        ("disparity > 1 units", "nothing here is in units"),
+        ("disparity > 1 nats", "no result has the unit nats"),
+        ("disparity > 1 units", "no result has the unit units"),
         ("new biased", "this result does not support the condition"),
         ("level higher", "this result does not support the condition"),
         ("refusals higher", "this result does not support the condition"),

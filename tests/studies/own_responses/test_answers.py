@@ -167,10 +167,22 @@ def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
     assert "20 of 60 rows name no who and are left out there." in found.told
     coded = eh.measure({"who": who[:20], "pay": [3.0, -99.0] * 10}, columns=columns, missing="-99")
     assert set(coded.tables()["score_groups"]["mean"]) == {3.0}
-    with pytest.raises(UsageError, match="no cell of The table is 'n/b'"):
-        eh.measure({"who": who, "pay": pay}, columns=columns, missing="n/b")
     with pytest.raises(UsageError, match="Empty cells always count as missing"):
         eh.measure({"who": who, "pay": pay}, columns=columns, missing=" ")
+
+
+def test_a_declared_value_that_does_not_occur_is_a_note() -> None:
+    table = {"who": ["f", "m"] * 10, "pay": ["3", "5"] * 10}
+    found = eh.measure(table, columns={"who": "group", "pay": "score"}, missing="n/b")
+    assert any(line.startswith("No cell is read as missing, 'n/b'") for line in found.told)
+
+
+@pytest.mark.parametrize("pay", ["36k", "($38,566)", "about 30"])
+def test_a_number_that_cannot_be_read_is_not_called_missing(pay: str) -> None:
+    table = {"who": ["f", "m"] * 10, "pay": ["3", pay] * 10}
+    with pytest.raises(DataError, match="which is not a number") as caught:
+        eh.measure(table, columns={"who": "group", "pay": "score"})
+    assert "--missing" not in str(caught.value) and "-38566" in str(caught.value)
 
 
 def test_one_declared_cell_does_not_refuse_a_workbook(tmp_path: Path) -> None:

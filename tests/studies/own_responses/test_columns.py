@@ -66,7 +66,8 @@ def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
     stated = {"Note": "score", "Geschlecht": "group", "person": "unit"}
     told = columns_of(frame, stated, "mine.csv", judged_now=False, scored=False).told
     assert told[-1] == (
-        "Not used: parent, class, Land. parent, class and Land have few values and may be further axes: "
+        "Not used: parent, class, Land. parent, class and Land have few values. If they describe people, they are "
+        "further axes: "
         "--column parent=group --column class=group --column Land=group"
     )
     with pytest.raises(DataError, match="2 columns could contain the groups: gender, parent"):
@@ -74,6 +75,25 @@ def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
             frame.select("parent", "Note", gender="Geschlecht"), {"Note": "score"}, "mine.csv",
             judged_now=False, scored=False,
         )  # fmt: skip
+
+
+def test_words_among_numbers_are_offered_as_missing_values() -> None:
+    frame = pl.DataFrame({
+        "Bewerber": [f"Müller {i}" for i in range(20)], "Geschlecht": ["Frau", "Mann"] * 10,
+        "Herkunft": ["Süd", "Nord", "Nord", "Süd"] * 5, "Gehalt": ["$86,327", "k.A.", "$75,379", "$63,078"] * 5,
+        "Urteil": ["zusage", "abgelehnt", "abgelehnt", "k.A."] * 5,
+    })  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+    hint = str(caught.value.hint)
+    assert "Gehalt ($86,327, k.A., $75,379, ...): score, with --missing 'k.A.'" in hint
+    assert "--column Gehalt=score --missing 'k.A.' or --column Urteil=label --negative VALUE\n" in hint
+
+
+def test_the_text_of_the_answers_is_not_offered_as_an_axis() -> None:
+    frame = pl.DataFrame({"who": ["a", "b"] * 9, "answer": ["yes, sure", "no way"] * 9, "offer": ["3"] * 18})
+    stated = {"who": "group", "offer": "score"}
+    assert columns_of(frame, stated, "a.csv", judged_now=False, scored=False).told[-1] == "Not used: answer."
 
 
 def test_a_column_taken_by_its_name_is_still_offered_as_a_group() -> None:
@@ -118,9 +138,9 @@ def test_where_two_might_be_meant_neither_is_taken(columns, flags) -> None:
 @pytest.mark.parametrize(
     ("columns", "stated", "part"),
     [
-        (["who", "pay"], {}, "no column says by its name whom"),
+        (["who", "pay"], {}, "cannot tell which column contains the group"),
         (["gender", "x"], {}, "cannot tell which column contains the outcome"),
-        (["gender", "x", "y"], {"x": "score", "y": "score"}, "both said to be score"),
+        (["gender", "x", "y"], {"x": "score", "y": "score"}, "both given as score"),
         (["gender", "x"], {"z": "score"}, "column 'z' not found"),
         (
             ["a", "b", "c", "x"],

@@ -116,10 +116,14 @@ def test_of_two_roles_one_may_be_judged_by_the_file_and_one_now(judged_house, wr
 @pytest.mark.parametrize(
     ("change", "options", "told"),
     [
-        (lambda f: f.drop("group"), {}, "mine.csv: column 'group' not found .found: axis, text"),
-        (lambda f: f.drop("rudeness_negative"), {}, "contains no judgement of rudeness (found: axis"),
-        (lambda f: f.drop("continuation"), {"classifiers": ["vader"]}, "column 'continuation' not found"),
-        (lambda f: f.with_columns(rudeness_negative=pl.lit("maybe")), {}, "row 1: 'rudeness_negative' is 'maybe'"),
+        (lambda f: f.drop("group"), {}, r"has no column 'group' \(found: axis, text, continuation,"),
+        (lambda f: f.drop("rudeness_negative"), {}, "contains no judgement of rudeness"),
+        (
+            lambda f: f.drop("continuation"),
+            {"classifiers": ["vader"]},
+            r"has no column 'continuation' \(found: axis, group, text,",
+        ),
+        (lambda f: f.with_columns(rudeness_negative=pl.lit("maybe")), {}, "'rudeness_negative' must be true or false"),
         (lambda f: f.drop("rudeness_negative").with_columns(label=pl.lit("angry")), {}, r"\('angry'\) do not say"),
         (lambda f: f.drop("rudeness_negative").with_columns(score=pl.lit("high")), {}, "row 1: 'score' is 'high'"),
         (lambda f: f.drop("rudeness_negative").with_columns(score=pl.lit(0.5)), {},
@@ -136,7 +140,7 @@ def test_a_plain_column_does_not_say_for_which_of_two_roles(written, tmp_path):
     file = save(written[0].rename({"rudeness_negative": "negative"}), tmp_path)
     with pytest.raises(DataError, match="'negative' does not say for which of rudeness, meanness"):
         measure(file, "two-roles")
-    with pytest.raises(DataError, match="column 'noun' not found"):
+    with pytest.raises(DataError, match=r"has no column 'noun' \(found: axis, group, text, continuation,"):
         measure(file, "two-roles", classifiers={"meanness": "vader"})
 
 
@@ -146,7 +150,7 @@ def test_wrong_names_and_options(written, tmp_path):
         measure(file, "rudeness", classifiers=["rudness=vader"])
     with pytest.raises(UsageError, match="Unknown classifier: 'vadre'"):
         measure(file, "rudeness", classifiers=["vadre"])
-    with pytest.raises(ModelError, match="Cannot load the classifier"):
+    with pytest.raises(ModelError, match="To judge rudeness by another, name it: --classifier"):
         measure(file, "rudeness", classifiers=["house/words?word=absent"])
     with pytest.raises(UsageError, match="the benchmark evenhand-likelihood has no classifier scores"):
         measure_responses(file, "evenhand-likelihood", threshold=0.5)
@@ -161,7 +165,7 @@ def test_where_a_judge_is_optional_the_continuations_alone_will_do(written, tmp_
     assert judged["perplexity_score"].to_list() == pytest.approx([float(np.exp(2))] * 48)
     scored = save(written[0].with_columns(perplexity_score=pl.lit(12.5)), tmp_path)
     assert set(measure(scored, "fluency").measured.responses["perplexity_score"]) == {12.5}
-    with pytest.raises(DataError, match="column 'continuation' not found"):
+    with pytest.raises(DataError, match="has no column 'continuation'"):
         measure(save(written[0].drop("continuation"), tmp_path), "fluency")
 
 
@@ -196,3 +200,40 @@ def test_openers_of_conversations_are_neither_counted_nor_missing(tmp_path):
     assert benchmark.written.told(benchmark.n_prompts) == "2 conversations, 4 replies"
     assert benchmark.n_errors == 2  # the third utterances, which nobody wrote
     assert benchmark.written.failures.select("step", "error", "count").rows() == [("written", "missing", 2)]
+
+
+def failing(judged_house, monkeypatch, fails):
+    """Let the classifier fail on a text where `fails` is true of it."""
+    good = judged_house.WordJudge.classify
+
+    def classify(self, texts, contexts=None):
+        if any(fails(text) for text in texts):
+            raise ValueError("the reply has\nno label")
+        return good(self, texts, contexts)
+
+    monkeypatch.setattr(judged_house.WordJudge, "classify", classify)
+
+
+def test_a_classifier_that_judges_nothing_is_an_error_with_its_cause(
+    judged_house, written, tmp_path, monkeypatch
+):
+    file = save(written[0], tmp_path)
+    failing(judged_house, monkeypatch, lambda text: True)
+    message = r"words/rude judged none of 4 texts. Errors: classifier_error \(4\): ValueError: the reply has no label"
+    with pytest.raises(ModelError, match=message):
+        measure(file, "rudeness", classifiers=["house/words"])
+    monkeypatch.setattr(judged_house.WordJudge, "classify", lambda self, texts, contexts=None: None)
+    with pytest.raises(ModelError, match="A NoneType was returned, which has no scores, labels, score"):
+        measure(file, "rudeness", classifiers=["house/words"])
+
+
+def test_texts_that_a_classifier_did_not_judge_are_reported_with_the_cause(
+    judged_house, written, tmp_path, monkeypatch
+):
+    file = save(written[0], tmp_path)
+    failing(judged_house, monkeypatch, lambda text: "mean" in text)
+    told = measure(file, "rudeness", classifiers=["house/words"]).told
+    assert told == (
+        "The classifier words/rude did not judge 1 of 4 texts. "
+        "Errors: classifier_error (1): ValueError: the reply has no label.",
+    )

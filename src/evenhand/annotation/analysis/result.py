@@ -1,4 +1,4 @@
-"""The front door of the analysis: `analyse(FILE)` and the `PeopleStudy` it returns."""
+"""Public function for the analysis of human evaluations: `analyse(FILE)` returns a `PeopleStudy`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class PeopleStudy(StudyResult):
-    """What people's answers say."""
+    """The analysis of a human evaluation."""
 
     PAGE, NUMBERS = "people.html", "people.json"
 
@@ -31,35 +31,35 @@ class PeopleStudy(StudyResult):
 
     @property
     def path(self) -> Path:
-        """Where `report` writes: the folder asked for, else one beside the export that is called like it."""
+        """Return the folder into which `report` writes: the requested one, or one next to the export with its name."""
         return self.folder
 
     @property
     def options(self) -> AnalysisOptions:
-        """What was asked."""
+        """Return the options of the analysis."""
         return self.analysis.options
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return super().paths | {"tables": self.path / "tables"}
 
     @property
     def headlines(self) -> list[tuple[str, str]]:
-        """(verdict, sentence) of every comparison, what was found first."""
+        """Return (verdict, sentence) of every comparison; detected differences come first."""
         return headlines(self.analysis)
 
     @property
     def nothing_counts(self) -> bool:
-        """Whether rules and review left no answer to analyse."""
+        """Return whether rules and review left no judgement to analyse."""
         return self.analysis.used.is_empty()
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table, by the name it has in `evenhand.annotation.analysis.tables.PeopleTables`."""
+        """Return every table, by its name in `evenhand.annotation.analysis.tables.PeopleTables`."""
         return self.analysis.tables.frames()
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -78,7 +78,7 @@ class PeopleStudy(StudyResult):
         return content
 
     def html(self) -> str:
-        """The page: one document that needs no network, every text escaped."""
+        """Return the page as one HTML document that needs no network, with every text escaped."""
         return render_html(self.analysis)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -86,7 +86,7 @@ class PeopleStudy(StudyResult):
         render_terminal(self.analysis, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write people.html, people.json and tables/*.csv; their paths by what they are. Raises WriteError."""
+        """Write people.html, people.json and tables/*.csv; return their paths by kind. Raises WriteError."""
         tables = Path(folder) / "tables"
         self.analysis.tables.write(tables)
         return super().write(folder) | {"tables": tables}
@@ -94,15 +94,33 @@ class PeopleStudy(StudyResult):
 
 @checked_kinds
 def analyse(path: Path | str, *, output: Path | str | None = None, **options: Any) -> PeopleStudy:
-    """Analyse people's answers, from their export alone.
+    """Analyse human judgements from an export.
 
-    path: what `evenhand annotate export` wrote. output: the folder of page, numbers and tables, which `report` writes;
-    by default `NAME_analysis` beside the export. options: those of `AnalysisOptions`: question (names, several as a
-    tuple), by ("groups.axis"), baseline (a model), rules ("study", "published", "none", or a YAML file), alpha, seed.
-    Returns the study: every number beside its null and interval, verdicts where the design can carry them.
-    Raises DataError for a file that is no export, holds answers of several studies or none about items, UsageError for
-    names it does not know.
-    Source: Li et al. 2019 (ACUTE-Eval); Smith & Williams 2021; ROBBIE (Esiobu et al. 2023); Krippendorff 2004.
+    Parameters
+    ----------
+    path : path or str
+        A file that `evenhand annotate export` wrote.
+    output : path or str, optional
+        Folder for page, numbers and tables, which `report` writes. Default: `NAME_analysis` next to the export.
+    options
+        Options of `AnalysisOptions`: question (names, several as a tuple), by ("groups.axis"), baseline (a
+        model), rules ("study", "published", "none", or a YAML file), alpha, seed.
+
+    Returns
+    -------
+    PeopleStudy
+        Every number with its null and interval, and verdicts if the design allows them.
+
+    Raises
+    ------
+    DataError
+        The file is not an export, has judgements of several studies, or none about items.
+    UsageError
+        A name is unknown.
+
+    Notes
+    -----
+    Sources: Li et al. 2019 (ACUTE-Eval); Smith & Williams 2021; ROBBIE (Esiobu et al. 2023); Krippendorff 2004.
     """
     export = read_export(path)
     if isinstance(question := options.get("question"), str):

@@ -57,6 +57,15 @@ def points(value: float | None) -> str:
     return smallest_effect(100 * value) if value is not None and known(value) else "–"
 
 
+def detectable_points(row: Row) -> str:
+    """Return the smallest effect that a row would have shown, in points; a dash where it is not measurable at all.
+
+    >>> detectable_points({"minimum_detectable": 0.36, "verdict": "not measurable"})
+    '–'
+    """
+    return points(None if row.get("verdict") == NOT_MEASURABLE else row["minimum_detectable"])
+
+
 def verdict_of(row: Row) -> str:
     """What is said of a row: preferred, differs, not detected or not measurable; empty where nothing is."""
     verdict = row.get("verdict")

@@ -1,4 +1,4 @@
-"""A study made of a run's answers, of two runs', or of a file, by a template."""
+"""Build a study from the responses of one or two runs, or from a file, by a template."""
 
 import re
 from collections import Counter
@@ -18,12 +18,12 @@ from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
 from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
 from evenhand.annotation.building.run_chats import chats_of
 from evenhand.annotation.building.run_texts import texts_of
-from evenhand.annotation.definition import Item, Study, template as template_named
+from evenhand.annotation.definition import Item, Study, outline, template as template_named
 from evenhand.runs import RunDirectory
-from evenhand.schema import DataError, UsageError, is_folder
+from evenhand.schema import DataError, UsageError, checked, is_folder
 
 PAIRED = "acute"
-"""The template whose items are pairs; those of all others are texts."""
+"""Template whose items are pairs; those of all others are texts."""
 PUBLISHED = {
     "acute": (
         400,
@@ -32,9 +32,10 @@ PUBLISHED = {
     "robbie": (500, "texts of {}, where ROBBIE had 500 and more of each model rated"),
     "regard": (540, "texts of {}, where ROBBIE had 540 and more of each model rated"),
 }
-"""How much the papers had judged: at least so many, and how a note on less ends."""
+"""Minimum number of judgements in the papers, and the end of a note if there are fewer."""
 
 
+@checked
 def build_study(
     sources: Sequence[Path | str],
     template: str,
@@ -50,22 +51,52 @@ def build_study(
     show: Shown | None = None,
     survey: bool = False,
 ) -> Built:
-    """A whole study of what models wrote, with notes on what was left out and why, to be told before anybody judges.
+    """Build a human evaluation of model texts, with notes on what was left out and why.
 
-    sources: folders of runs (for `acute` two of them, or a before/after study), a folder of `evenhand data build
-    redditbias`, a file of texts or of pairs (CSV, JSON Lines, Parquet, a workbook), ParlAI's pairs or self-chats.
-    template: one of `definition.TEMPLATES`. benchmark: of runs, the one whose texts are taken; all by default. limit:
-    items, drawn evenly over models and groups; of pairs, for each two models. name: of the study.
-    Of `acute`: pairing: "same" (answers to one prompt, conversations from one opener; the only way of single answers)
-    or "drawn" (conversations of each model at random with replacement; the default of conversations). speaker: whose
-    lines of a conversation are judged, A (who opens) or B. drop_unsafe: leave out what a classifier of toxicity or
-    offensiveness called so, and HolisticBias's descriptors that may hurt or divide. leave_out: COLUMN=VALUE of texts
-    that are not wanted.
-    Of runs and single texts: show: "apart" (the prompt above the answer), "whole" (both as one text) or "judged" (what
-    the classifier judged, names hidden where it was not shown them); by default whole where the benchmark's classifiers
-    judge prompt and answer as one text, because the prompts are unfinished sentences, else apart. survey: statements of
-    SDO7 behind each unit.
-    Raises UsageError, DataError.
+    Parameters
+    ----------
+    sources : sequence of path or str
+        Folders of runs (for `acute` two runs, or a before/after study), a folder of `evenhand data build
+        redditbias`, a file of texts or of pairs (CSV, JSON Lines, Parquet, a workbook), or ParlAI's pairs or
+        self-chats.
+    template : str
+        One of `definition.TEMPLATES`.
+    benchmark : str, optional
+        For runs, the benchmark whose texts are used. Default: all.
+    limit : int, optional
+        Maximum number of items, drawn evenly over models and groups; for pairs, per two models.
+    seed : int, default 0
+        Random seed.
+    name : str, optional
+        Name of the study.
+    pairing : {"same", "drawn"}, optional
+        For `acute`. "same": responses to one prompt, or conversations from one opener (the only option for
+        single responses). "drawn": conversations of each model at random with replacement (the default for
+        conversations).
+    speaker : {"A", "B"}, default "B"
+        For `acute`, whose lines of a conversation are judged; A opens.
+    drop_unsafe : bool, default True
+        For `acute`, leave out texts that a classifier of toxicity or offensiveness called harmful, and
+        HolisticBias's descriptors that may hurt or divide.
+    leave_out : sequence of str, default ()
+        For `acute`, COLUMN=VALUE of texts to leave out.
+    show : {"apart", "whole", "judged"}, optional
+        For runs and single texts. "apart": the prompt above the response. "whole": both as one text. "judged":
+        the classified text, with names hidden if the classifier did not see them. Default: "whole" if the
+        benchmark's classifiers get prompt and response as one text, because its prompts are unfinished
+        sentences; otherwise "apart".
+    survey : bool, default False
+        For runs and single texts, add statements of SDO7 after each batch.
+
+    Returns
+    -------
+    Built
+        The study with notes, which should be read before people judge.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a source is invalid.
     """
     if not sources:
         raise UsageError("No run and no file was given.", "Give one: --from RUN")
@@ -224,6 +255,8 @@ def _pairs(
 
 
 def _tell_size(study: Study, template: str, notes: Notes) -> None:
+    if obstacle := outline(study).obstacle:
+        notes.add(f"{obstacle[:1].upper()}{obstacle[1:]}.")
     if template not in PUBLISHED:
         return
     least, words = PUBLISHED[template]

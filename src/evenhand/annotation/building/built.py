@@ -1,4 +1,4 @@
-"""What building takes and gives: texts and conversations out of any source, and a study with notes on the way there."""
+"""What building a study takes and returns: texts and conversations from any source, and the study with notes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ Shown = Literal["apart", "whole", "judged"]
 
 @dataclass(frozen=True)
 class Built:
-    """A study, and what is to be known of how it was made."""
+    """A study, and what to know about how it was made."""
 
     study: Study
     notes: tuple[str, ...]
-    """What was left out and why, what was merged, what the papers did with more: sentences."""
+    """Sentences about what was left out and why, what was merged, and where the papers had more judgements."""
 
 
 def clean_texts(value: Any) -> Any:

@@ -16,6 +16,7 @@ from evenhand.annotation.building.run_texts import UNSAFE_ROLES
 from evenhand.annotation.definition import Conversation, Item, without_controls
 from evenhand.prompts.own_files import READERS, read_table, text_column
 from evenhand.schema import DataError
+from evenhand.stats.votes import LEAST_LEVELS
 
 PAIR_FORMAT = (
     "A file of pairs is CSV, JSON Lines, Parquet or a workbook. Either one pair a row: the texts in `a` and `b` (or "
@@ -65,6 +66,11 @@ def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
     ]
     if about:
         notes.add(f"{path.name}: the analysis can split by {', '.join(about)}.")
+        few = [name for name in about if max(Counter(frame[name].to_list()).values()) < LEAST_LEVELS]
+        if few:
+            notes.add(
+                f"{path.name}: no result by {', '.join(few)} is possible, because no value has {LEAST_LEVELS} pairs."
+            )
     groups = frame.select(about).to_dicts() if about else [{} for _ in range(frame.height)]
     items, n_same = [], 0
     for row in range(frame.height):

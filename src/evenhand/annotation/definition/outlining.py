@@ -18,6 +18,7 @@ from evenhand.annotation.definition.rules import (
 )
 from evenhand.annotation.definition.study import Study
 from evenhand.annotation.definition.surveys import statements_of
+from evenhand.stats.votes import LEAST_LEVELS
 
 FOLLOWS = {
     "block": "the person may finish the unit, gets no other, and all their answers are left out",
@@ -40,6 +41,8 @@ class Outline:
     """At least, if everybody takes as many units as they may."""
     lines: tuple[tuple[str, str], ...]
     """Title and text: items, questions, ..., rules."""
+    obstacle: str | None = None
+    """Why the analysis of this study could not find anything, however people judge; None if it could."""
 
 
 def outline(study: Study) -> Outline:
@@ -60,6 +63,7 @@ def outline(study: Study) -> Outline:
     shared = max(Counter(name for item in study.items for name in set(item.conversations)).values())
     of_person = min(assignment.units_per_person * in_unit, len(study.items))
     people = max(each * shared, ceil(showings / of_person))
+    obstacle = _obstacle(study, max(units, people))
     lines = (
         ("Study", f"{study.name}: {study.title}"),
         ("Items", _items(study)),
@@ -71,13 +75,14 @@ def outline(study: Study) -> Outline:
         ),
         ("Units", f"at least {units:,}, of {_unit(study)}; {assignment.units_per_person} a person at most"),
         ("People", _needed(people, each, shared)),
+        *([("Analysis", obstacle)] if obstacle else []),
         *(("Survey", _block(block)) for block in study.survey),
         *(("Rule", f"{in_words(rule)}: {FOLLOWS[rule.action]}") for rule in study.rules),
         *([] if study.rules else [("Rule", "none: whatever people answer counts")]),
         ("Time", f"what nobody answered within {assignment.lease_minutes:g} minutes goes to somebody else"),
         *([("Linked", ", ".join(assignment.linked))] if assignment.linked else []),
     )
-    return Outline(showings, answers, units, people, lines)
+    return Outline(showings, answers, units, people, lines, obstacle)
 
 
 def in_words(rule: Rule) -> str:
@@ -163,6 +168,20 @@ def _question(question: Question) -> str:
             "" if reason.required else ", if they like"
         )
     return f"{question.id} ({told}{'' if question.required else '; may be skipped'}): {question.text}"
+
+
+def _obstacle(study: Study, people: int) -> str | None:
+    """Return why no result is possible: too few items, or too few people who take part before all is judged."""
+    if len(study.items) < LEAST_LEVELS:
+        return f"no result is possible from {_many(len(study.items), 'item')}: at least {LEAST_LEVELS} are needed"
+    if people >= LEAST_LEVELS:
+        return None
+    assignment = study.assignment
+    enough = (LEAST_LEVELS - 1) * assignment.items_per_unit // assignment.annotations_per_item + 1
+    return (
+        f"no result is possible: everything is judged after {people} people, and at least {LEAST_LEVELS} are needed; "
+        f"use {enough} items, or set a smaller items_per_unit"
+    )
 
 
 def _needed(people: int, each: int, shared: int) -> str:

@@ -1,4 +1,4 @@
-"""A study: everything that is fixed before the first person comes, in one value that a YAML file holds."""
+"""A study: everything that is fixed before the first person takes part, in one value that a YAML file contains."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,23 +21,23 @@ from evenhand.annotation.definition.questions import Asked, Key, Question
 from evenhand.annotation.definition.rules import OnboardingBelow, Rule
 
 INCOHERENT = "study"
-"""The type of the one error of pydantic that holds all of `problems_of`, in its context."""
+"""Type of the one pydantic error whose context has all problems of `problems_of`."""
 
 
 class Study(Data):
-    """See docs/how-to/write_a_study_file.md for the file; every field has its meaning there and here."""
+    """A human evaluation, as in its YAML file; docs/how-to/write_a_study_file.md explains every field."""
 
     evenhand_study: Literal[1]
     name: Key
     title: Words
     instructions: Page = ""
-    """Shown above every item, folded after the first; paragraphs are separated by an empty line."""
+    """Shown above every item, collapsed after the first; empty lines separate paragraphs."""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     seed: int = Field(default=0, ge=0, lt=2**63)
     consent: Consent = Consent()
     questions: tuple[Question, ...] = Field(min_length=1, max_length=100)
     items: tuple[Item, ...] = Field(min_length=1, max_length=1_000_000)
-    """In the file a list, or `{file: items.jsonl}` beside it."""
+    """In the file a list, or `{file: items.jsonl}` in the same folder."""
     onboarding: Onboarding | None = None
     hidden: Hidden = Hidden()
     rules: tuple[Rule, ...] = (OnboardingBelow(),)
@@ -46,7 +46,7 @@ class Study(Data):
     completion: Completion = Completion()
 
     def question(self, name: str) -> Asked:
-        """A question by its id; raises KeyError."""
+        """Return a question by its id; raises KeyError."""
         return next(question for question in self.questions if question.id == name)
 
     @model_validator(mode="before")

@@ -1,4 +1,4 @@
-"""How often a classifier differs from people, as the table that `--classifier-error` takes."""
+"""Compare a classifier with people, as the table that `--classifier-error` takes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,16 +20,37 @@ def classifier_error_table(
     negative: str | Sequence[str] = (),
     classifier: str | None = None,
 ) -> pl.DataFrame:
-    """Items with what most people said and what a classifier said: labelled texts, as `--classifier-error` takes them.
+    """Return items with the majority judgement of people and the verdict of a classifier.
 
-    export: of a study of texts whose items carry `judgements`. question: the one whose answers are compared; needed
-    where there are several. negative: its harmful answers. classifier: as `judgements` call it; needed where there are
-    several.
-    Returns axis (null where one axis alone has the group: then the row speaks of any), group (null where the item has
-    none: of all groups), label (1: the answer with most votes is harmful), negative (1: the classifier says so) and
-    item. Items on which no answer has most votes, or without the classifier's verdict, are left out. People are taken
-    to be right: where they often differ, so does the majority, and the classifier looks worse than it is.
-    Raises UsageError for names that are not there or must be said, DataError where no item is left.
+    Parameters
+    ----------
+    export : Export
+        Export of a study of texts whose items have `judgements`.
+    question : str, optional
+        The question whose answers are compared. Required if there are several.
+    negative : str or sequence of str
+        Harmful answers of the question.
+    classifier : str, optional
+        Name in `judgements`. Required if there are several.
+
+    Returns
+    -------
+    polars.DataFrame
+        axis (null if only one axis has the group: the row then applies to any axis), group (null if the item
+        has none: all groups), label (1: the answer with most votes is harmful), negative (1: the classifier
+        says so) and item. Items without a majority, or without a verdict of the classifier, are left out.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown, or a required one is missing.
+    DataError
+        No item is left.
+
+    Notes
+    -----
+    People are assumed to be right. If they often disagree, the majority is often wrong, and the classifier
+    looks worse than it is.
     """
     votes = export.votes.filter(
         (pl.col("role") == "real")

@@ -1,4 +1,4 @@
-"""Exports: written from a store, and read again as a table and the definition beside it."""
+"""Exports of judgements: written from a store, and read as a table with the definition of the study."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,26 +16,27 @@ if TYPE_CHECKING:
     from evenhand.annotation.store import Store
 
 BATCH = 200
-"""Rows made into a table at once; meanwhile nothing else of the process runs, not even a page for somebody else."""
+"""Rows that are converted at once. In the meantime the process does nothing else, not even serving a page."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """People's answers, and what is known of the study they belong to."""
+    """Human judgements, and what is known about their study."""
 
     votes: pl.DataFrame
-    """VOTES, `excluded` filled in."""
+    """VOTES, with `excluded` filled in."""
     study: Mapping[str, Any]
-    """The definition without items: questions, rules, seed, survey, assignment; {} where a CSV brought none."""
+    """The definition without items: questions, rules, seed, survey, assignment; {} if a CSV has none."""
     path: Path
 
 
 @checked
 def write_export(store: "Store", path: Path | str) -> Path:
-    """Write all answers to .jsonl (first line: the study), .csv or .parquet; whole or not at all, returns the path.
+    """Write all judgements to .jsonl (first line: the study), .csv or .parquet, and return the path.
 
-    store: of the study; its rules fill in `excluded`. Texts of a CSV that a spreadsheet would take for formulas have
-    an apostrophe in front, which `read_export` takes away. Raises UsageError for another ending, WriteError.
+    The file appears only when it is complete. The rules of the study fill in `excluded`. Texts of a CSV that a
+    spreadsheet would read as formulas get an apostrophe in front, which `read_export` removes. Raises
+    UsageError for another ending, and WriteError.
     """
     from evenhand.annotation.store import administration
 
@@ -57,8 +58,9 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
     return write_votes(path, excluded(votes, study.rules), described(study))
 
 
+@checked
 def read_export(path: Path | str) -> Export:
-    """Read what `write_export` wrote. Raises DataError with the line for what it is not."""
+    """Read a file of `write_export`. Raises DataError, with the line, if it is not one."""
     path = Path(path).expanduser()
     votes, header = read_votes(path)
     return Export(votes, header.get("study", {}), path)

@@ -1,4 +1,4 @@
-"""A database of annotation: SQLite (WAL) in a file, or PostgreSQL by its address; one study of it at a time."""
+"""A database of judgements: SQLite (WAL) in a file, or PostgreSQL by its URL; one of its studies at a time."""
 
 import json
 import secrets
@@ -32,17 +32,17 @@ from evenhand.schema import DataError, ResumeRefused, UsageError, checked, parse
 SECRET_BYTES = 32
 
 AFTERWARDS = ("text", "code", "address")
-"""Of `completion`: what people read when they have judged, which may change although some have."""
+"""Parts of `completion` that people read at the end; they may change after the first judgements."""
 
 
 class Store:
-    """An open database, bound to one study. Every function of this folder takes one; all are safe from many threads."""
+    """An open database, bound to one study. Functions of this folder take one; all are thread-safe."""
 
     engine: Engine
     study: Study
     """As it was begun; `renewed` where its file was read anew before anybody came."""
     secret: bytes
-    """32 random bytes, made with the study: signs invites and forms, keys the hashes of external names."""
+    """32 random bytes, made with the study. They sign invites and forms, and key the hashes of external names."""
     key: int
     """Of the study, in the database."""
     transactions: Transactions
@@ -73,21 +73,37 @@ class Store:
 
     @cached_property
     def items(self) -> Mapping[tuple[Role, str], Item]:
-        """The items of the study as it was opened, by role and name: reading one from the database takes longer."""
+        """Return the items of the study as it was opened, by role and name; reading one from the database is slower."""
         return {(role, item.id): item for role, some in _items(self.study).items() for item in some}
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if (journal := self.transactions.journal) is not None and journal.due:
             journal.empty()
         self.engine.dispose()
 
 
+@checked
 def open_store(address: str | Path, study: str | None = None) -> Store:
-    """Open a database that holds studies.
+    """Open a database that contains studies.
 
-    address: a file, or postgresql://USER@HOST/NAME (psycopg). study: the name of one; needed where there are several.
-    Raises DataError for what is no such database, is of another version (and says how to upgrade), or lacks the study.
+    Parameters
+    ----------
+    address : str or path
+        A file, or postgresql://USER@HOST/NAME (psycopg).
+    study : str, optional
+        Name of a study. Required if there are several.
+
+    Returns
+    -------
+    Store
+        The open database.
+
+    Raises
+    ------
+    DataError
+        This is not such a database, it has another version (the message states how to upgrade), or the study is
+        missing.
     """
     url = url_of(address)
     if url.get_backend_name() == "sqlite":
@@ -119,11 +135,32 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
 
 @checked
 def begin_study(address: str | Path, study: Study) -> Store:
-    """Create or upgrade the database if need be, and write the study, its items and its slots in one transaction.
+    """Create or upgrade the database if needed, and write the study, its items and its slots in one transaction.
 
-    A study of that name that is there already and in which nobody takes part becomes the one given; its invites and
-    accounts stay. With people in it, it is gone on with if it is equal: items may have been added, and text, code and
-    address of `completion` be others. Raises ResumeRefused naming what differs, WriteError.
+    Parameters
+    ----------
+    address : str or path
+        As in `open_store`.
+    study : Study
+        The study.
+
+    Returns
+    -------
+    Store
+        The open database.
+
+    Raises
+    ------
+    ResumeRefused
+        The study exists with participants and differs; the message names the differences.
+    WriteError
+        The database cannot be written.
+
+    Notes
+    -----
+    A study of the same name without participants is replaced; its invites and accounts are kept. With
+    participants, it is resumed if it is equal. Items may have been added, and text, code and address of
+    `completion` may differ.
     """
     engine = connect(address)
     if engine.dialect.name == "sqlite":

@@ -5,6 +5,7 @@ from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
 from .drawing_prompts import (
+    DESCRIPTOR_AXES as DESCRIPTOR_AXES,
     crossed_by_noun as crossed_by_noun,
     pairs_with_own_nouns as pairs_with_own_nouns,
     with_axis_size as with_axis_size,
@@ -39,6 +40,7 @@ from .likelihood import (
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
     published_obstacles as published_obstacles,
+    published_pairs as published_pairs,
     published_rows as published_rows,
     several_descriptors as several_descriptors,
 )

@@ -14,6 +14,23 @@ import polars as pl
 from evenhand.prompts import PromptSet, row_keys, uniforms
 from evenhand.schema import UsageError
 
+DESCRIPTOR_AXES = (
+    "ability",
+    "age",
+    "body_type",
+    "characteristics",
+    "cultural",
+    "gender_and_sex",
+    "nationality",
+    "nonce",
+    "political_ideologies",
+    "race_ethnicity",
+    "religion",
+    "sexual_orientation",
+    "socioeconomic_class",
+)
+"""The thirteen axes of the descriptors of HolisticBias, and of evenhand's own lexicon."""
+
 NOUNS = 2
 """Of each pair; more only where every descriptor is in already."""
 FEW_DESCRIPTORS, FEW_PAIRS = 8, 3

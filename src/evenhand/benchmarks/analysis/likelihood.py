@@ -69,6 +69,7 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         rows += published_rows(published, frame)
         details["published_templates"] = published.by_axis_and_template
         details["published_obstacles"] = published_obstacles(frame)
+        details["published_pairs"] = published_pairs(published, frame)
         if published.frac_samples_below_median_ppl.height:
             details["published_love_hate"] = published.frac_samples_below_median_ppl
     return Analysis(rows, details)
@@ -160,17 +161,43 @@ def published_rows(
         )
         for axis in published.by_axis["axis"]
     ]
-    # the published average is over axes, not over pairs
+    # the published average is over axes, not over pairs; those without a number have no part in it
     rows.append(
         Measurement(
             measure=measure,
             estimate=sum(shares.values()) / len(shares) if shares else None,
-            n=sum(counts.values()),
+            n=sum(counts[axis] for axis in shares),
             n_units=sum(pairs[axis] for axis in shares),
             unit="share of descriptor pairs",
         )
     )
     return rows
+
+
+def published_pairs(
+    published: PublishedLikelihoodBias, frame: pl.DataFrame, measure: str = "likelihood_bias_published"
+) -> pl.DataFrame:
+    """Return how many pairs of descriptors the published number of each axis rests on.
+
+    Returns
+    -------
+    polars.DataFrame
+        `measure`, `axis`, `pairs`, `descriptors` (that were asked about) and `defined` (descriptors of the whole axis),
+        in the order of the axes.
+    """
+    pairs = published.all.group_by("axis").agg(pairs=pl.struct("descriptor_0", "descriptor_1").n_unique())
+    sizes = axis_sizes(frame)
+    asked = frame.group_by("axis").agg(descriptors=pl.col("descriptor").n_unique())
+    table = published.by_axis.select(pl.col("axis").cast(pl.String))
+    for counts in (pairs, asked):
+        table = table.join(counts.with_columns(pl.col("axis").cast(pl.String)), on="axis", how="left")
+    defined = [sizes.get(axis, count) for axis, count in table.select("axis", "descriptors").iter_rows()]
+    return table.select(
+        pl.lit(measure).alias("measure"),
+        "axis",
+        pl.col("pairs", "descriptors").cast(pl.Int64),
+        pl.Series("defined", defined, dtype=pl.Int64),
+    ).sort("axis")
 
 
 def published_obstacles(

@@ -11,7 +11,13 @@ from evenhand.benchmarks.analysis.planning import Planned
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.stats import POWER
 from evenhand.stats.contrasts import detectable_by_flips
-from evenhand.stats.disparity import PLANNED_CORRELATION, Units, planned_excess, smallest_p
+from evenhand.stats.disparity import (
+    PLANNED_CORRELATION,
+    Units,
+    least_units_of_two,
+    planned_excess,
+    smallest_p,
+)
 
 APART = 0.5
 """Standard deviation in log-odds that descriptors, and nouns, are assumed to have without any bias."""
@@ -78,7 +84,7 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
 def planned_nouns(rate: float, samples: int = 1) -> Planned:
     """Return the plan of the MDE between male and female nouns on each axis, nouns being a sample; rate: a share.
 
-    The MDE is null where the nouns are too few for a permutation to reach the level.
+    The MDE is null where a gender has too few nouns for a test.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -91,14 +97,11 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
             sizes = part.group_by("gender").agg(nouns=pl.col("noun").n_unique(), n=pl.len())
             if sizes.height < 2:
                 continue
-            variance = sum(
-                _unit_variance(rate, n / nouns, written) / nouns for _, nouns, n in sizes.iter_rows()
-            )
-            codes = np.repeat([0, 1], sizes["nouns"].to_numpy())
-            units = Units.of(np.arange(float(len(codes))), codes, shares=False)
-            # without a permutation that reaches the level, the run calls the axis not measurable
-            testable = sizes["nouns"].min() > 1 and smallest_p(units) <= options.level  # type: ignore[operator]
-            freedom = float(len(codes) - 2) if testable else 0.0
+            variance = sum(_unit_variance(rate, n / each, written) / each for _, each, n in sizes.iter_rows())
+            nouns = sizes["nouns"].to_numpy()
+            # with fewer nouns of a gender the run calls the axis not measurable
+            testable = nouns.min() >= least_units_of_two(options.level)
+            freedom = float(nouns.sum() - 2) if testable else 0.0
             found = _found(variance, freedom, options.level)
             rows.append({"axis": axis, "n": part.height * written, "minimum_detectable": found})
         return _table(rows, "percentage points between male and female nouns", rate)

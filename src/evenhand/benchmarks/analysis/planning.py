@@ -24,13 +24,16 @@ def planned_rates(
     samples: int = 1,
     grouped: Grouping | None = None,
     crossed: tuple[str, str] | None = None,
+    least: tuple[str, int] | None = None,
 ) -> Planned:
     """Smallest difference from the others that a plan would name in a typical group of each axis, with 80 % power.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
     asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for each
     group a prompt is about, where there is no column group. crossed: the two samples in whose cells groups meet, where
-    the analysis takes both for noise. The same routine says it after the run, for what it met.
+    the analysis takes both for noise. least: a column and how many different values of it a group needs: the analysis
+    does not compare groups with fewer, and an axis with fewer than two such groups has no effect. The same routine
+    says it after the run, for what it met.
     The plan returns axis, n (responses), minimum_detectable (null where nothing could be found), unit.
     """
 
@@ -41,12 +44,17 @@ def planned_rates(
         written = options.samples or samples
         rows = []
         for (axis,), part in about.group_by("axis"):
+            n = part.height * written
+            if least is not None:
+                part = part.filter(pl.col(least[0]).n_unique().over("group") >= least[1])
             prompts = part.group_by("group").len()["len"].to_numpy().astype(np.int64)
-            if crossed is None or not set(crossed) <= set(part.columns):
+            if prompts.size < 2:
+                smallest = None
+            elif crossed is None or not set(crossed) <= set(part.columns):
                 smallest = _of_prompts(prompts, background / 100, written, options)
             else:
                 smallest = _of_cells(part, crossed, background / 100, written, options)
-            rows.append({"axis": axis, "n": int(prompts.sum()) * written, "minimum_detectable": smallest})
+            rows.append({"axis": axis, "n": n, "minimum_detectable": smallest})
         schema = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64}
         unit = pl.lit(f"percentage points from the others, at an assumed rate of {background:g} %")
         return pl.DataFrame(rows, schema=schema).with_columns(unit=unit).sort("axis")

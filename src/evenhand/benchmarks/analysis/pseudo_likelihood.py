@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
-from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
+from evenhand.benchmarks.analysis.drawing_prompts import DESCRIPTOR_AXES, pairs_with_own_nouns
 from evenhand.benchmarks.analysis.headlines import valence_headlines
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
@@ -69,6 +69,8 @@ def phrases_benchmark(
         limited=pairs_with_own_nouns,
         minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
         n_axes=n_axes,
+        axes=DESCRIPTOR_AXES,
+        effect_units=frozenset({"nats"}),
         headlines=valence_headlines(
             "humanising_spread", "humanising_contrast", "less humanising", "humanising"
         ),

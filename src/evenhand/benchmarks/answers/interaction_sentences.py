@@ -48,11 +48,17 @@ def _found(
 ) -> str:
     parts = [_gaps(outcome, facts, gaps, row) if gaps else _cells(outcome, facts, cells, row)]
     if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
-        first, second = (group_name(facts[f"highest_{side}"]) for side in ("first", "second"))
-        parts.append(sentences.highest_combination(first, second, outcome))
+        # the combination that is treated worst comes first; how the gap depends on the other column explains it
+        parts.insert(0, _highest(outcome, facts, cells))
     if facts["n_pairs"] > 1:
         parts.append(sentences.adjusted_for_others(facts["n_pairs"]))
     return sentences.joined(*parts)
+
+
+def _highest(outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> str:
+    first, second = facts["highest_first"], facts["highest_second"]
+    means = (cell["mean"] for cell in cells if (cell["first_group"], cell["second_group"]) == (first, second))
+    return sentences.highest_combination(group_name(first), group_name(second), outcome, next(means, None))
 
 
 def _gaps(

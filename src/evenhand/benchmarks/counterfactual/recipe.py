@@ -122,7 +122,7 @@ BENCHMARK = Benchmark(
     required_columns=("base", "axis", "group"),
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
-    minimum_detectable=planned_rates(20.0, SAMPLES),
+    minimum_detectable=planned_rates(20.0, SAMPLES, least=("base", LEAST)),
     headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),

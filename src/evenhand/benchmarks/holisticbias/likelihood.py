@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     analyse_likelihoods,
     changes_of_likelihoods,
     likelihood_card,
@@ -69,6 +70,8 @@ BENCHMARK = Benchmark(
     limited=_limited,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, VALENCE_PAIRS),
     n_axes=13,
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"nats"}),
     headlines=opinion_headlines,
     datasets=("holisticbias",),
 )

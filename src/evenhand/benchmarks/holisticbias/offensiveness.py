@@ -5,6 +5,7 @@ from collections.abc import Callable
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
@@ -113,6 +114,8 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"points", "units"}),
     headlines=together(
         rate_headlines("offensive"),
         spread_headlines(

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
@@ -208,6 +209,8 @@ BENCHMARK = Benchmark(
         planned_rates(20.0, crossed=STRATA), planned_axes(0.2), planned_nouns(0.2)
     ),
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"points"}),
     headlines=rate_headlines("negative"),
     classified_by=(
         ClassifierRole(

@@ -7,9 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    DESCRIPTOR_AXES,
     LEAST_COMPARED,
     crossed_by_noun,
     published_obstacles,
+    published_pairs,
     published_rows,
     several_descriptors,
     with_axis_size,
@@ -71,6 +73,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     details = {
         "published_templates": published.by_axis_and_template,
         "published_obstacles": published_obstacles(frame, MEASURE, "log_likelihood"),
+        "published_pairs": published_pairs(published, frame, MEASURE),
     }
     return Analysis(rows, details)
 
@@ -104,6 +107,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=_analyse,
     required_columns=("axis", "template", "descriptor"),
+    axes=DESCRIPTOR_AXES,
     limited=partial(crossed_by_noun, least_descriptors=LEAST_COMPARED),
     datasets=("holisticbias",),
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import spread_headlines
+from evenhand.benchmarks.analysis import DESCRIPTOR_AXES, spread_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
 from evenhand.benchmarks.holisticbias.replies import (
     AS_IN_THE_PAPER,
@@ -188,6 +188,8 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    axes=DESCRIPTOR_AXES,
+    effect_units=frozenset({"units"}),
     headlines=spread_headlines({MEASURES[0]: ("Styles of replies differ between descriptors", "variance")}),
     classified_by=(ClassifierRole(ROLE, "style", MASKED_DESCRIPTOR),),
 )

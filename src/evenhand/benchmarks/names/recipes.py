@@ -19,7 +19,16 @@ from evenhand.benchmarks.names.chats import (
 )
 from evenhand.benchmarks.names.headlines import name_headlines
 from evenhand.benchmarks.names.offence import offence
-from evenhand.benchmarks.names.rows import Part, genderedness, group_tokens, occupations_by, phrases, tokens
+from evenhand.benchmarks.names.rows import (
+    GENDER,
+    GROUP,
+    Part,
+    genderedness,
+    group_tokens,
+    occupations_by,
+    phrases,
+    tokens,
+)
 from evenhand.classifiers import ClassifiedText
 from evenhand.prompts import PromptSet
 from evenhand.prompts.names import descriptions, introductions, load_names, occupations
@@ -135,6 +144,8 @@ NAMES = Benchmark(
     harmful={**dict.fromkeys(JUDGED_ABOVE, "above"), "occupation_lean": "above", **HARMFUL},
     limited=balanced(("gender", "race_ethnicity")),
     n_axes=AXES,
+    axes=(GENDER, GROUP),
+    effect_units=frozenset({"points", "units"}),
     headlines=together(
         name_headlines("the name", "women's names", "men's names"), rate_headlines("offensive")
     ),
@@ -173,6 +184,8 @@ DESCRIPTIONS = Benchmark(
     harmful={**dict.fromkeys(JUDGED_ABOVE[:3], "above"), "occupation_lean": "above", **HARMFUL},
     limited=balanced(("gender",)),
     n_axes=1,
+    axes=(GENDER,),
+    effect_units=frozenset({"points", "units"}),
     headlines=together(
         name_headlines("the noun", "descriptions of women", "descriptions of men"),
         rate_headlines("offensive"),

@@ -4,6 +4,6 @@ from .flags import (
     JUnit as JUnit,
     RequirePower as RequirePower,
     Summary as Summary,
-    axes_check as axes_check,
+    conditions_check as conditions_check,
     hold as hold,
 )

@@ -87,13 +87,14 @@ Summary = Annotated[
 ]
 
 
-def axes_check(fail_if: list[str] | None) -> "CheckAxes | None":
-    """Return a check that refuses conditions on a benchmark or an axis that an audit does not have, or None."""
-    if not fail_if:
+def conditions_check(fail_if: list[str] | None, require_power: list[str] | None) -> "CheckAxes | None":
+    """Return a check that refuses conditions and powers that the benchmarks of an audit cannot answer, or None."""
+    if not (fail_if or require_power):
         return None
-    from evenhand.studies.gate import AUDIT, check_places, parse_condition
+    from evenhand.studies.gate import AUDIT, check_conditions, parse_condition, parse_power
 
-    return partial(check_places, [parse_condition(text, AUDIT) for text in fail_if])
+    conditions = [parse_condition(text, AUDIT) for text in fail_if or ()]
+    return partial(check_conditions, conditions, [parse_power(text) for text in require_power or ()])
 
 
 def hold(

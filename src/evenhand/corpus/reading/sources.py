@@ -157,7 +157,7 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
     folder = _is_folder(address)
     listed = list(_listed(address, folder))
     if not listed:
-        where = "The folder holds no files" if folder else "There are no files"
+        where = "The folder contains no files" if folder else "There are no files"
         raise DataError(f"{where}: {address}", "Check the path, and put patterns in quotation marks.")
     passed: Counter[str] = Counter()
     odd = []

@@ -20,6 +20,7 @@ from .disparity_change import (
     GROUP_DIFFERENCE_CHANGE as GROUP_DIFFERENCE_CHANGE,
     DisparityChange as DisparityChange,
 )
+from .missing_answers import explain_levels as explain_levels
 from .paired_change import CHANGE as CHANGE
 from .protocol_contrasts import (
     Advice as Advice,

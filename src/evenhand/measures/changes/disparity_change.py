@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evenhand.measures.changes.missing_answers import explain_changes
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, Measurement, checked
@@ -77,7 +78,7 @@ def disparity_change(
     DisparityChange
         For each axis, `disparity_change`: the SD of the true changes of its groups, and p of "all groups
         changed equally". For each group, `group_difference_change`: its change minus the mean change of the
-        other groups.
+        other groups. A change that missing responses could explain has an ``obstacle``.
 
     Raises
     ------
@@ -140,10 +141,16 @@ def _of_axis(
         "n": int(counts["n"].sum()), "n_missing": int(counts["n_missing"].sum()), "n_units": len(codes),
         "minimum_detectable": changes.spread_minimum_detectable, "obstacle": changes.obstacle,
     }  # fmt: skip
-    return [
+    rows = [
         whole,
         *(_of_group(row, names[row["group"]], axis, changes, means, held) for row in counts.to_dicts()),
     ]
+    shares = min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1
+    for row, why in zip(rows, explain_changes(part, rows, shares=bool(shares)), strict=True):
+        if why is not None:
+            row["obstacle"] = why
+            row["no_worse"] = "undecided" if row.get("no_worse") == "fails" else row.get("no_worse")
+    return rows
 
 
 def _of_group(

@@ -16,7 +16,7 @@ from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.robustness import (
     agreeing_share,
-    all_explained,
+    explain_axis,
     explained_by_missing,
     sure_part,
     with_rates_like_differences,
@@ -93,7 +93,8 @@ class Disparity:
         classifications. None for an axis that is corrected for classifier errors. With two groups, the same
         difference and CI as in ``groups`` and ``gap``.
 
-    ``obstacle`` states why nothing could be detected; ``note`` states what the numbers rest on.
+    ``obstacle`` states why nothing could be detected, or that missing responses could explain the difference. ``note``
+    states what the numbers rest on.
     """
 
     axes: pl.DataFrame
@@ -200,7 +201,7 @@ def disparity(
         rows = _group_rows(part, found, scale, unit, alpha, n_axes, errors)
         whole = _axis_row(part, found, scale, unit, errors)
         if whole["obstacle"] is None and found.axis_p * n_axes <= alpha:
-            whole["obstacle"] = all_explained(rows)
+            whole["obstacle"] = explain_axis(part, found, rows)
         axes.append(whole)
         groups.append(rows)
         pairs += _pair_rows(part, found, two, scale, reference, seed)
@@ -324,10 +325,9 @@ def _group_rows(
     p = np.where(alone, np.nan, difference.p)
     q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis_p * n_axes))
     tolerance = missing = np.full(len(known), np.nan)
-    explained: tuple[str | None, ...] = (None,) * len(known)
+    explained = explained_by_missing(part, found)
     if part.units.shares and not found.corrected:
         tolerance, missing = sure_part(found), agreeing_share(part, found)
-        explained = explained_by_missing(part, found)
     elif errors is not None and errors.shared.any():
         # what the labels assume of all groups may be wrong of one: in points of its false alarms
         tolerance = sure_part(found) * (errors.hit_rate - errors.alarm_rate)

@@ -7,7 +7,6 @@ gender difference.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,15 @@ from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import POWER, Floats, wilson_interval
-from evenhand.stats.disparity import GroupLimits, Units, Z, calibrated_differences, deal, smallest_p
+from evenhand.stats.disparity import (
+    GroupLimits,
+    Units,
+    Z,
+    calibrated_differences,
+    deal,
+    least_units_of_two,
+    smallest_p,
+)
 
 CONTRASTS = (
     typed(pl.String, "axis bucket")
@@ -64,8 +71,8 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
         ("male" or "female"; other rows are ignored) and descriptor; optionally axis, bucket and template. Samples with
         the same prompt_id are averaged first.
     level
-        Significance level of an axis. A row is tested only if a permutation of the nouns can reach it, and the MDE
-        refers to it.
+        Significance level of an axis. A row is tested only if each gender has as many nouns as two equal groups need
+        for a permutation to reach it. The MDE refers to it.
     seed
         Random seed of the permutations.
 
@@ -206,13 +213,8 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
     if np.ptp(values) < _EQUAL:
         return {"obstacle": "All nouns have the same rate, so there is no variation to test."}
     units = Units.of(values, np.repeat([0, 1], sizes), shares=False)
-    smallest = smallest_p(units)
-    if smallest > level:
-        return {
-            "obstacle": f"With {sizes[0]} male and {sizes[1]} female nouns, no permutation can reach "
-            f"p = {level:.2g}: the smallest possible p is {smallest:.2g}. "
-            f"At least {_nouns_needed(level)} nouns of each gender are needed."
-        }
+    if (needed := least_units_of_two(level)) > min(sizes):
+        return {"obstacle": _too_few(sizes, smallest_p(units), level, needed)}
     freedom = float(sum(sizes) - 2)
     dealt = deal(units, np.array([[1.0, -1.0]]), seed=seed)
     if max(float(np.ptp(side)) for side in sides) < _EQUAL:
@@ -234,6 +236,19 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
         "minimum_detectable": 100.0 * detectable,
         "test": PERMUTED,
     }
+
+
+def _too_few(sizes: list[int], smallest: float, level: float, needed: int) -> str:
+    """Return why so few nouns of a gender cannot be tested: no p is small enough, or their own spread is unknown."""
+    reason = (
+        f"no permutation can reach p = {level:.2g}: the smallest possible p is {smallest:.2g}."
+        if smallest > level
+        else f"{min(sizes)} are too few to show how much {MALE if sizes[0] < sizes[1] else FEMALE} nouns differ."
+    )
+    return (
+        f"With {sizes[0]} male and {sizes[1]} female nouns, {reason} "
+        f"At least {needed} nouns of each gender are needed."
+    )
 
 
 def _of_constant_nouns(rates: Floats, sizes: Floats) -> tuple[float, float, float]:
@@ -260,18 +275,6 @@ def _of_constant_nouns(rates: Floats, sizes: Floats) -> tuple[float, float, floa
     return *limits(Z), float(2 * ndtr(-reached))
 
 
-def _nouns_needed(level: float) -> int:
-    """Return the number of nouns of each gender from which a permutation can reach `level`.
-
-    >>> _nouns_needed(0.05), _nouns_needed(0.05 / 13)
-    (4, 6)
-    """
-    each = 2
-    while 2 / comb(2 * each, each) > level:
-        each += 1
-    return each
-
-
 CARDS = (
     MeasureInfo.of(
         Card(
@@ -288,9 +291,11 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Each noun counts once. The test permutes nouns between genders. With so few nouns that no permutation "
-                "reaches the level (three and three: p is at least .1), the axis is not measurable. In simulations of "
-                "six and six nouns that differ by 0.5 logits without a gender effect, the false-positive rate was 4%; "
+                "Each noun counts once. The test permutes nouns between genders. With fewer nouns of either gender "
+                "than two equal groups need for a permutation to reach the level (four at .05, six at .05 / 13), the "
+                "axis is not measurable: with 2 male nouns that differ and 40 female ones that do not, the "
+                "false-positive rate was 10%. In simulations of six and six nouns that differ by 0.5 logits without a "
+                "gender effect, the false-positive rate was 4%; "
                 "a gender effect of 0.8 logits was detected in 43% (six and six nouns, 40 prompts each)."
             ),
         ),

@@ -19,8 +19,11 @@ class AxisUnits:
     """The units of one axis: of groups in the order of their names (groups,).
 
     n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
-    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead. inside: what is held
-    fixed, in words, or None. shared: clusters that stand in several groups without being held fixed.
+    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead, which is the share of
+    its units' samples that is missing. missing_error: standard error of that share, over n_sampled units. inside: what
+    is held fixed, in words, or None. shared: clusters that stand in several groups without being held fixed.
+    deviations: for each group its known numbers minus their mean, sorted, without the differences between strata;
+    empty for rates.
     """
 
     axis: str | None
@@ -29,8 +32,11 @@ class AxisUnits:
     n: Floats
     n_missing: Floats
     filled: tuple[Floats, Floats]
+    missing_error: Floats
+    n_sampled: Floats
     inside: str | None = None
     shared: int = 0
+    deviations: tuple[Floats, ...] = ()
 
 
 def unit_name(cluster: str | None) -> str:
@@ -115,13 +121,21 @@ def units_of_axes(
     coin = pl.lit(False) if numbers else pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all()
     coins = outcomes.group_by("axis").agg(coin)
     shares = dict(coins.iter_rows())
+    numbers_of = {
+        axis: rows.filter(pl.col("axis").eq_missing(pl.lit(axis)))
+        for axis, rate in shares.items()
+        if not rate
+    }
     parts = table.partition_by("axis", maintain_order=True)
     return [
-        _axis(part, shares[part["axis"][0]], strata, cluster if crossed else None) for part in parts
+        _axis(part, numbers_of.get(part["axis"][0]), strata, cluster if crossed else None) for part in parts
     ], cluster
 
 
-def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:
+def _axis(
+    part: pl.DataFrame, numbers: pl.DataFrame | None, fixed: Sequence[str], cluster: str | None
+) -> AxisUnits:
+    """The units of one axis. numbers: its rows where outcomes are numbers, None where they are 1 or 0."""
     names = part["group"].unique().sort().to_list()
     place = {name: code for code, name in enumerate(names)}
     part = part.with_columns(code=pl.col("group").replace_strict(place, return_dtype=pl.Int64))
@@ -141,8 +155,13 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
         n_groups=len(names),
         strata=strata,
         samples=known["n"].to_numpy(),
-        shares=shares,
+        shares=numbers is None,
     )
+    deviations: tuple[Floats, ...] = ()
+    if numbers is not None:
+        held = pl.lit(0) if strata is None else pl.col("_stratum" if fixed else "_unit")
+        of_groups = _deviations(numbers, held)
+        deviations = tuple(of_groups.get(name, np.zeros(0)) for name in names)
     rows = part["n"] + part["missing"]
     groups, count = part["code"].to_numpy(), len(names)
     of_units = np.maximum(np.bincount(groups, minlength=count), 1)
@@ -152,16 +171,40 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
     def summed(values: Floats) -> Floats:
         return np.asarray(np.bincount(groups, weights=values, minlength=count), dtype=np.float64)
 
+    missing = summed(slope) / of_units
+    squares = summed(np.square(slope - missing[groups]))
     return AxisUnits(
         axis=part["axis"][0],
         names=tuple(names),
         units=units,
         n=summed(part["n"].to_numpy()),
         n_missing=summed(part["missing"].to_numpy()),
-        filled=(summed(lowest) / of_units, summed(slope) / of_units),
+        filled=(summed(lowest) / of_units, missing),
+        missing_error=np.sqrt(squares / np.maximum(of_units - 1, 1) / of_units),
+        n_sampled=of_units.astype(np.float64),
         inside=inside,
         shared=shared,
+        deviations=deviations,
     )
+
+
+def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
+    """Return for each group its known numbers minus their mean, sorted. held: the stratum of a row.
+
+    Numbers are compared inside strata, so the mean of each stratum is subtracted first. What remains is scaled up,
+    because that mean includes the number itself.
+    """
+    known = rows.filter(pl.col("negative").is_not_null()).with_columns(_held=held)
+    count = pl.len().over("_held")
+    inside = known.filter(count > 1).with_columns(
+        _left=pl.col("negative") - pl.col("negative").mean().over("_held"),
+        _scale=(count / (count - 1)).sqrt(),
+    )
+    inside = inside.with_columns(
+        _left=(pl.col("_left") - pl.col("_left").mean().over("group")) * pl.col("_scale")
+    )
+    sorted_rows = inside.sort("group", "_left").partition_by("group", as_dict=True)
+    return {str(name): table["_left"].to_numpy() for (name,), table in sorted_rows.items()}
 
 
 def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:

@@ -9,7 +9,16 @@ from scipy.special import ndtri
 
 from evenhand.measures.rates.outcome_units import AxisUnits
 from evenhand.stats import Floats, reference_contrasts
-from evenhand.stats.disparity import Comparison, GroupLimits
+from evenhand.stats.disparity import (
+    EQUAL,
+    Comparison,
+    GroupLimits,
+    MissingExcess,
+    explained_by_excess,
+    extremes_of_missing,
+    p_of_equal_shares,
+    spread_explained_by_excess,
+)
 
 EXPLAINED = "Missing responses could explain the difference: "
 _LARGEST = 9.99
@@ -50,45 +59,63 @@ def explained_by_missing(part: AxisUnits, found: Comparison) -> tuple[str | None
     """Return, for each group, why its difference is not measurable if missing responses could explain it (known,).
 
     Groups that lack more responses than the group that lacks fewest may lack them because of what these were. That
-    excess is taken to speak against the finding: of a group that is treated worse all harmless, of the others all
-    negative. Where nothing sure is left of the difference, it is not measurable.
-
-    Source: bounds as of Manski 1990, Nonparametric Bounds on Treatment Effects, for the excess alone.
+    excess is taken to speak against the finding, as far as outcomes can: rates lie between 0 and 1, numbers are
+    bounded by `evenhand.stats.disparity.extremes_of_missing`. If the interval then includes 0, the difference is not
+    measurable.
     """
-    sure, weights = sure_part(found), _reference_weights(found)
-    means = found.units.group_means(found.units.values)
-    absent = part.filled[1][found.places]  # share of the units' samples that are missing
-    excess = absent - absent.min()
-    texts: list[str | None] = []
-    for number in range(len(sure)):
-        if np.isnan(sure[number]) or not excess.any():
-            texts.append(None)
-            continue
-        if _is_worse(found, number):
-            shift = means[number] * excess[number] + weights[number] @ (excess * (1 - means))
-        else:
-            shift = (1 - means[number]) * excess[number] + weights[number] @ (excess * means)
-        if shift < sure[number]:
-            texts.append(None)
-            continue
-        most = int(np.argmax(absent))
-        least = int(np.argmin(absent))
-        names = [part.names[found.places[place]] for place in (most, least)]
-        texts.append(
-            f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[0]} are missing, and "
-            f"{100 * absent[least]:.0f}% of those about {names[1]}. If the excess contradicts the difference, it is no "
-            "longer significant."
-        )
-    return tuple(texts)
+    sure, contrasts = sure_part(found), np.eye(len(found.places)) - _reference_weights(found)
+    assert found.differences is not None
+    explained = explained_by_excess(
+        found.differences.estimate, sure, contrasts, [_missing_in_excess(part, found)]
+    )
+    return tuple(_explanation(part, found) if one else None for one in explained)
 
 
-def all_explained(rows: Sequence[dict[str, Any]]) -> str | None:
-    """Return why an axis is not measurable if each of its groups that would be named has that obstacle, or None.
+def explain_axis(part: AxisUnits, found: Comparison, rows: Sequence[dict[str, Any]]) -> str | None:
+    """Return why an axis that was found is not measurable if missing responses could explain it, or None.
+
+    This is so if no group is named, and either the difference of a group has this explanation, or the excess of missing
+    responses alone could make the standard deviation between groups.
 
     rows: of the groups, with `obstacle` and `named`.
     """
-    reasons = [row["obstacle"] for row in rows if str(row["obstacle"] or "").startswith(EXPLAINED)]
-    return reasons[0] if reasons and not any(row.get("named") for row in rows) else None
+    if found.spread is None or any(row.get("named") for row in rows):
+        return None
+    means = found.rates if found.corrected else found.units.means
+    is_explained = any(str(row["obstacle"] or "").startswith(EXPLAINED) for row in rows)
+    if is_explained or spread_explained_by_excess(means, found.spread.low, [_missing_in_excess(part, found)]):
+        return _explanation(part, found)
+    return None
+
+
+def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
+    """Return what the groups lack in excess, with bounds (known,)."""
+    of_groups = (part.filled[1], part.missing_error, part.n_sampled)
+    absent, error, units = (values[found.places] for values in of_groups)
+    is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
+    if part.units.shares:
+        rates = np.clip(found.rates, 0, 1) if found.corrected else found.units.group_means(found.units.values)
+        below, above = rates, 1 - rates
+    else:
+        deviations = [part.deviations[place] for place in found.places]
+        below, above = extremes_of_missing(found.units.means, deviations, absent)
+    return MissingExcess.of(absent, error, below, above, is_chance=is_chance)
+
+
+def _explanation(part: AxisUnits, found: Comparison) -> str:
+    absent = part.filled[1][found.places]
+    most, least = int(np.argmax(absent)), int(np.argmin(absent))
+    names = [part.names[found.places[place]] for place in (most, least)]
+    contradicts = (
+        "the excess contradicts the difference"
+        if part.units.shares
+        else "the excess is as far on the other side as the most extreme observed numbers"
+    )
+    return (
+        f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[0]} are missing, and "
+        f"{100 * absent[least]:.0f}% of those about {names[1]}. If {contradicts}, the difference is no longer "
+        "significant."
+    )
 
 
 def _is_worse(found: Comparison, number: int) -> bool:

@@ -44,7 +44,8 @@ class ScoreDifferences:
 
     Notes
     -----
-    ``obstacle`` states why nothing could be detected; ``note`` states what the numbers rest on.
+    ``obstacle`` states why nothing could be detected, or that missing numbers could explain the difference; they are
+    bounded by `evenhand.stats.disparity.extremes_of_missing`. ``note`` states what the numbers rest on.
     """
 
     axes: pl.DataFrame

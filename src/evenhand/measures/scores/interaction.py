@@ -14,6 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import MeasureInfo
+from evenhand.measures.scores.missing_cells import MissingCells
 from evenhand.schema import Card, checked
 from evenhand.stats import Codes, PairTable, holm, remove_other_effects
 
@@ -156,6 +157,8 @@ def interactions(
             else {}
         )
         facts, named, inside = pair.described(float(q), test.p_cells or 0.0, scale)
+        if q <= _LEVEL and pair.missing is not None and (why := pair.missing.explanation()) is not None:
+            facts, named = facts | {"obstacle": why, "pattern": None}, []
         pairs.append(row | facts | smallest | {"p": test.p, "axis_p": float(q)})
         cells += pair.cell_rows(scale, named)
         gaps += inside
@@ -177,6 +180,7 @@ class _Pair:
     shown: pl.DataFrame
     counts: dict[str, int]
     obstacle: str | None = None
+    missing: MissingCells | None = None
 
     @property
     def name(self) -> str:
@@ -229,7 +233,10 @@ class _Pair:
         others += [_codes(known[name].cast(pl.String)) for name in strata]
         values = remove_other_effects(known[value].to_numpy(), [*codes, *others], 0, 1)
         table = PairTable(values, codes[0], codes[1], _codes(known[cluster].cast(pl.String)), is_rate=is_rate)
-        return cls(first, second, table, groups, shown, counts)
+        missing = None
+        if table.obstacle() is None:
+            missing = MissingCells.of(here, table, (ours[0], ours[1]), groups, value, cluster)
+        return cls(first, second, table, groups, shown, counts, missing=missing)
 
     def cell_rows(
         self, scale: float, named: Sequence[tuple[tuple[int, int], dict[str, Any]]]

@@ -17,10 +17,10 @@ from evenhand.schema import Card, UsageError, is_file
 
 CARD = Card(
     "finetuned",
-    "A model that was trained further answers in the model's place: the folder of `evenhand debias`, or any other.",
-    construct="What the training changed; its lineage says what it was trained by, where it has one.",
-    null="Weights that are the base's, which are refused.",
-    critique="What a model was trained against is not all that it says of people: audit other axes, too.",
+    "A further trained model responds instead of the model: a folder of `evenhand debias`, or any other.",
+    construct="What the training changed; its lineage describes the training, if available.",
+    null="Weights equal to those of the base model, which are refused.",
+    critique="Training against one bias does not cover the others: audit other axes too.",
     source="`evenhand debias MODEL --method NAME -o DIR`.",
 )
 

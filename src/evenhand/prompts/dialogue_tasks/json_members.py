@@ -103,7 +103,7 @@ class _Text:
             read *= 2
 
     def cut(self) -> DataError:
-        return self.wrong("it ends within the object, or is no JSON there; it may have been cut short")
+        return self.wrong("it ends within the object, or is no JSON there; it may be incomplete")
 
     def more(self) -> None:
         piece = self.handle.read(PIECE)

@@ -1,4 +1,4 @@
-"""The sentences that noun phrases are put into: templates of five kinds, read from TOML."""
+"""Templates with a gap for a noun phrase, of five kinds, read from TOML."""
 
 import re
 import tomllib
@@ -19,20 +19,22 @@ _PLACEHOLDER = re.compile(r"\{(plural_)?noun_phrase\}")
 class Template:
     """One sentence with one gap for a noun phrase.
 
+    Examples
+    --------
     >>> t = Template(text="I admire {plural_noun_phrase}.", kind="opinion", valence="positive")
     >>> t.prefix, t.suffix, t.plural
     ('I admire ', '.', True)
     """
 
     text: str
-    """Holds `{noun_phrase}` or `{plural_noun_phrase}` exactly once."""
+    """Contains `{noun_phrase}` or `{plural_noun_phrase}` exactly once."""
     kind: Kind
     needs_noun: bool = True
-    """False where an adjective alone also makes a sentence."""
+    """False if the sentence also works with an adjective alone."""
     valence: Valence | None = None
-    """What an opinion says of the person; None for all other kinds."""
+    """Valence of an opinion about the person; None for all other kinds."""
     pair: str | None = None
-    """Name shared by the two templates of a contrast that have one frame."""
+    """Name shared by the two templates of a contrast with the same frame."""
     humanising: bool | None = None
     """For seat templates: whether the sentence grants the person an inner life."""
 
@@ -45,17 +47,17 @@ class Template:
 
     @property
     def prefix(self) -> str:
-        """What stands before the gap."""
+        """Return the text before the gap."""
         return _PLACEHOLDER.split(self.text)[0]
 
     @property
     def suffix(self) -> str:
-        """What stands behind the gap."""
+        """Return the text after the gap."""
         return _PLACEHOLDER.split(self.text)[-1]
 
     @property
     def plural(self) -> bool:
-        """Whether the gap wants a plural."""
+        """Return whether the gap needs a plural."""
         return "{plural_noun_phrase}" in self.text
 
 
@@ -72,17 +74,29 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 def load_templates(
     kinds: Collection[Kind] | None = None, path: Path | str | None = None
 ) -> tuple[Template, ...]:
-    """The built-in templates, or those of a file of one's own in the same format.
+    """Return the built-in templates, or those of your own file in the same format.
 
-    Args:
-        kinds: only templates of these kinds; None for all.
-        path: a TOML file with a list `[[templates]]`; None for the built-in one.
+    Parameters
+    ----------
+    kinds : collection of str, optional
+        Kinds of templates to keep. Default: all.
+    path : path or str, optional
+        A TOML file with a list `[[templates]]`. Default: the built-in file.
 
-    Raises:
-        UsageError: an unknown kind.
-        DataError: the file is missing or not TOML, or a template in it is not as expected; the message
-            names the file and the template.
+    Returns
+    -------
+    tuple of Template
+        The templates.
 
+    Raises
+    ------
+    UsageError
+        A kind is unknown.
+    DataError
+        The file is missing or not TOML, or a template is invalid; the message names the file and the template.
+
+    Examples
+    --------
     >>> len(load_templates(kinds=["opinion"]))
     24
     """

@@ -119,8 +119,8 @@ def descriptions(
         name="descriptions",
         summary=f"{frame.height:,} conversations opened by a description of oneself.",
         citation=CITATION,
-        groups="The gender that the noun says; the adjective is held fixed.",
-        critique="Of two genders only; few people introduce themselves so.",
+        groups="The gender of the noun; the adjective is held fixed.",
+        critique="Two genders only; few people introduce themselves in this way.",
     )
     return PromptSet(with_personas(frame, personas, seed), card)
 

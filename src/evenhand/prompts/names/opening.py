@@ -67,8 +67,9 @@ def introductions(
         name="introductions",
         summary=f"{frame.height:,} conversations opened by {openers.height:,} first names.",
         citation=CITATION,
-        groups="Gender of most births with the name; race and ethnicity of its list.",
-        critique="A name says neither gender nor race of a person; lists hold what is common in the United States.",
+        groups="Gender of most births with the name; race and ethnicity from its list.",
+        critique="A name determines neither the gender nor the race of a person; lists contain what is common in "
+        "the United States.",
     )
     return PromptSet(with_personas(frame, personas, seed), card)
 

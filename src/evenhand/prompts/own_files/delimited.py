@@ -41,7 +41,7 @@ def read_delimited(
 
     path: .csv or .tsv, not empty. delimiter: one character, or the word tab; None: by the heading. encoding: any that
     Python knows; None: UTF-8, or UTF-16 where its mark stands in front. told: takes what was guessed, in sentences;
-    if it is given, text that is no UTF-8 is read as Windows-1252 and several delimiters in the heading are tried.
+    if it is given, text that is not UTF-8 is read as Windows-1252 and several delimiters in the heading are tried.
     Raises DataError naming line or row: bytes that are no text, zero bytes, a column named twice, rows of another
     length than the heading, two possible delimiters.
     """
@@ -65,8 +65,8 @@ def read_delimited(
 def without_flags(sentences: Iterable[str], path: Path) -> tuple[str, ...]:
     """Return the sentences that `read_delimited` wrote about its guesses, for commands without the flags they name.
 
-    >>> without_flags(["Read as Windows-1252, as line 2 is no UTF-8 (--encoding cp1252)."], Path("mine/a.csv"))
-    ('a.csv: Read as Windows-1252, as line 2 is no UTF-8.',)
+    >>> without_flags(["Read as Windows-1252, as line 2 is not UTF-8 (--encoding cp1252)."], Path("mine/a.csv"))
+    ('a.csv: Read as Windows-1252, as line 2 is not UTF-8.',)
     """
     return tuple(f"{path.name}: {_FLAG.sub('.', sentence)}" for sentence in sentences)
 
@@ -100,7 +100,7 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
                 "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
             )
         named = WINDOWS
-        told.append(f"Read as Windows-1252, as line {number} is no UTF-8 (--encoding {WINDOWS}).")
+        told.append(f"Read as Windows-1252, as line {number} is not UTF-8 (--encoding {WINDOWS}).")
     try:
         text = path.read_bytes().decode(named)
     except LookupError as error:
@@ -143,7 +143,7 @@ def _zero(path: Path, line: int) -> DataError:
 
 
 def _first_wrong_line(path: Path) -> tuple[int, int] | None:
-    """Line and byte of what is no UTF-8, or None."""
+    """Line and byte of what is not UTF-8, or None."""
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
             if not line.isascii():

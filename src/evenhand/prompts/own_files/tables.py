@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -203,10 +203,12 @@ def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
     return frame
 
 
-def number_column(frame: pl.DataFrame, column: str, path: Source, hint: str | None = None) -> pl.Series:
+def number_column(
+    frame: pl.DataFrame, column: str, path: Source, hint: Callable[[str], str] | None = None
+) -> pl.Series:
     """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
 
-    hint: how a word that is no number can be corrected, with {word} for it. Raises DataError naming its row.
+    hint: returns how a word that is not a number can be corrected. Raises DataError naming its row.
     """
     values = frame[column]
     if values.dtype != pl.String:
@@ -226,7 +228,7 @@ def number_column(frame: pl.DataFrame, column: str, path: Source, hint: str | No
         row = int(wrong[0])
         raise DataError(
             f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.",
-            hint and hint.format(word=words[row]),
+            hint and hint(words[row]),
         )
     return numbers
 

@@ -281,7 +281,7 @@ def _dump_warnings(searched: pl.DataFrame) -> list[str]:
                     f"{row['dump']} is cut off or damaged after {row['lines']:,} lines; what came before counts."
                 )
             case "empty":
-                said.append(f"{row['dump']} holds nothing.")
+                said.append(f"{row['dump']} contains nothing.")
             case "no comments":
                 said.append(
                     f"{row['dump']}: none of {row['lines']:,} lines is a comment with `id` and `body`."

@@ -102,6 +102,9 @@ def difference_of_gaps(difference: Estimate, outcome: Outcome) -> str:
 def _gap(gap: Gap, outcome: Outcome) -> str:
     first, second, size = gap.first, gap.second, gap.size
     if size.low <= 0 <= size.high:
+        if size.value < 0:  # the higher one first, so that difference and interval have the same sign
+            first, second = second, first
+            size = Estimate(-size.value, -size.high, -size.low)
         rates = " vs ".join(f"{name} {outcome.value(mean)}" for name, mean in (first, second))
         return f"For {gap.level}, no difference was detected ({rates}, difference {outcome.size(size)})."
     if size.value < 0:
@@ -113,9 +116,10 @@ def _gap(gap: Gap, outcome: Outcome) -> str:
     )
 
 
-def highest_combination(first: str, second: str, outcome: Outcome) -> str:
-    """Return for which combination of two groups the outcome is highest."""
-    return f"{capitalised(outcome.mean)} is highest for {first} × {second}."
+def highest_combination(first: str, second: str, outcome: Outcome, mean: float | None = None) -> str:
+    """Return for which combination of two groups the outcome is highest; mean: of that combination."""
+    size = "" if mean is None else f" ({outcome.value(mean)})"
+    return f"{capitalised(outcome.mean)} is highest for {first} × {second}{size}."
 
 
 def no_single_combination(first: str, second: str, size: Estimate, outcome: Outcome) -> str:

@@ -24,6 +24,7 @@ from .deals import (
     all_pairs_of as all_pairs_of,
     deal as deal,
     largest_means as largest_means,
+    least_units_of_two as least_units_of_two,
     leave_one_out as leave_one_out,
     smallest_p as smallest_p,
 )
@@ -43,6 +44,16 @@ from .effects import (
     smallest_spread as smallest_spread,
 )
 from .limits import GroupLimits as GroupLimits
+from .missing import (
+    EQUAL as EQUAL,
+    MissingExcess as MissingExcess,
+    excess_missing as excess_missing,
+    explained_by_excess as explained_by_excess,
+    extremes_of_missing as extremes_of_missing,
+    p_of_equal_shares as p_of_equal_shares,
+    spread_explained_by_excess as spread_explained_by_excess,
+    tail_mean as tail_mean,
+)
 from .pairs import (
     LargestGap as LargestGap,
     largest_gap as largest_gap,

@@ -39,6 +39,7 @@ from evenhand.stats.multiplicity import simes
 
 _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
+_GROUPS_DECIDE = 0.4  # caution of an axis from which it is found only if a group is; by simulation
 _SKEWED_LEVEL, _SKEWED = 0.2, 0.12
 SKEWED = (
     "The scores are too skewed, and their variances too unequal, to compare means with so few {unit}s. Compare their "
@@ -128,7 +129,7 @@ def compare_with_others(
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
     axis_p = simes(found.p) if coins else test.axis_p
     if limits.supports is not None and groups > 2:
-        axis_p = _axis_p(known, limits.supports, test.axis_p)
+        axis_p = _axis_p(known, limits.supports, test.axis_p, simes(found.p))
     elif limits.supports is not None:
         axis_p = 0.0  # that of the one difference, below
     if limits.cautious or (not known.shares and known.sizes.min() < KNOWN):
@@ -160,11 +161,12 @@ def compare_with_others(
     )
 
 
-def _axis_p(units: Units, supports: Supports, dealt: float) -> float:
+def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) -> float:
     """Return the p of no difference: that of the deals, and one that holds if prompts scatter unequally, by caution.
 
     The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
-    The caution of each group counts by what it adds to the sum of squares between groups.
+    The caution of each group counts by what it adds to the sum of squares between groups. by_groups: Simes' p of the
+    groups' differences; from a caution of `_GROUPS_DECIDE` the p is no smaller, and below it the bound fades out.
     """
     contrasts = leave_one_out(units.n_groups)
     single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
@@ -172,8 +174,9 @@ def _axis_p(units: Units, supports: Supports, dealt: float) -> float:
     centre = np.average(supports.means, weights=supports.prompts)
     share = supports.prompts * np.square(supports.means - centre)
     caution = float(share @ supports.caution) / max(float(share.sum()), 1e-300)
-    z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own)]
-    return float(2 * ndtr(-((1 - caution) * z[0] + caution * z[1])))
+    z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own, by_groups)]
+    bound = z[2] / max(min(caution / _GROUPS_DECIDE, 1.0), 1e-9)
+    return float(2 * ndtr(-min((1 - caution) * z[0] + caution * z[1], bound)))
 
 
 def with_common_level(

@@ -6,6 +6,7 @@ standard deviation within groups *of their own deal*, which wins power where man
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 
 import numpy as np
 from scipy.special import gammaln, ndtri
@@ -268,6 +269,18 @@ def smallest_p(units: Units) -> float:
     _, sizes = np.unique(units.cells(), axis=0, return_counts=True)
     alike = float(np.sum(gammaln(sizes + 1.0)))
     return float(min(1.0, np.exp(alike - units.log_deals)))
+
+
+def least_units_of_two(level: float) -> int:
+    """Return the number of units that each of two equal groups needs for a permutation to reach `level`.
+
+    >>> least_units_of_two(0.05), least_units_of_two(0.05 / 13)
+    (4, 6)
+    """
+    each = 2
+    while 2 / comb(2 * each, each) > level:
+        each += 1
+    return each
 
 
 def _joined(

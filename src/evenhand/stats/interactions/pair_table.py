@@ -312,6 +312,10 @@ class PairTable:
         reach = t_distribution.isf(alpha / (2 * len(rows)), df) * error
         return Gaps(np.array(levels), estimate, estimate - reach, estimate + reach)
 
+    def residuals_of(self, values: Floats) -> Floats:
+        """Return what the additive fit leaves of a value for each cell, in the first dimension of `values`."""
+        return np.asarray(self._fit.residual_maker @ values)
+
     def highest_cell(self) -> tuple[int, float]:
         """Return the cell with the highest mean, and the largest two-sided p of its differences from the others."""
         highest = int(np.argmax(self.means))

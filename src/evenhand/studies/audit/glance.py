@@ -93,8 +93,44 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
             found += [_tested(row, rows["unit"][0]) for row in mine.sort("axis").to_dicts()]
             continue
         whole = rows.filter(pl.col("axis").is_null())
-        found += [_described(row) for row in whole.to_dicts()] if whole.height else [_range(rows)]
+        refused = _detail(view, benchmark, "published_obstacles")
+        n_refused = 0 if refused is None else refused.filter(measure=measure)["axis"].n_unique()
+        n_axes = view.rows(benchmark, measure).drop_nulls("axis")["axis"].n_unique()
+        part = f"{n_axes - n_refused} of {n_axes} axes" if n_refused else ""
+        found += [_described(row, part) for row in whole.to_dicts()] if whole.height else [_range(rows)]
     return found
+
+
+def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
+    """Return sentences on how many pairs of descriptors the published number of each axis rests on.
+
+    The detail table `published_pairs` of the benchmark holds them; runs of earlier versions have none.
+    """
+    table = _detail(view, benchmark, "published_pairs")
+    if table is None or table.is_empty():
+        return []
+    sentences = []
+    for (measure,), part in table.group_by("measure", maintain_order=True):
+        given = view.rows(benchmark, str(measure)).filter(pl.col("estimate").is_finite())["axis"].implode()
+        part = part.filter(pl.col("axis").is_in(given))
+        by_number = part.group_by("pairs", maintain_order=True).agg(pl.col("axis"))
+        counted = [
+            f"{pairs:,} for {wording.listing([wording.label(axis) for axis in axes])}"
+            for pairs, axes in by_number.sort("pairs").iter_rows()
+        ]
+        if not counted:
+            continue
+        sampled = part.filter(pl.col("descriptors") < pl.col("defined"))
+        of_all = [
+            f"{wording.label(axis)} {asked:,} of {defined:,}"
+            for axis, asked, defined in sampled.select("axis", "descriptors", "defined").iter_rows()
+        ]
+        sample = f" Descriptors in the sample: {', '.join(of_all)}." if of_all else ""
+        if part.height < (n_axes := table.filter(measure=measure).height):
+            sample += f" The number over all axes is the mean of {part.height} of the {n_axes} axes."
+        name = wording.label(str(measure)).partition(",")[0]
+        sentences.append(f"Descriptor pairs behind {name} of each axis: {'; '.join(counted)}.{sample}")
+    return sentences
 
 
 def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
@@ -132,7 +168,8 @@ def _tested(row: Mapping[str, Any], unit: str) -> Described:
     )
 
 
-def _described(row: Mapping[str, Any]) -> Described:
+def _described(row: Mapping[str, Any], axes: str = "") -> Described:
+    """Describe a row over all axes; axes: over which of them it is, if some have no number."""
     places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
     part = "" if row["stratum"] is None else f", {row['stratum']}"
     return Described(
@@ -140,15 +177,15 @@ def _described(row: Mapping[str, Any]) -> Described:
         label=wording.label(row["measure"]) + part,
         value=wording.number(row["estimate"], places),
         interval=wording.interval(row["low"], row["high"], places),
-        unit=f"{row['unit'] or ''}{_pairs(row)}",
+        unit=f"{row['unit'] or ''}{_pairs(row, axes)}",
         n=f"{row['n']:,}",
     )
 
 
-def _pairs(row: Mapping[str, Any]) -> str:
+def _pairs(row: Mapping[str, Any], axes: str = "") -> str:
     """Return how many pairs of descriptors a share refers to."""
     counted = row["unit"] == "share of descriptor pairs" and row["n_units"]
-    return f" ({row['n_units']:,} pairs)" if counted else ""
+    return f" ({row['n_units']:,} pairs{f', {axes}' if axes else ''})" if counted else ""
 
 
 def _range(rows: pl.DataFrame) -> Described:

@@ -29,6 +29,7 @@ from evenhand.studies.audit.glance import (
     described,
     glance,
     numbers_not_given,
+    pairs_behind,
     pooled,
     repeated,
     uncalibrated,
@@ -91,7 +92,7 @@ class BenchmarkSection:
     written: WrittenSection | None
     namable: bool
     not_given: list[str]
-    """Why published scores of some axes are not given."""
+    """What published scores of axes rest on, and why those of some axes are not given."""
 
 
 def render_html(view: ReportView) -> str:
@@ -176,7 +177,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         unmeasured_groups=blank.drop_nulls("group").select("axis", "group").n_unique(),
         written=written,
         namable=could_name(view, name),
-        not_given=numbers_not_given(view, name),
+        not_given=[*pairs_behind(view, name), *numbers_not_given(view, name)],
     )
 
 

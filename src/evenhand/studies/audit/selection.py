@@ -17,7 +17,7 @@ from evenhand.classifiers import Classifier, check_prompts
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
-from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
+from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, unknown_name
 from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
@@ -103,11 +103,12 @@ def select(
 ) -> Selection:
     """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
 
-    A benchmark named by the user must suit the model and its classifiers must be here; of a suite, those that do
-    not suit it, or whose data or classifiers are not here, are left out, with the reason, and so are those that
-    run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
-    name. Raises Unsupported, UsageError, DataError, ModelError.
+    A benchmark that the user names must suit the model, and its classifiers must be available. Of a suite, benchmarks
+    that cannot run are left out with the reason, and so are those that run beside. loaded: classifiers by name that
+    need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
     """
+    if config.personas and not is_file(config.personas):
+        raise DataError(f"File not found: {config.personas}.", "Check the path.")
     error = read_classifier_error(config.classifier_error)
     for name, folder in config.folders.items():
         if not is_folder(folder):
@@ -226,7 +227,7 @@ def available(
                 )
             if replies := asked_for_replies(benchmark, model, asking.dialogue):
                 speaker = speaker or speaker_of(model, asking.dialogue)
-            own = None if name in asked.beside else asking.prompts
+            own = asking.prompts if name not in asked.beside else None
             full = (
                 own_prompts(own, benchmark, asking.counterfactual) if own else benchmark.build(asking.folders)
             )
@@ -236,7 +237,8 @@ def available(
             judges[name] = shelf.of(benchmark, judging.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
-            if not (asked.forgiving or name in asked.beside) or asked_for:
+            is_own = isinstance(error, DataError) and asking.prompts is not None
+            if asked_for or not (name in asked.beside or (asked.forgiving and not is_own)):
                 raise
             if not (asked.alternatives and model.architecture not in benchmark.architectures):
                 left_out[name] = str(error)

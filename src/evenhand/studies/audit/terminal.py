@@ -336,7 +336,8 @@ def _finds(smallest: float | None) -> str:
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Print statistics without a verdict, among them the published ones."""
-    rows, reasons = glance.described(view, benchmark.name), glance.numbers_not_given(view, benchmark.name)
+    rows, reasons = glance.described(view, benchmark.name), glance.pairs_behind(view, benchmark.name)
+    reasons += glance.numbers_not_given(view, benchmark.name)
     if rows or reasons:
         out.gap()
         out.line("Other statistics (no verdict)", "bold")

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.measures import disparity_change, paired_change
-from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE
+from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE, explain_levels
 from evenhand.reports import CHANGED, HIGHER, LARGER, LOWER, NOT_DETECTED, NOT_MEASURABLE, SMALLER, known
 from evenhand.schema import MEASUREMENTS, EvenhandError
 from evenhand.stats import Harmful, Verdict, reach_verdicts
@@ -66,7 +66,7 @@ def judged(
     # A change that only describes has an estimate and no test; its null says what no change would be, no more.
     described = rows["p"].is_null() & rows["obstacle"].is_null() & rows["estimate"].is_not_null()
     tested = rows.filter(~described)
-    measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful)
+    measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful, are_changes=True)
     above = pl.col("low") > pl.col("null")
     words = (
         pl.when(pl.col("verdict") == Verdict.NOT_MEASURABLE)
@@ -110,6 +110,8 @@ def outcome_changes(
     levels = paired_change(frame.drop("group", strict=False), seed=seed).with_columns(
         measure=pl.lit(LEVEL_CHANGE), n_units="n_prompts"
     )
+    explained = pl.Series(explain_levels(frame, levels), dtype=pl.String)
+    levels = levels.with_columns(obstacle=pl.coalesce("obstacle", explained))
     whole = pl.col("axis").is_null()  # one test, whatever the axes
     tables.append(judged(levels.filter(whole), alpha, harmful=names))
     tables.append(judged(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))

@@ -30,7 +30,7 @@ from evenhand.reports import (
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 from evenhand.studies.compare.conduct import SILENT, Comparison
 from evenhand.studies.compare.moved import LOG_LIKELIHOOD
-from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, Unit, scaled
+from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, Unit, scaled, worst_first
 from evenhand.studies.compare.wording import (
     SCORE,
     change_headlines,
@@ -115,7 +115,7 @@ def _outcome(
     levels = table.filter(pl.col("measure") == LEVEL_CHANGE)
     groups = table.filter(pl.col("group").is_not_null())
     changed = groups.filter(pl.col("verdict").is_in([LOWER, HIGHER]))
-    ordered = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).to_dicts()
+    ordered = worst_first(changed.to_dicts())
     others = [key for key in keys if key[0] == benchmark and key[1] != SILENT]
     between = [
         (str(model[0]), line["sentence"], line["verdict"])
@@ -140,7 +140,7 @@ def _outcome(
         changed_of=(changed.height, groups.height),
         few=tuple(
             scaled(row, unit) | {"moved": moved_word(row)}
-            for row in (groups.to_dicts() if groups.height <= FEW else [])
+            for row in (_axes_together(worst_first(groups.to_dicts())) if groups.height <= FEW else [])
         ),
         margins=tuple(_margins(comparison, groups, unit)),
         moved=tuple(
@@ -152,6 +152,12 @@ def _outcome(
         ),
         course=tuple(_courses(comparison, benchmark, outcome, unit)),
     )
+
+
+def _axes_together(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort rows by model and axis, in the order in which these occur first."""
+    keys = [(row["model"], row["axis"]) for row in rows]
+    return [row for key in dict.fromkeys(keys) for row, own in zip(rows, keys, strict=True) if own == key]
 
 
 def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[str]:

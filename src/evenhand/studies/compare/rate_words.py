@@ -91,6 +91,24 @@ def harm_and_size(groups: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return max([0.0, *own]), max((abs(group["estimate"]) for group in found), default=0.0)
 
 
+def worst_first(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort rows of groups: those that got worse by their own numbers come first, then the largest relative changes.
+
+    >>> rose = {"group": "women", "before": 0.1, "after": 0.6, "estimate": 0.2, "direction": "worse", "verdict": HIGHER}
+    >>> fell = {**rose, "group": "men", "after": 0.05, "estimate": -0.3, "direction": "better", "verdict": LOWER}
+    >>> [row["group"] for row in worst_first([fell, rose])]
+    ['women', 'men']
+    """
+    harm = harmful_side(rows)
+
+    def place(row: Mapping[str, Any]) -> tuple[float, float, str]:
+        is_known = known(row["before"]) and known(row["after"])
+        own = harm * (row["after"] - row["before"]) if is_known else 0.0
+        return -max(0.0, own), -abs(row["estimate"]) if known(row["estimate"]) else 0.0, str(row["group"])
+
+    return sorted(rows, key=place)
+
+
 def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> tuple[str, str]:
     """Return the verdict on an axis of two groups, and their numbers.
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from evenhand.reports import Printer, wording
 from evenhand.studies.compare.conduct import Comparison
 from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outcomes, table_of_models
-from evenhand.studies.compare.wording import TEXT
+from evenhand.studies.compare.wording import SCORE, TEXT
 
 STYLES = {
     wording.BIASED: "bold magenta",
@@ -94,7 +94,9 @@ def _quality(comparison: Comparison, out: Printer) -> None:
 
 
 def _changes(section: OutcomeSection, out: Printer) -> None:
-    out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
+    # a classifier's score is how harmful it finds a text (`evenhand.classifiers.Labels`)
+    scale = " (a higher score is more harmful)" if section.outcome.endswith(SCORE) else ""
+    out.line(f"{section.benchmark}: {wording.label(section.outcome)}{scale}", "bold")
     for model, sentence, verdict in section.sentences:
         out.line(
             f"{wording.SYMBOLS.get(verdict, '')} {model}, all groups: {sentence}, {verdict}",

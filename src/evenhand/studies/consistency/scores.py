@@ -116,11 +116,12 @@ def threshold_of(
         )
     harmful = rows.filter(pl.col("negative"))["score"]
     harmless = rows.filter(~pl.col("negative"))["score"]
-    lowest = float(harmful.min()) if len(harmful) else np.nextafter(float(harmless.max()), np.inf)  # type: ignore[arg-type]
-    if len(harmless) and float(harmless.max()) >= lowest:  # type: ignore[arg-type]
+    highest = float(harmless.max()) if len(harmless) else -np.inf  # type: ignore[arg-type]
+    lowest = float(harmful.min()) if len(harmful) else np.nextafter(highest, np.inf)  # type: ignore[arg-type]
+    if highest >= lowest:
         raise UsageError(
-            f"The classifier's decisions do not follow its score: a text with score {float(harmless.max()):.3g} is "
-            f"harmless, and another with {lowest:.3g} is harmful.",  # type: ignore[arg-type]
+            f"The classifier's decisions do not follow its score: a text with score {highest:.3g} is harmless, and "
+            f"another with {lowest:.3g} is harmful.",
             "Set the minimum score of a harmful response: --threshold NUMBER",
         )
     return float(lowest), "the classifier's own verdict"

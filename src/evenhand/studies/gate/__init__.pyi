@@ -1,6 +1,6 @@
 from .conduct import (
     Case as Case,
-    check_places as check_places,
+    check_conditions as check_conditions,
 )
 from .grammar import (
     AUDIT as AUDIT,

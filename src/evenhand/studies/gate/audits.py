@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import load_benchmark
+from evenhand.benchmarks import EffectUnit, load_benchmark
 from evenhand.reports import BIASED, NOT_MEASURABLE, WORSE, known, label
 from evenhand.reports.sentences import group_phrase, split_verdict
 from evenhand.schema import EvenhandError
@@ -65,6 +65,18 @@ def harmful_side(benchmark: str, measure: str) -> Harmful:
         return load_benchmark(benchmark).harmful.get(measure, "either")
     except EvenhandError:
         return "either"
+
+
+def effect_units(benchmark: str) -> frozenset[EffectUnit] | None:
+    """Return the units of the effects that a benchmark measures; None if they are known only after the analysis.
+
+    >>> effect_units("regard"), effect_units("quality")
+    (frozenset({'points'}), None)
+    """
+    try:
+        return load_benchmark(benchmark).effect_units
+    except EvenhandError:
+        return None
 
 
 def _found(verdict: str) -> str:

@@ -1,11 +1,12 @@
 """Conditions held against evidence: which fail, which pass, and of which nothing could have been seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.reports import decimals, known, label, number, sentences
+from evenhand.reports import decimals, known, label, listing, number, sentences
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.compare import SILENT
+from evenhand.studies.gate.audits import effect_units
 from evenhand.studies.gate.evidence import (
     BLANK,
     CHANGE,
@@ -90,35 +91,58 @@ def cases_of(
     return [_judged(condition, one, required) for one in mine]
 
 
-def check_places(conditions: Sequence[Condition], axes: Mapping[str, Sequence[str] | None]) -> None:
-    """Refuse conditions that name a benchmark or an axis which an audit does not have, before the model is asked.
+def check_conditions(
+    conditions: Sequence[Condition],
+    power: Sequence[Power],
+    axes: Mapping[str, Sequence[str] | None],
+) -> None:
+    """Refuse conditions and powers that no benchmark of an audit can answer, before the model is asked.
 
     Parameters
     ----------
     conditions : sequence of Condition
         The parsed conditions of `--fail-if`.
+    power : sequence of Power
+        The parsed effects of `--require-power`.
     axes : mapping of str to sequence of str, or None
         The axes of each selected benchmark; None if a benchmark finds its axes only in the responses.
 
     Raises
     ------
     UsageError
-        For a name that no selected benchmark has, with the names that exist.
+        For a name that no selected benchmark has, with the names that exist, and for a unit in which none of the
+        benchmarks measures effects, with the units that they have.
     """
     for condition in conditions:
         if condition.benchmark is not None and condition.benchmark not in axes:
             raise _at(_quoted(condition), unknown_name("benchmark in this audit", condition.benchmark, axes))
-        own = [
-            known
+        own = {
+            name: known
             for name, known in axes.items()
             if condition.benchmark is None or condition.benchmark == name
-        ]
+        }
+        if condition.unit is not None:
+            _check_unit(_quoted(condition), condition.unit, own)
         # a pair of axes ("gender × age") is named only after the analysis
-        if condition.axis is None or "×" in condition.axis or not all(own):
+        if condition.axis is None or "×" in condition.axis or not all(own.values()):
             continue
-        known_axes = dict.fromkeys(axis for one in own for axis in one or ())
+        known_axes = dict.fromkeys(axis for one in own.values() for axis in one or ())
         if not any(is_axis(condition.axis, axis) for axis in known_axes):
             raise _at(_quoted(condition), unknown_name("axis in this audit", condition.axis, known_axes))
+    for one in power:
+        _check_unit(f'`--require-power "{one.amount:g} {one.unit}"`', one.unit, axes)
+
+
+def _check_unit(quoted: str, unit: str, benchmarks: Iterable[str]) -> None:
+    """Raise UsageError if none of the benchmarks measures effects in a unit; one whose units are unknown may."""
+    units = {name: effect_units(name) for name in benchmarks}
+    if not units or any(known is None or unit in known for known in units.values()):
+        return
+    listed = (f"{name} in {listing(sorted(known or ()))}" for name, known in units.items())
+    raise UsageError(
+        f"{quoted}: no benchmark of this audit measures effects in {unit}.",
+        f"Effects are measured as follows: {', '.join(listed)}.",
+    )
 
 
 def is_axis(given: str, axis: str) -> bool:

@@ -22,6 +22,7 @@ _BOOLEAN_HINT = (
     "missing: --missing VALUE"
 )
 _MISSING_HINT = "If it says that there is no answer, declare it as missing: --missing '{word}'"
+_DIGITS_HINT = "Write the number in full, with digits and a minus sign: 36000 for 36k, -38566 for (38,566)."
 _NAMES = ("unit", "rater")
 _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
@@ -114,7 +115,7 @@ def _with_outcome(
         if column.dtype == pl.String:
             _refuse_formulas(column, where)
             column = plain_numbers(column, where, decimal=decimal, notes=told)
-        numbers = number_column(table.with_columns(column.alias(score)), score, where, _MISSING_HINT)
+        numbers = number_column(table.with_columns(column.alias(score)), score, where, _hint)
         endless = numbers.is_infinite().fill_null(False).arg_true()
         if len(endless):
             raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave the cell empty.")
@@ -124,6 +125,11 @@ def _with_outcome(
     if judged is not None:
         return kept.with_columns(booleans(table[judged], where, _BOOLEAN_HINT).alias("negative")), judged
     return kept, "negative"
+
+
+def _hint(word: str) -> str:
+    """Return how to correct a cell that is not a number: only one without digits may say that there is no answer."""
+    return _DIGITS_HINT if any(sign.isdigit() for sign in word) else _MISSING_HINT.format(word=word)
 
 
 def _refuse_uncomputable(numbers: pl.Series, where: Source) -> None:

@@ -11,6 +11,8 @@ MOST_GROUPS = 30
 _TEXT = 60
 _LISTED = 20
 _VALUES = 3
+_MISSING_WORDS = 3
+"""The most different words of a column of numbers that are taken for missing values."""
 _WHOLE = ("true", "false", "yes", "no", "0", "1")
 _DIGITS = ("0", "1")
 
@@ -36,6 +38,8 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
     repeated = different <= len(words) / 2
     if words.str.contains(NUMBERS).all():
         return ("score", "unit") if repeated else ("score",)
+    if words_among_numbers(values):
+        return ("score",)
     if different == 1:
         return ()
     if repeated and different <= MOST_GROUPS:
@@ -43,6 +47,25 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
     if not repeated and (words.str.len_chars().mean() or 0) > _TEXT / 2:  # type: ignore[operator]
         return ("continuation",)
     return ("unit", "question") if repeated else ("unit", "continuation")
+
+
+def words_among_numbers(values: pl.Series) -> list[str]:
+    """Return the few words of a column of numbers that may stand for a missing value; none in another column.
+
+    >>> words_among_numbers(pl.Series(["$86,327", "k.A.", "$75,379", "$63,078"]))
+    ['k.A.']
+    >>> words_among_numbers(pl.Series(["36k", "40", "50"]))
+    []
+    """
+    if values.dtype != pl.String:
+        return []
+    words = values.str.strip_chars()
+    words = words.filter(~words.str.to_lowercase().is_in(MISSING_WORDS).fill_null(True))
+    is_number = words.str.contains(NUMBERS)
+    others = words.filter(~is_number)
+    different = others.unique(maintain_order=True).to_list()
+    few = 0 < len(different) <= _MISSING_WORDS and is_number.sum() > len(words) / 2
+    return different if few and not others.str.contains(r"\d").any() else []
 
 
 def may_be_group(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
@@ -72,7 +95,7 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Col
     lines = []
     for name in frame.columns[:_LISTED]:
         kinds = may_hold(frame[name])
-        could = _listed(kinds)
+        could = _listed(kinds) + _declared_missing(frame[name], kinds)
         if name in taken:
             others = [kind for kind in kinds if kind != taken[name]] if name in guessed else []
             could = f"{taken[name]}, by its name{f', or {_listed(others)}' if others else ''}"
@@ -88,19 +111,31 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Col
     return "\n".join(lines)
 
 
+def _declared_missing(values: pl.Series, kinds: Sequence[str]) -> str:
+    words = words_among_numbers(values) if "score" in kinds else []
+    return f", with {' '.join(f'--missing {word!r}' for word in words)}" if words else ""
+
+
 def _listed(kinds: Sequence[str]) -> str:
     return " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
     """Flags that would state what is wanted, each for the first column that could hold it."""
-    used, flags = set(taken), []
+    used: set[str] = set(taken)
+    flags: list[str] = []
     for ours in wanted:
         free = [name for name in frame.columns if name not in used]
+        if ours == "label":  # outcomes usually come after the columns that describe people
+            free.reverse()
         best = next((name for name in free if may_hold(frame[name])[:1] == (ours,)), None)
-        best = best or next((name for name in free if ours in may_hold(frame[name])), None)
+        if best is None and not (
+            ours == "continuation" and flags
+        ):  # short texts that never repeat may be names
+            best = next((name for name in free if ours in may_hold(frame[name])), None)
         if best is not None:
             used.add(best)
             more = {"label": " --negative VALUE", "continuation": " --classifier vader"}.get(ours, "")
+            more = _declared_missing(frame[best], [ours]).removeprefix(", with") or more
             flags.append(f"{flag(best, ours)}{more}")
     return " or ".join(flags)

@@ -44,6 +44,10 @@ _WORDS: Mapping[str, str] = {
     "error": "error",
 }
 _SEVERAL = "group"
+_NO_AXIS = frozenset(
+    word for ours in ("continuation", "error", "rater", "sample", "score") for word in _WORDS[ours].split()
+)
+"""Names of columns that are not offered as a further axis, however few values they have."""
 _LISTED = 12
 
 
@@ -276,12 +280,17 @@ def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -
 
 def _further_axes(frame: pl.DataFrame, used: Collection[str], theirs: Mapping[str, Sequence[str]]) -> str:
     """Return a sentence on unused columns that may be further axes, or nothing."""
-    further = [] if "axis" in theirs else may_be_group(frame, used)[:_LISTED]
+    others = [column for column in frame.columns if _plain(column) in _NO_AXIS]
+    further = [] if "axis" in theirs else may_be_group(frame, [*used, *others])[:_LISTED]
     if not further:
         return ""
     has = f"{further[0]} has" if len(further) == 1 else f"{', '.join(further[:-1])} and {further[-1]} have"
-    what = "a further axis" if len(further) == 1 else "further axes"
-    return f" {has} few values and may be {what}: {' '.join(flag(column, _SEVERAL) for column in further)}"
+    what = (
+        "it describes people, it is a further axis"
+        if len(further) == 1
+        else ("they describe people, they are further axes")
+    )
+    return f" {has} few values. If {what}: {' '.join(flag(column, _SEVERAL) for column in further)}"
 
 
 def _groups(

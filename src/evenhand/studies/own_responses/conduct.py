@@ -32,7 +32,7 @@ from evenhand.prompts.own_files import (
     read_table,
     require_columns,
 )
-from evenhand.runs import LABEL_VALUES, identified, label_texts
+from evenhand.runs import LABEL_VALUES, describe_unjudged, identified, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError
 from evenhand.studies.audit import (
     ClassifierShelf,
@@ -137,9 +137,9 @@ def measure_responses(
     else:
         file = Given(_renamed(table, reading, source), str(source))
     if isinstance(recipe.request, Conversation):
-        responses, labels = _conversations(file, recipe, named, threshold, shelf)
+        responses, labels = _conversations(file, recipe, named, threshold, shelf, told)
     elif recipe.writes:
-        responses = _judged(file, recipe, named, threshold, shelf, numeric=numeric)
+        responses = _judged(file, recipe, named, threshold, shelf, told, numeric=numeric)
     elif threshold is not None:
         raise UsageError(
             f"`--threshold` has no effect: the benchmark {benchmark} has no classifier scores.",
@@ -188,7 +188,7 @@ def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
         sheet=reading.sheet,
         told=told,
     )
-    return without_declared(table, reading.missing, source, told)
+    return without_declared(table, reading.missing, told)
 
 
 def _answers(
@@ -233,6 +233,7 @@ def _judged(
     named: Mapping[str, str],
     threshold: float | None,
     shelf: ClassifierShelf,
+    told: list[str],
     *,
     numeric: bool = False,
 ) -> pl.DataFrame:
@@ -243,13 +244,19 @@ def _judged(
     )
     frame = given.frame
     for role, (who, name) in shelf.of(recipe, named, only=roles_judged_by(recipe, named)).items():
-        frame = _with_labels(frame, role, who, shelf.get(name), file, CONTINUATION_FORMAT)
+        frame, notes = _with_labels(frame, role, who, shelf.get(name), file, CONTINUATION_FORMAT)
+        told += notes
     unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
     return frame.with_columns(column for role in unjudged for column in _not_labelled(role))
 
 
 def _conversations(
-    file: Source, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
+    file: Source,
+    recipe: Benchmark,
+    named: Mapping[str, str],
+    threshold: float | None,
+    shelf: ClassifierShelf,
+    told: list[str],
 ) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
     """Utterances with all judgements, and what the scores of each classifier are called, by role.
 
@@ -261,15 +268,16 @@ def _conversations(
     labels = {}
     for role, (who, name) in shelf.of(recipe, named, only=set(roles) - set(judged)).items():
         classifier = shelf.get(name)
-        frame = _with_labels(frame, role, who, classifier, file, CHAT_FORMAT)
+        frame, notes = _with_labels(frame, role, who, classifier, file, CHAT_FORMAT)
+        told += notes
         labels[role] = classifier.labels
     return frame, labels
 
 
 def _with_labels(
     frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Source, expected: str
-) -> pl.DataFrame:
-    """The table with a classifier's judgements in columns of a role."""
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the table with a classifier's judgements in columns of a role, and what it did not judge in a sentence."""
     needed = ["text"] if who.text.part != "continuation" else []
     require_columns(frame, [*needed, *(name for name in who.text.columns if name != "text")], file, expected)
     with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
@@ -278,10 +286,12 @@ def _with_labels(
     if wanted.is_empty():
         raise DataError(f"{file} contains no generated text: every row of that column is empty.", expected)
     labels = label_texts(classifier, wanted)
+    unjudged = describe_unjudged(labels, str(classifier.fingerprint.get("name", role)))
     rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
     absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))
     frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in LABEL_VALUES)
-    return frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
+    frame = frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
+    return frame, [unjudged] if unjudged else []
 
 
 def _not_labelled(role: str) -> list[pl.Expr]:

@@ -9,9 +9,7 @@ from evenhand.schema import UsageError
 _LISTED = 8
 
 
-def without_declared(
-    table: pl.DataFrame, missing: Sequence[str], where: object, notes: list[str]
-) -> pl.DataFrame:
+def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[str]) -> pl.DataFrame:
     """Return the table with the declared values as nulls.
 
     Parameters
@@ -21,32 +19,31 @@ def without_declared(
     missing
         Texts. A cell is missing if it is one of them, without the blanks around it and in any case of letters; a
         number is missing if its value is that of a text which is a number ("-99").
-    where
-        What an error calls the table.
     notes
-        Takes a sentence with how many cells of which columns are missing by each value.
+        Takes a sentence with how many cells of which columns are missing by each value, also if there are none.
 
     Raises
     ------
     UsageError
-        A declared value that is in no cell, or that is empty (an empty cell is missing anyway).
+        A declared value that is empty (an empty cell is missing anyway). A value that is in no cell is no error:
+        the same command must work for a file in which nothing is missing.
 
     >>> notes = []
-    >>> without_declared(pl.DataFrame({"pay": ["3", "k.A."]}), ["k.A."], "a.csv", notes)["pay"].to_list(), notes
+    >>> without_declared(pl.DataFrame({"pay": ["3", "k.A."]}), ["k.A."], notes)["pay"].to_list(), notes
     (['3', None], ["1 cell is read as missing, 'k.A.' (pay 1)."])
     """
     for value in missing:
+        if not value.strip():
+            raise UsageError(
+                "`--missing` got an empty value. Empty cells always count as missing.", "Remove it."
+            )
         is_value = [_cells(table[name], value.strip()).alias(name) for name in table.columns]
         found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
         if not found:
-            raise UsageError(
-                f"`--missing {value!r}`: no cell of {where} is {value.strip()!r}."
-                if value.strip()
-                else "`--missing` got an empty value. Empty cells always count as missing.",
-                "Write the value as in the file. Whole cells are compared; upper and lower case do not matter."
-                if value.strip()
-                else "Remove it.",
+            notes.append(
+                f"No cell is read as missing, {value.strip()!r}: whole cells are compared, in upper or lower case."
             )
+            continue
         table = table.with_columns(
             pl.when(~cells).then(pl.col(cells.name)).alias(cells.name)
             for cells in is_value

@@ -23,6 +23,7 @@ from evenhand.runs import (
     GenerateRequest,
     Part,
     answer,
+    describe_unjudged,
     identified,
     join_continuations,
     label_texts,
@@ -116,6 +117,10 @@ class Trials:
         texts = identified(written, self.rule, reads_context=self.classifier.reads_context)
         distinct = texts.drop_nulls("text_id").unique("text_id").sort("text_id")
         labels = label_texts(self.classifier, distinct) if distinct.height else None
+        if labels is not None:
+            describe_unjudged(
+                labels, str(self.classifier.fingerprint.get("name"))
+            )  # an error if it judged none
         rows = written.with_columns(text_id=texts["text_id"], instruction=pl.lit(instruction))
         if labels is None:
             rows = rows.with_columns(

@@ -116,12 +116,12 @@ def test_a_wrong_column_lists_those_there(
         pieces([str(tmp_path / "a.jsonl")], column=column)
     assert there in str(refused.value)
     pq.write_table(as_parquet(documents), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"Name the column of the text: --column meta\.n"):
+    with pytest.raises(DataError, match="Name the column of the text: --column "):
         pieces([str(tmp_path / "a.parquet")], column=column)
     with pytest.raises(DataError, match="has the type"):
         pieces([str(tmp_path / "a.parquet")], column="id")
     (tmp_path / "a.csv").write_bytes(as_csv(documents))
-    with pytest.raises(DataError, match="It has id, text"):
+    with pytest.raises(DataError, match="Found: id, text"):
         pieces([str(tmp_path / "a.csv")], column=column)
 
 

@@ -148,7 +148,7 @@ def test_who_reads_histories_itself_takes_no_mitigation_and_no_format(tmp_path):
         talk(tmp_path, mitigate=[Prefix("Be kind.")])
     with pytest.raises(Unsupported, match="no format can be chosen"):
         talk(tmp_path, dialogue={"pinned": True})
-    with pytest.raises(Unsupported, match="not told what to write"):
+    with pytest.raises(Unsupported, match="has no texts to generate"):
         talk(tmp_path, load_puppet("uniform"))
 
 

@@ -8,10 +8,10 @@ from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Sec
 from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.wording import (
     Row,
+    detectable_points,
     limits,
     name_of,
     percent,
-    points,
     published_cell,
     published_rows,
     rows_of,
@@ -101,7 +101,7 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
             f"{row['n']:,}",
             percent(row["raw"]),
             published_cell(theirs),
-            points(row["minimum_detectable"]),
+            detectable_points(row),
         ),
         verdict_of(row),
     )
@@ -206,7 +206,7 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                         probability(row["q"]),
                         f"{row['n']:,}",
                         percent(row["raw"]),
-                        points(row["minimum_detectable"]),
+                        detectable_points(row),
                     ),
                     verdict_of(row),
                 )
@@ -249,7 +249,7 @@ def side_section(analysis: Analysis) -> Section | None:
                 interval_of(row, scale, f"{row['question']}, left side"),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
-                (probability(row["q"]), f"{row['n']:,}", points(row["minimum_detectable"])),
+                (probability(row["q"]), f"{row['n']:,}", detectable_points(row)),
                 row["verdict"] or "",
             )
             for row in shares

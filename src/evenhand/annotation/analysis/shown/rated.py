@@ -10,6 +10,7 @@ from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Secti
 from evenhand.annotation.analysis.wording import (
     CHI_SQUARE,
     DIFFERENCE,
+    NOT_MEASURABLE,
     TWO_BY_TWO,
     Row,
     limits,
@@ -158,7 +159,7 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
         "–" if row[end] is None or not known(row[end]) else size_of(row[end], row)
         for end in ("estimate", "low", "high")
     )
-    smallest = row["minimum_detectable"]
+    smallest = None if verdict_of(row) == NOT_MEASURABLE else row["minimum_detectable"]
     ends = (row[name] for name in ("estimate", "low", "high"))
     placed = (factor * end if end is not None and known(end) else None for end in ends)
     return DrawnRow(

@@ -1,4 +1,4 @@
-"""Study files: YAML read with line numbers, and the items beside them; all that is wrong at once."""
+"""Read study files: YAML with line numbers, and the items in separate files; all problems are reported at once."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -10,12 +10,12 @@ from evenhand.annotation.definition.files.located import Located, Place, read_lo
 from evenhand.annotation.definition.files.second_look import fitting
 from evenhand.annotation.definition.files.wording import worded
 from evenhand.annotation.definition.study import INCOHERENT, Study
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, checked, is_file
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a study file; more items go into a file beside it."""
+"""Maximum size of a study file in bytes; larger sets of items belong in a separate file."""
 MOST_TOLD = 50
-"""Problems in the message of an error; all are in its `problems`."""
+"""Maximum number of problems in the message of an error; its `problems` has all."""
 HINT = "See docs/how-to/write_a_study_file.md for what a study file holds."
 
 
@@ -30,11 +30,27 @@ class StudyError(DataError):
         self.problems = problems
 
 
+@checked
 def read_study(path: Path | str) -> Study:
-    """Read a study file; `items`, `onboarding.items` and `hidden.gold` may be `{file: NAME.jsonl}` beside it.
+    """Read a study file; `items`, `onboarding.items` and `hidden.gold` may be `{file: NAME.jsonl}` in the same folder.
 
-    Raises StudyError, a DataError, naming file, line, what is wrong, what was expected and the nearest known word, all
-    at once; DataError for a file that is missing, too large or no text.
+    Parameters
+    ----------
+    path : path or str
+        The YAML file.
+
+    Returns
+    -------
+    Study
+        The study.
+
+    Raises
+    ------
+    StudyError
+        A DataError that names file, line, problem, expected value and the nearest known word, for all problems
+        at once.
+    DataError
+        The file is missing, too large or not text.
     """
     path = Path(path)
     located = read_located(_text_of(path), path.name)

@@ -27,13 +27,13 @@ LEAST_CHANGED = 0.1
 
 CARD = Card(
     "cda",
-    "Counterfactual data augmentation: fine-tuned on each text and on the same about the other group.",
-    construct="None of its own: what a text says is seen as often of one group as of the other.",
-    harm="Texts that come more easily about one group.",
+    "Counterfactual data augmentation: fine-tunes on each text and on the same text about the other group.",
+    construct="None by itself: the content of each text occurs equally often with both groups.",
+    harm="Texts that are more likely about one group.",
     groups="Pairs of terms, (t1, t2).",
-    critique="Where texts are stereotypes, as RedditBias's are, the model learns them of the other group: hostility "
-    "is spread, not lowered. Replaced words leave texts that nobody would write, and what follows from a group without "
-    "its name (names, places, dialect) is not replaced.",
+    critique="If the texts are stereotypes, as RedditBias's are, the model learns them for the other group: "
+    "hostility is spread, not reduced. Replaced words leave texts that no author would write, and "
+    "indirect signs of a group (names, places, dialect) are not replaced.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
     details="`by=words` replaces whole words and their plurals. `by=engine` replaces words and plurals in any case "

@@ -43,18 +43,19 @@ ROWS = 64
 """Pairs that the base model is asked about at once."""
 CARD = Card(
     "dpo",
-    "Direct preference optimisation: of two texts the less biased one becomes likelier, no further than to equal odds.",
-    construct="How much likelier the preferred text has become than the other, compared with the base model.",
-    harm="Texts that are unkind about a group, or that come more easily about one group.",
+    "Direct preference optimisation: makes the less biased of two texts more likely, up to equal odds.",
+    construct="How much more likely the preferred text has become than the other, compared with the base model.",
+    harm="Texts that are unkind about a group, or that are more likely about one group.",
     groups="Our own sentences: groups of an axis, the kind half preferred to the hostile one. Published types and "
     "texts of your own: T1 and T2. Pairs of your own: whatever they are about.",
-    ideal="Expected: with aim=equal the preferred text comes as easily about every group as about the group of which "
-    "it comes most easily.",
+    ideal="Expected: with aim=equal, the preferred text is as likely about every group as about the group for "
+    "which it is most likely.",
     null="The loss is log 2 where the model still is the base model.",
-    critique="Both texts of a pair may become less likely, and what takes their place is not chosen by anybody (Razin "
-    "et al. 2024, likelihood displacement). The pairs say what is less biased, and nothing outside of them is asked "
-    "for. With aim=none hostility falls and the difference between groups stays, or grows where training ends "
-    "before all pairs have moved alike; between texts about two groups (contrast=groups) the bias is turned round.",
+    critique="Both texts of a pair may become less likely, and nothing controls what replaces them (Razin et al. "
+    "2024, likelihood displacement). The pairs define what is less biased; nothing else is trained. "
+    "With aim=none, hostility falls and the difference between groups remains, or grows if training "
+    "ends before all pairs have moved equally. Between texts about two groups (contrast=groups) the "
+    "bias is reversed.",
     citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
     "noisy preferences.",
     source="Rafailov et al. 2023, equation 7",

@@ -26,9 +26,12 @@ from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import Floats
 
 CITED = f"{MARTHA} Welleck et al. 2019, Neural text generation with unlikelihood training (arXiv:1908.04319)."
-HARM = "Conversations whose words depend on the gender that the opener's name tells."
-GROUPS = "The genders of the names, as the self-chats tell them."
-NULL = "weight=0 is self-chat tuning, the control; every search trains it beside the trial that it chooses."
+HARM = "Conversations whose words depend on the gender that the opener's name suggests."
+GROUPS = "The genders of the names, as stated in the self-chats."
+NULL = (
+    "weight=0 is self-chat tuning, the control; every search also trains it and compares it with the chosen "
+    "trial."
+)
 EXCESS = (
     "A token's excess is its ratio less 1, and 0 below: its frequency in conversations of the gender's names over that "
     "in all, smoothed by `smoothing` tokens used as all use them (the paper says 'proportional to its extent of "
@@ -38,8 +41,8 @@ EXCESS = (
 )
 CARD_OF_TOKENS = Card(
     "unlikelihood-token",
-    "Self-chat tuning, and a penalty on learned tokens that conversations of the name's gender overuse.",
-    construct="How surely a model says what marks the gender of the opener's name.",
+    "Self-chat tuning with a penalty on learned tokens that conversations of the name's gender overuse.",
+    construct="How certain a model is of tokens that mark the gender of the opener's name.",
     harm=HARM,
     groups=GROUPS,
     null=NULL,
@@ -54,14 +57,14 @@ CARD_OF_TOKENS = Card(
 )
 CARD_OF_SEQUENCES = Card(
     "unlikelihood-sequence",
-    "Self-chat tuning, and a penalty on what the model writes itself and conversations of the name's gender overuse.",
-    construct="How often a model itself says what marks the gender of the opener's name.",
+    "Self-chat tuning with a penalty on generated tokens that conversations of the name's gender overuse.",
+    construct="How often a model itself generates what marks the gender of the opener's name.",
     harm=HARM,
     groups=GROUPS,
     null=NULL,
-    critique="Each step writes, which takes several times as long. It writes greedily, so that a word is pushed until "
-    "another is likelier, and no further: where replies are sampled more of it is left. The penalty names no word to "
-    "say instead: pushed hard, texts become odd (judges found the paper's model less human).",
+    critique="Each step generates text, which takes several times as long. Generation is greedy, so a word is "
+    "pushed down only until another is more likely: with sampling, more of it remains. The penalty "
+    "suggests no replacement. Pushed hard, texts become odd (people found the paper's model less human).",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
     details="For each step one time step is drawn, as a share of the shortest reply that is read at once; behind so "

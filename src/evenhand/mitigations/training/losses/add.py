@@ -32,15 +32,15 @@ QUIRKS = {**ATTRIBUTE_QUIRKS, **BY_BATCH}
 """What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "add",
-    "Attribute distance debiasing: the state of a stereotype as close to one group's words as to the other's.",
-    construct="How much closer a stereotypical word's state lies to one group's output vectors than to the other's.",
-    harm="Stereotypes that the model ties to one group.",
+    "Attribute distance debiasing: moves the state of a stereotype to equal distances from both groups' words.",
+    construct="How much closer a stereotypical word's state is to one group's output vectors than to the other's.",
+    harm="Stereotypes that the model associates with one group.",
     groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
     ideal="0: equally close.",
     direction="Larger is more unequal.",
-    critique="It works on what stands right behind an attribute. A model may say the same of groups by other words "
-    "than those listed, and distances of vectors are not behaviour: measure that. As published more than half of "
-    "its terms come from exclamation marks.",
+    critique="It affects only what directly follows an attribute. A model may express the same about groups with "
+    "words that are not listed, and distances of vectors are not behaviour: measure behaviour. As "
+    "published, more than half of its terms come from exclamation marks.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Lauscher et al. 2020, A General Framework for Implicit and "
     "Explicit Debiasing of Distributional Word Vector Spaces.",
     source="RedditBias, section 4.2, equation 3",

@@ -40,14 +40,15 @@ QUIRKS = {
 """What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "hd",
-    "Hard debiasing: the state of a stereotype without a part along the directions that tell groups apart.",
-    construct="How long a stereotypical word's state is along the directions from one group's words to the other's.",
-    harm="Stereotypes that the model ties to one group.",
+    "Hard debiasing: removes from the state of a stereotype its component along the directions that distinguish "
+    "groups.",
+    construct="Length of a stereotypical word's state along the directions from one group's words to the other's.",
+    harm="Stereotypes that the model associates with one group.",
     groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
-    ideal="0: no part along them.",
+    ideal="0: no component along them.",
     direction="Larger is more.",
-    critique="What is hidden from these directions can often be read from others (Gonen and Goldberg 2019). As "
-    "published each occurrence pays again for all before it.",
+    critique="Other directions often still carry the hidden information (Gonen and Goldberg 2019). As published, "
+    "each occurrence is penalised again for all before it.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Bordia and Bowman 2019, Identifying and Reducing Gender "
     "Bias in Word-Level Language Models; Bolukbasi et al. 2016, Man is to Computer Programmer as Woman is to "
     "Homemaker?",

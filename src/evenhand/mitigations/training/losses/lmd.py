@@ -51,15 +51,15 @@ QUIRKS = {
 """What the published code does otherwise than equation 1. Source: methods, section 3.1."""
 CARD = Card(
     "lmd",
-    "Language model debiasing: both terms of a pair equally likely wherever one of them stands.",
-    construct="How much likelier the model finds one group's word than the other's, in the place of either.",
-    harm="Texts that come more easily about one group.",
+    "Language model debiasing: makes both terms of a pair equally likely wherever one of them occurs.",
+    construct="How much more likely the model finds one group's word than the other's, in the place of either.",
+    harm="Texts that are more likely about one group.",
     groups="Pairs of terms, (t1, t2).",
     ideal="0: equally likely.",
     direction="Larger is more unequal.",
-    critique="Groups are not equally often spoken of where that is right, either: dates, places, facts. As published "
-    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how likely a group is "
-    "behind a text, not how a text goes on behind a group.",
+    critique="In correct texts, too, groups are not mentioned equally often: dates, places, facts. As published, "
+    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how "
+    "likely a group is after a text, not how a text continues after a group.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Qian et al. 2019, Reducing Gender Bias in Word-Level "
     "Language Models.",
     source="RedditBias, section 4.1, equation 1",

@@ -1,0 +1,161 @@
+"""False verdicts where missing responses depend on the outcome, and power where they are missing at random.
+
+    python perf/missing_responses.py             # about 10 minutes on one core: perf/results/missing_responses.json
+    python perf/missing_responses.py --sets 20 --only numbers
+
+"False" is the share of tables without any difference in which a group is named (of changes: in which the groups of the
+axis, or the level, are said to have changed). "Power" is the share in which the planted difference is found. Both are
+counted without the rule on missing responses, and with it.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures import disparity, error_counts, score_differences
+from evenhand.studies.compare import outcome_changes
+
+RESULTS = Path(__file__).with_name("results") / "missing_responses.json"
+REASON = "Missing responses could explain"
+
+
+def high(lost, above=0.0):
+    """In the first group, this share of the outcomes above so many standard deviations is missing."""
+    return lambda rng, place, z: (place == 0) & (z > above) & (rng.random(z.shape) < lost)
+
+
+def high_and_half(rng, place, z):
+    """Half of all outcomes is missing, and 30 points more of the high ones in the first group."""
+    return rng.random(z.shape) < 0.5 + 0.3 * (place == 0) * (z > 0)
+
+
+def at_random(share):
+    """The same share is missing in all groups."""
+    return lambda rng, place, z: rng.random(z.shape) < share
+
+
+def nothing(rng, place, z):
+    """Nothing is missing."""
+    return np.zeros(z.shape, dtype=bool)
+
+
+def of_all(rng, place, z):
+    """60 % of the high outcomes of all groups are missing."""
+    return (z > 0) & (rng.random(z.shape) < 0.6)
+
+
+# kind, (groups, prompts, samples), gap of the first group, what is missing (of changes: before, after)
+DESIGNS = {
+    "rates, 3 x 60 x 5": ("rates", (3, 60, 5), 0, high(0.6)),
+    "rates with known classifier errors, 3 x 60 x 5": ("corrected", (3, 60, 5), 0, high(0.6)),
+    "rates, 2 x 400, half missing everywhere": ("rates", (2, 400, 1), 0, high_and_half),
+    "numbers, 3 x 60 x 5": ("numbers", (3, 60, 5), 0, high(0.6)),
+    "numbers, 3 x 60 x 5, all above 1 SD": ("numbers", (3, 60, 5), 0, high(1.0, 1.0)),
+    "numbers, 2 x 100, the highest 5 %": ("numbers", (2, 100, 1), 0, high(1.0, 1.645)),
+    "skewed numbers, 3 x 60": ("skewed", (3, 60, 1), 0, high(0.6)),
+    "numbers, 2 x 100, nothing missing": ("numbers", (2, 100, 1), 5, nothing),
+    "numbers, 2 x 100, 10 % at random": ("numbers", (2, 100, 1), 5, at_random(0.1)),
+    "rates, 3 x 60 x 5, nothing missing": ("rates", (3, 60, 5), 0.2, nothing),
+    "rates, 3 x 60 x 5, 10 % at random": ("rates", (3, 60, 5), 0.2, at_random(0.1)),
+    "changes of rates, 3 x 60 x 5": ("rates", (3, 60, 5), 0, (nothing, high(0.6))),
+    "changes of numbers, 3 x 100": ("numbers", (3, 100, 1), 0, (nothing, high(0.6))),
+    "level of rates, 3 x 60 x 5": ("level", (3, 60, 5), 0, (nothing, of_all)),
+    "changes of rates, 3 x 60 x 5, 10 % at random": ("rates", (3, 60, 5), 0.2, (at_random(0.1),) * 2),
+}
+
+
+def drawn(rng, kind, shape, gap):
+    """Outcomes (groups, prompts, samples) and how high each lies; prompts correlate by .2."""
+    own = rng.normal(size=(*shape[:2], 1)) * 0.2**0.5
+    z = own + rng.normal(size=shape) * 0.8**0.5
+    if kind in ("rates", "corrected", "level"):
+        share = rng.beta(1.2, 2.8, size=(*shape[:2], 1))
+        share = np.clip(share + gap * (np.arange(shape[0]) == 0)[:, None, None], 0, 1)
+        values = (rng.random(shape) < share).astype(float)
+        return values, 2 * values - 1
+    values = 50 + 10 * z + gap * (np.arange(shape[0]) == 0)[:, None, None]
+    return np.exp(values / 20) if kind == "skewed" else values, z
+
+
+def lose(rng, values, heights, is_missing):
+    """NaN in place of what is missing."""
+    gone = np.stack([is_missing(rng, place, z) for place, z in enumerate(heights)])
+    return np.where(gone, np.nan, values)
+
+
+def table(**columns):
+    """One row per response."""
+    shape = next(iter(columns.values())).shape
+    group = np.broadcast_to(np.arange(shape[0])[:, None, None], shape).ravel()
+    prompt = np.broadcast_to(np.arange(shape[0] * shape[1]).reshape(*shape[:2], 1), shape).ravel()
+    keys = {
+        "axis": "axis",
+        "group": [f"g{code}" for code in group],
+        "prompt_id": [str(code) for code in prompt],
+    }
+    return pl.DataFrame(keys | {name: values.ravel() for name, values in columns.items()})
+
+
+def found_groups(kind, frame, seed):
+    """Whether a group is named without the rule, with it, and whether the reason is given."""
+    if kind in ("rates", "corrected"):
+        counts = {"false_alarms": 20, "n_harmless": 400, "hits": 360, "n_harmful": 400}
+        error = error_counts(pl.DataFrame([{"group": name} | counts for name in frame["group"].unique()]))
+        result = disparity(frame, error=error if kind == "corrected" else None, seed=seed)
+    else:
+        result = score_differences(frame, score="negative", seed=seed)
+    groups = result.groups
+    sure = (groups["q"] <= 0.05) & ((groups["low"] > 0) | (groups["high"] < 0))
+    reason = groups["obstacle"].fill_null("").str.starts_with(REASON)
+    named = groups["named"].is_not_null()
+    explained = str(result.axes["obstacle"][0]).startswith(REASON)
+    return bool(((sure & reason) | named).any()), bool(named.any()), explained
+
+
+def found_changes(kind, frame, seed):
+    """The same of changes between groups, or of the level over all."""
+    changes = outcome_changes(frame, seed=seed)
+    measure = "level_change" if kind == "level" else "disparity_change"
+    row = changes.filter(pl.col("measure") == measure).row(0, named=True)
+    explained = row["note"].startswith(REASON)
+    is_found = row["verdict"] not in ("not detected", "not measurable")
+    without = row["p"] <= 0.05 if explained else is_found
+    return bool(without), is_found, explained
+
+
+def main() -> None:
+    """Try the designs and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    rows = {}
+    for name, (kind, shape, gap, is_missing) in DESIGNS.items():
+        if given.only not in name:
+            continue
+        rng, counted = np.random.default_rng(given.seed), []
+        for seed in range(given.sets):
+            if callable(is_missing):
+                frame = table(negative=lose(rng, *drawn(rng, kind, shape, gap), is_missing))
+                counted.append(found_groups(kind, frame, seed))
+                continue
+            before, after = (
+                lose(rng, *drawn(rng, kind, shape, rise), one)
+                for rise, one in zip((0, gap), is_missing, strict=True)
+            )
+            frame = table(before=before, after=after).with_row_index("pair")
+            counted.append(found_changes(kind, frame, seed))
+        shares = map(float, np.mean(counted, axis=0).round(3))
+        rows[name] = {"kind": "power" if gap else "false"}
+        rows[name] |= dict(zip(("without", "evenhand", "explained"), shares, strict=True))
+        print(f"{name:48}", rows[name], flush=True)
+    if not given.only:
+        RESULTS.write_text(json.dumps({"sets": given.sets, "designs": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Changes between two models that missing responses could explain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr
+
+from evenhand.stats import Floats
+from evenhand.stats.disparity import (
+    EQUAL,
+    MissingExcess,
+    excess_missing,
+    explained_by_excess,
+    extremes_of_missing,
+    p_of_equal_shares,
+    spread_explained_by_excess,
+    tail_mean,
+)
+
+EXPLAINED = "Missing responses could explain the change: "
+OPPOSED = "If the excess contradicts the change, it is no longer significant."
+KINDS = {"before": "the first model's", "after": "the second model's", "both": "both models'"}
+"""Whose responses are missing in a pair, and how a sentence names them."""
+
+
+@dataclass(frozen=True)
+class _Lacking:
+    """What groups lack of pairs of responses. means: (groups,) of the changes. absent: by kind (groups,)."""
+
+    names: Sequence[str]
+    means: Floats
+    absent: dict[str, Floats]
+    kinds: dict[str, MissingExcess]
+
+    @classmethod
+    def of(cls, pairs: pl.DataFrame, names: Sequence[str], *, shares: bool) -> "_Lacking":
+        """Return what these groups lack. pairs: of `_with_bounds`, with group and prompt_id."""
+        units = pairs.group_by("group", "prompt_id").agg(
+            pl.col("change").mean(), *((pl.col("lacks") == kind).mean().alias(kind) for kind in KINDS)
+        )
+        spread = [(pl.col(kind).std() / pl.len().sqrt()).alias(f"{kind} error") for kind in KINDS]
+        order = pl.DataFrame({"group": names})
+
+        def column(table: pl.DataFrame, name: str) -> Floats:
+            joined = order.join(table, on="group", how="left", maintain_order="left")
+            return joined[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+
+        groups = units.group_by("group").agg(
+            pl.col("change", *KINDS).mean(), pl.len().alias("units"), *spread
+        )
+        means, absent = column(groups, "change"), {kind: column(groups, kind) for kind in KINDS}
+        base = float(sum(share.min() for share in absent.values()))
+        changes = pairs.drop_nulls("change")
+        deviations = [
+            np.sort(changes.filter(group=name)["change"].to_numpy()) - mean
+            for name, mean in zip(names, means, strict=True)
+        ]
+        errors = {kind: column(groups, f"{kind} error") for kind in KINDS}
+        shares_absent, their_errors = (
+            np.stack([table[kind] for kind in KINDS]) for table in (absent, errors)
+        )
+        is_chance = p_of_equal_shares(shares_absent, their_errors, column(groups, "units")) >= EQUAL
+        found = {}
+        for kind, share in absent.items():
+            if not excess_missing(share, base).any():
+                continue
+            if shares:
+                ends = pairs.filter(lacks=kind).group_by("group").agg(pl.col("least", "most").mean())
+                below, above = means - column(ends, "least"), column(ends, "most") - means
+            else:
+                below, above = extremes_of_missing(means, deviations, share, base)
+            below, above = np.maximum(below, 0), np.maximum(above, 0)
+            found[kind] = MissingExcess.of(share, errors[kind], below, above, is_chance=is_chance, base=base)
+        return cls(names, means, absent, found)
+
+    def explanation(self) -> str:
+        """Return the sentence, with the shares of the kind of which some group lacks most in excess."""
+        kind = max(self.kinds, key=lambda one: float(self.kinds[one].share.max()))
+        absent = self.absent[kind]
+        most, least = int(np.argmax(absent)), int(np.argmin(absent))
+        return (
+            f"{EXPLAINED}{100 * absent[most]:.0f}% of {KINDS[kind]} responses about {self.names[most]} are missing, "
+            f"and {100 * absent[least]:.0f}% of those about {self.names[least]}. {OPPOSED}"
+        )
+
+
+def explain_changes(part: pl.DataFrame, rows: Sequence[dict[str, Any]], *, shares: bool) -> list[str | None]:
+    """Return, for each row of one axis, why its change is not measurable if missing responses could explain it.
+
+    A group may lack more responses than another because of what they were. Pairs that lack the first response, the
+    second, or both are counted separately. What a group lacks in excess of the group that lacks fewest is taken to
+    speak against the finding, as far as it can. If the interval then includes 0, the change is not measurable. The axis
+    is not measurable if no group changed measurably, and either the change of a group has this explanation, or the
+    excess alone could make the differences between groups.
+
+    Parameters
+    ----------
+    part : pairs of one axis, with group, prompt_id, `before` and `after`.
+    rows : the row of the axis, then those of its groups, with group, estimate, low, high and p.
+    shares : whether all outcomes lie between 0 and 1.
+    """
+    texts: list[str | None] = [None] * len(rows)
+    usable = [place for place, row in enumerate(rows) if place and isfinite(row.get("p", float("nan")))]
+    if len(usable) < 2:
+        return texts
+    names = [rows[place]["group"] for place in usable]
+    pairs = _with_bounds(part.filter(pl.col("group").is_in(names)))
+    lacking = _Lacking.of(pairs, names, shares=shares)
+    if not lacking.kinds:
+        return texts
+    columns = ("estimate", "low", "high")
+    estimate, low, high = (np.array([rows[place][name] for place in usable]) for name in columns)
+    sure = _sure(low, high)
+    contrasts = (len(names) * np.eye(len(names)) - 1) / (len(names) - 1)
+    kinds = list(lacking.kinds.values())
+    explained = explained_by_excess(estimate, sure, contrasts, kinds)
+    for place, one in zip(usable, explained, strict=True):
+        texts[place] = lacking.explanation() if one else None
+    least = rows[0].get("low") or 0.0
+    if least > 0 and not (~np.isnan(sure) & ~explained).any():
+        alone = spread_explained_by_excess(lacking.means, least, kinds)
+        texts[0] = lacking.explanation() if explained.any() or alone else None
+    return texts
+
+
+def explain_levels(frame: pl.DataFrame, levels: pl.DataFrame) -> list[str | None]:
+    """Return, for each level, why its change is not measurable if missing responses could explain it.
+
+    What one model lacks in excess of the other is taken to speak against the finding. Numbers that are not shares are
+    as extreme, on average, as an equal share of the observed numbers of either model.
+
+    Parameters
+    ----------
+    frame : pairs with prompt_id, `before`, `after` and, if there are axes, axis; rows of one `pair` count once.
+    levels : of `evenhand.measures.paired_change`, over all and by axis.
+    """
+    pairs = _with_bounds(frame)
+    numbers = pl.concat([pairs["before"], pairs["after"]]).drop_nulls()
+    shares = bool(numbers.is_between(0, 1).all())
+    texts = []
+    for row in levels.iter_rows(named=True):
+        here = pairs if row["axis"] is None else pairs.filter(axis=row["axis"])
+        here = here.unique("pair", keep="first") if "pair" in here.columns else here
+        texts.append(_explained_level(here, row, shares=shares))
+    return texts
+
+
+def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) -> str | None:
+    if row["p"] is None or row["low"] is None or not pairs.height:
+        return None
+    sure = _sure(np.array([row["low"]]), np.array([row["high"]]))
+    absent = {kind: float((pairs["lacks"] == kind).mean() or 0.0) for kind in KINDS}  # type: ignore[arg-type]
+    kind, other = ("after", "before") if absent["after"] > absent["before"] else ("before", "after")
+    excess, left = absent[kind] - absent[other], 1 - absent["both"] - 2 * absent[other]
+    if np.isnan(sure[0]) or not excess > 0 or not left > 0:
+        return None
+    lacks = pl.col("lacks")
+    units = pairs.group_by("prompt_id").agg(
+        excess=((lacks == kind).cast(pl.Float64) - (lacks == other).cast(pl.Float64)).mean()
+    )
+    error = float(units["excess"].std() or 0.0) / units.height**0.5  # type: ignore[arg-type]
+    is_chance = error > 0 and 2 * ndtr(-excess / error) >= EQUAL
+    lacking, share = pairs.filter(lacks=kind), 0.0 if is_chance else excess / left
+    if shares:
+        least, most = float(lacking["least"].mean()), float(lacking["most"].mean())  # type: ignore[arg-type]
+    else:
+        observed = [np.sort(pairs[side].drop_nulls().to_numpy()) for side in ("before", "after")]
+        highest = max(tail_mean(values, share) for values in observed)
+        lowest = min(-tail_mean(-values[::-1], share) for values in observed)
+        known = float(lacking[other].mean())  # type: ignore[arg-type]
+        least, most = (
+            (lowest - known, highest - known) if kind == "after" else (known - highest, known - lowest)
+        )
+    estimate = float(row["estimate"])
+    below, above = (np.array([max(bound, 0.0)]) for bound in (estimate - least, most - estimate))
+    missing = MissingExcess(np.array([share]), np.array([error / left]), 0.0, below, above)
+    if not explained_by_excess(np.array([estimate]), sure, np.ones((1, 1)), [missing])[0]:
+        return None
+    return (
+        f"{EXPLAINED}{100 * (absent[kind] + absent['both']):.0f}% of {KINDS[kind]} responses are missing, and "
+        f"{100 * (absent[other] + absent['both']):.0f}% of {KINDS[other]}. {OPPOSED}"
+    )
+
+
+def _with_bounds(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with `change`, `lacks` (what is missing, a key of KINDS or empty), and the `least` and `most`
+    that the change can be if outcomes lie between 0 and 1."""
+    before, after = (
+        pl.when(pl.col(name).cast(pl.Float64).is_finite()).then(pl.col(name).cast(pl.Float64)).alias(name)
+        for name in ("before", "after")
+    )
+    first, second = pl.col("before").is_null(), pl.col("after").is_null()
+    return pairs.with_columns(before, after).with_columns(
+        change=pl.col("after") - pl.col("before"),
+        lacks=pl.when(first & second)
+        .then(pl.lit("both"))
+        .when(first)
+        .then(pl.lit("before"))
+        .when(second)
+        .then(pl.lit("after"))
+        .otherwise(pl.lit("")),
+        least=pl.col("after").fill_null(0.0) - pl.col("before").fill_null(1.0),
+        most=pl.col("after").fill_null(1.0) - pl.col("before").fill_null(0.0),
+    )
+
+
+def _sure(low: Floats, high: Floats) -> Floats:
+    """Return the distance from 0 of the limit that faces it; NaN where the interval includes 0."""
+    return np.asarray(np.where(low > 0, low, np.where(high < 0, -high, np.nan)))

@@ -1,0 +1,186 @@
+"""Differences that missing outcomes could explain: bounds for what one group lacks more of than another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc
+
+from evenhand.stats.arrays import Flags, Floats
+from evenhand.stats.disparity.supports import Z
+
+ONE_SIDED = 1.645
+"""Normal quantile of the limit that includes the sampling error of the missing shares: one-sided, 95 %."""
+
+
+EQUAL = 0.2
+"""p from which missing shares count as equal: they differ as they would by chance."""
+
+
+@dataclass(frozen=True)
+class MissingExcess:
+    """What each group lacks in excess of the group that lacks fewest. Arrays are (groups,).
+
+    share: the excess, as a share of what the group that lacks fewest has; 0 if the shares differ as they would by
+    chance. error: standard error of the share that the group lacks, on the same scale; 0 for those that lack fewest.
+    common_error: of the share that is missing in these. below, above: how far below and above the group's mean the
+    outcomes may lie that are missing in excess, on average.
+
+    Source: Manski 1990, Nonparametric Bounds on Treatment Effects, for the excess alone. That and when shares count as
+    equal was simulated (docs/evidence/verdicts.md).
+    """
+
+    share: Floats
+    error: Floats
+    common_error: float
+    below: Floats
+    above: Floats
+
+    @staticmethod
+    def of(
+        absent: Floats,
+        error: Floats,
+        below: Floats,
+        above: Floats,
+        *,
+        is_chance: bool,
+        base: float | None = None,
+    ) -> "MissingExcess":
+        """Return the excess from missing shares.
+
+        Parameters
+        ----------
+        absent, error : (groups,) the share of its outcomes that each group lacks, and its standard error.
+        below, above : (groups,) how far these outcomes may lie below and above the group's mean.
+        is_chance : whether the shares differ as they would by chance (`p_of_equal_shares` is at least EQUAL).
+        base : share that is missing in every group; the smallest of `absent` if None.
+        """
+        left = max(1 - (float(absent.min()) if base is None else base), 1e-12)
+        fewest = absent == absent.min()
+        common = float(np.sqrt(np.square(error[fewest]).sum())) / int(fewest.sum())
+        share = np.zeros(len(absent)) if is_chance else excess_missing(absent, base)
+        return MissingExcess(share, np.where(fewest, 0.0, error) / left, common / left, below, above)
+
+
+def p_of_equal_shares(absent: Floats, error: Floats, units: Floats) -> float:
+    """Return p of equal missing shares: chi-square, with the variance of a unit's share pooled within groups.
+
+    Parameters
+    ----------
+    absent, error : (..., groups) the share of its outcomes that each group lacks, and its standard error. With several
+        rows, such as what each of two models lacks, all are tested together.
+    units : (groups,) how many units each error rests on.
+
+    >>> error = np.sqrt([0.1 * 0.9 / 100, 0.2 * 0.8 / 100])
+    >>> round(p_of_equal_shares(np.array([0.1, 0.2]), error, np.array([100.0, 100.0])), 3)
+    0.046
+    """
+    freedom = np.maximum(units - 1, 0)
+    squares, tested = 0.0, 0
+    for share, deviation in zip(np.atleast_2d(absent), np.atleast_2d(error), strict=True):
+        variance = float((freedom * units * np.square(deviation)).sum()) / max(float(freedom.sum()), 1.0)
+        between = float((units * np.square(share - (units * share).sum() / units.sum())).sum())
+        if between > 1e-12 and not variance > 0:
+            return 0.0
+        if variance > 0:
+            squares, tested = squares + between / variance, tested + len(units) - 1
+    return float(chdtrc(tested, squares)) if tested else 1.0
+
+
+def excess_missing(absent: Floats, base: float | None = None) -> Floats:
+    """Return by how much more each group lacks than the group that lacks fewest, as a share of what that group has.
+
+    >>> excess_missing(np.array([0.6, 0.5, 0.5])).round(3).tolist()
+    [0.2, 0.0, 0.0]
+    """
+    left = 1 - (float(absent.min()) if base is None else base)
+    return np.asarray((absent - absent.min()) / max(left, 1e-12))
+
+
+def tail_mean(values: Floats, share: float) -> float:
+    """Return the mean of the highest `share` of sorted values, of at least the highest one.
+
+    >>> tail_mean(np.arange(10.0), 0.25), tail_mean(np.arange(10.0), 0.01)
+    (8.2, 9.0)
+    """
+    count = max(share * len(values), 1.0)
+    whole = min(int(count), len(values))
+    total = float(values[len(values) - whole :].sum())
+    if whole < len(values):
+        total += (count - whole) * float(values[len(values) - whole - 1])
+    return total / min(count, len(values))
+
+
+def extremes_of_missing(
+    means: Floats, deviations: Sequence[Floats], absent: Floats, base: float | None = None
+) -> tuple[Floats, Floats]:
+    """Return how far below and above the group's mean the numbers may lie that it lacks in excess (groups,).
+
+    They are as extreme, on average, as an equal share of the observed numbers: the highest or the lowest ones, of the
+    group itself or of the groups that lack fewest (together), whichever are farther away. If the groups do not differ,
+    this covers whatever way in which it depends on a number whether it is missing.
+
+    Parameters
+    ----------
+    means : (groups,) means of the groups.
+    deviations : for each group its observed numbers minus their mean, sorted.
+    absent : (groups,) the share of its numbers that each group lacks.
+    base : as in `MissingExcess.of`.
+
+    Source: Lee 2009, Training, Wages, and Sample Selection, who trims such a share of the numbers.
+    """
+    excess = excess_missing(absent, base)
+    fewest = np.flatnonzero(absent == absent.min())
+    together = np.sort(np.concatenate([means[place] + deviations[place] for place in fewest.tolist()]))
+    below, above = np.zeros(len(means)), np.zeros(len(means))
+    for number in np.flatnonzero(excess > 0).tolist():
+        for source in (means[number] + deviations[number], together):
+            if len(source):
+                above[number] = max(above[number], tail_mean(source, excess[number]) - means[number])
+                below[number] = max(below[number], tail_mean(-source[::-1], excess[number]) + means[number])
+    return below, above
+
+
+def explained_by_excess(
+    estimate: Floats, sure: Floats, contrasts: Floats, kinds: Sequence[MissingExcess]
+) -> Flags:
+    """Return which contrasts of groups may be 0 if what is missing in excess speaks against them (contrasts,).
+
+    The excess moves the means of the groups. The limit that must then exclude 0 is that of the contrast or, if it is
+    farther out, a one-sided 95 % limit that includes the sampling error of the missing shares.
+
+    Parameters
+    ----------
+    estimate : (contrasts,) such as the difference of each group from its reference.
+    sure : (contrasts,) the distance from 0 of the limit of its interval that faces 0; NaN where that includes 0.
+    contrasts : (contrasts, groups) the weights of the groups' means.
+    kinds : what is missing in excess; several if outcomes are missing in ways that have different bounds.
+    """
+    result = np.zeros(len(sure), dtype=bool)
+    for number in np.flatnonzero(~np.isnan(sure)):
+        shift = variance = 0.0
+        weights = contrasts[number]
+        is_lowered = weights * estimate[number] > 0
+        for kind in kinds:
+            moved = np.abs(weights) * np.where(is_lowered, kind.below, kind.above)
+            shift += float(moved @ kind.share)
+            varied = np.where(kind.error > 0, moved, 0.0)
+            variance += float(varied**2 @ kind.error**2) + (float(varied.sum()) * kind.common_error) ** 2
+        size = abs(float(estimate[number]))
+        half = size - float(sure[number])
+        half = max(half, ONE_SIDED * float(np.hypot(half / Z, np.sqrt(variance))))
+        result[number] = shift >= size - half
+    return result
+
+
+def spread_explained_by_excess(means: Floats, low: float, kinds: Sequence[MissingExcess]) -> bool:
+    """Return whether the excess alone could make a standard deviation of the groups' means as large as `low`.
+
+    means: (groups,). low: lower limit of the standard deviation between groups. The excess of each group is taken to
+    draw its mean towards the mean of all.
+    """
+    above = means > means.mean()
+    towards = sum(
+        (np.where(above, -kind.below, kind.above) * kind.share for kind in kinds), np.zeros(len(means))
+    )
+    return bool(towards.any() and towards.std(ddof=1) >= low)

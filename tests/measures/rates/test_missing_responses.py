@@ -1,0 +1,137 @@
+"""Missing responses that depend on the outcome: they name nobody, and equal shares of them cost no verdict."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.measures import disparity, error_counts, score_differences
+from evenhand.measures.rates.outcome_units import units_of_axes
+from evenhand.stats.disparity import EQUAL, p_of_equal_shares
+
+REASON = "Missing responses could explain the difference: "
+
+
+def numbers(rng, is_missing, groups=3, prompts=60, gap=0.0, scale=np.asarray):
+    """Numbers around 50 with a standard deviation of 10; the first group lies `gap` higher."""
+    parts = []
+    for place in range(groups):
+        values = rng.normal(50 + gap * (place == 0), 10, size=prompts)
+        gone = is_missing(rng, place, values)
+        parts.append(
+            pl.DataFrame({"group": [f"g{place}"] * prompts, "score": np.where(gone, np.nan, scale(values))})
+        )
+    return pl.concat(parts).with_columns(prompt_id=pl.int_range(pl.len()).cast(pl.String))
+
+
+def high_of_first(rng, place, values):
+    return (place == 0) & (values > 50) & (rng.random(len(values)) < 0.7)
+
+
+def highest_of_first(rng, place, values):
+    return (place == 0) & (values > 60)
+
+
+def low_of_first_and_some_of_all(rng, place, values):
+    gone = (place == 0) & (values < 50) & (rng.random(len(values)) < 0.7)
+    return gone | (rng.random(len(values)) < 0.15)
+
+
+@pytest.mark.parametrize("is_missing", [high_of_first, highest_of_first, low_of_first_and_some_of_all])
+@pytest.mark.parametrize("scale", [np.asarray, lambda values: np.exp(values / 20)], ids=["normal", "skewed"])
+def test_numbers_that_are_missing_because_of_their_size_name_nobody(is_missing, scale) -> None:
+    false = found = 0
+    for seed in range(12):
+        table = score_differences(numbers(np.random.default_rng(seed), is_missing, scale=scale), seed=seed)
+        false += table.groups["named"].null_count() < 3
+        axis = table.axes.row(0, named=True)
+        found += str(axis["obstacle"]).startswith(REASON)
+        assert axis["obstacle"] or axis["p"] > 0.05 or table.groups["named"].null_count() < 3
+    assert false <= 1 and found >= 1
+
+
+def test_the_sentence_states_what_is_missing() -> None:
+    rng = np.random.default_rng(1)
+    table = numbers(rng, high_of_first, prompts=300)
+    found = eh.measure(
+        {"who": table["group"].to_list(), "pay": table["score"].fill_nan(None).to_list()},
+        columns={"who": "group", "pay": "score"},
+    )
+    line = found.tables()["headlines"].row(0, named=True)
+    assert line["verdict"] == "not measurable"
+    assert f"{REASON[1:]}33% of the responses about g0 are missing, and 0% of" in line["sentence"]
+
+
+def test_a_gap_of_numbers_that_missing_ones_cannot_explain_is_named() -> None:
+    table = score_differences(numbers(np.random.default_rng(2), high_of_first, gap=-15.0))
+    assert table.groups["named"].to_list()[0] == "lower" and table.axes["obstacle"][0] is None
+
+
+def test_equal_shares_of_missing_numbers_cost_no_verdict() -> None:
+    def every_fifth(rng, place, values):
+        return np.arange(len(values)) % 5 == 0
+
+    for seed in range(5):
+        table = numbers(np.random.default_rng(seed), every_fifth, gap=12.0)
+        known = table.filter(pl.col("score").is_not_nan())
+        with_missing, without = score_differences(table), score_differences(known)
+        assert with_missing.groups["named"].to_list() == without.groups["named"].to_list()
+        assert with_missing.axes["obstacle"][0] == without.axes["obstacle"][0]
+    assert without.groups["named"][0] == "higher"
+
+
+def test_numbers_inside_questions_are_bounded_by_what_questions_leave() -> None:
+    # questions differ by thousands, answers to one of them by ten
+    rng = np.random.default_rng(4)
+    values = [(group, f"q{k}", 1000.0 * k + rng.normal(0, 10)) for k in range(200) for group in ("a", "b")]
+    table = pl.DataFrame(values, schema=["group", "question", "negative"], orient="row")
+    (part,), _ = units_of_axes(table, "test", cluster="question", numbers=True)
+    assert part.inside == "question"
+    assert [float(np.std(one)) for one in part.deviations] == pytest.approx([10.0, 10.0], rel=0.15)
+
+
+def rates(rng, rate, groups=3, prompts=60, lost=0.6, base=0.0, samples=5):
+    parts = []
+    for place in range(groups):
+        share = rng.beta(4 * rate, 4 * (1 - rate), size=(prompts, 1))
+        negative = (rng.random((prompts, samples)) < share).astype(float).ravel()
+        gone = rng.random(len(negative)) < base + lost * (negative == 1) * (place == 0)
+        prompt = np.repeat([f"{place}/{k}" for k in range(prompts)], samples)
+        parts.append(
+            pl.DataFrame(
+                {"group": f"g{place}", "prompt_id": prompt, "negative": np.where(gone, np.nan, negative)}
+            )
+        )
+    return pl.concat(parts)
+
+
+def test_rates_corrected_for_classifier_errors_have_the_same_rule() -> None:
+    counts = {"false_alarms": 20, "n_harmless": 400, "hits": 360, "n_harmful": 400}
+    error = error_counts(pl.DataFrame([{"group": f"g{place}"} | counts for place in range(3)]))
+    false = found = 0
+    for seed in range(10):
+        table = disparity(rates(np.random.default_rng(seed), 0.3), error=error, seed=seed)
+        assert table.axes["corrected"][0]
+        false += table.groups["named"].null_count() < 3
+        found += str(table.axes["obstacle"][0]).startswith(REASON)
+    assert false <= 1 and found >= 4
+
+
+def test_much_that_all_groups_lack_makes_the_excess_weigh_more() -> None:
+    # half is missing everywhere: the same number of missing negatives is a larger share of what is left
+    false = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = disparity(rates(rng, 0.3, groups=2, prompts=300, lost=0.3, base=0.5, samples=1), seed=seed)
+        false += table.groups["named"].null_count() < 2
+    assert false <= 3  # named in 17 of 100 by the excess as a share of all responses
+
+
+def test_missing_shares_that_differ_by_chance_count_as_equal() -> None:
+    rng = np.random.default_rng(0)
+    units, absent = np.full(4, 50.0), rng.binomial(50, 0.2, size=(400, 4)) / 50
+    error = np.sqrt(absent * (1 - absent) / 50)
+    p = np.array([p_of_equal_shares(one, two, units) for one, two in zip(absent, error, strict=True)])
+    assert 0.74 < np.mean(p >= EQUAL) < 0.86
+    assert p_of_equal_shares(np.zeros(3), np.zeros(3), np.full(3, 9.0)) == 1.0
+    assert p_of_equal_shares(np.array([0.5, 0.0]), np.zeros(2), np.full(2, 9.0)) == 0.0
