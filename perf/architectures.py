@@ -412,8 +412,8 @@ def page(rows: list[Row]) -> str:
     differences = (
         "If `generate` differs, a cache of transformers is faulty, or `generate` feeds the model differently from a "
         "plain pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes what the scored "
-        "model predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which `generate` "
-        "does not reorder with the beams. evenhand's beams equal those of plain passes."
+        "model predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which "
+        "`generate` does not reorder with the beams. evenhand's beams equal those of plain passes."
     )
     columns = [
         "| column | meaning |",
