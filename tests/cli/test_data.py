@@ -46,7 +46,7 @@ def test_the_older_version_in_both_formats(evenhand, shared, tmp_path, style):
 
 @pytest.mark.parity
 def test_sentences_themselves_are_classified_by_descriptor_and_template(evenhand, shared, tmp_path):
-    """The commands of docs/evidence/reproducing.md for Tables 12 and 13 of HolisticBias, on some of its sentences."""
+    """The commands of docs/how-to/reproduce_a_paper.md for Tables 12 and 13 of HolisticBias, on some sentences."""
     source, out = shared / "data" / "holisticbias" / "v1.0", tmp_path / "sentences.parquet"
     build = (
         "data",
