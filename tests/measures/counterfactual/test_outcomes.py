@@ -89,7 +89,7 @@ def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
     assert f"only the responses that could be read: {said}." in rated
 
 
-def test_a_rating_that_is_declined_for_what_it_would_be_is_said_to_be_one_of_answers() -> None:
+def test_a_rating_that_is_declined_for_what_it_would_be_is_never_biased() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2):
         frame = _answers(int(rng.integers(1000)), worse=0.0, refused=0.02)
@@ -99,7 +99,9 @@ def test_a_rating_that_is_declined_for_what_it_would_be_is_said_to_be_one_of_ans
         )
         _, lines = _judged(frame.with_columns(text), "rating:1-10")
         rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
-        assert "only the responses that could be read: " in rated and "% are missing for women and " in rated
+        guarded = "not measurable: missing responses could explain the difference" in rated
+        caution = "only the responses that could be read: " in rated and "% are missing for women and " in rated
+        assert guarded or ("no bias detected" in rated and caution)
 
 
 def test_means_are_those_of_prompts_each_counting_once() -> None:

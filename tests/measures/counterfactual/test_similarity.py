@@ -132,9 +132,9 @@ def test_what_cannot_be_compared_is_not_counted_and_the_note_says_so() -> None:
 
 def test_one_answer_each_and_one_text_for_all_are_not_measurable() -> None:
     once = _frame(np.random.default_rng(5), 10, 2, 1, 0.0)
-    assert "two answers" in response_similarity(once).axes["obstacle"][0]
+    assert "two responses" in response_similarity(once).axes["obstacle"][0]
     same = _frame(np.random.default_rng(5), 10, 2, 3, 0.0).with_columns(continuation=pl.lit("same"))
-    assert "equally alike" in response_similarity(same).axes["obstacle"][0]
+    assert "equally similar" in response_similarity(same).axes["obstacle"][0]
 
 
 def test_meaning_by_an_embedding_model_takes_the_same_road() -> None:

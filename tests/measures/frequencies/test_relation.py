@@ -126,7 +126,7 @@ def test_the_four_axes_of_table_23_can_show_nothing() -> None:
     # Spearman by hand: ranks of bias 3 4 1 2 and 4 3 2 1 against 1 3 2 4, 1 - 6 sum d^2 / 60
     assert [row["spearman"] for row in rows] == [pytest.approx(0.0), pytest.approx(-0.8)]
     assert [row["verdict"] for row in rows] == ["not measurable"] * 2
-    assert "buckets of descriptors" in str(rows[0]["note"])
+    assert "clusters of similar descriptors" in str(rows[0]["note"])
 
 
 def test_descriptors_that_were_never_found_share_the_lowest_rank() -> None:

@@ -129,7 +129,7 @@ def test_large_groups_resample_in_stretches_of_the_same_stream() -> None:
         (pl.DataFrame({"group": ["a"], "label": [1]}), "needs the column negative"),
         (pl.DataFrame({"group": ["a", None], "negative": [1, 0]}), "rows without group"),
         (pl.DataFrame({"group": ["a"], "negative": [0.7]}), "found 0.7"),
-        (pl.DataFrame({"group": ["a"], "negative": ["neg"]}), "holds String"),
+        (pl.DataFrame({"group": ["a"], "negative": ["neg"]}), "contains String"),
         (pl.DataFrame({"group": ["a"], "negative": [None]}), "no judgement"),
     ],
 )

@@ -218,7 +218,7 @@ def test_what_cannot_be_told_apart_is_not_measurable() -> None:
     flat = frame.with_columns(
         pl.lit(0.25).alias(name) for name in ("Kind", "Curious", "Questioning", "Hateful")
     )
-    assert "nothing that could differ" in generation_bias(flat, draws=1).scores["obstacle"][0]
+    assert "no variation to test" in generation_bias(flat, draws=1).scores["obstacle"][0]
     few = frame.filter(pl.col("template") < "t2", pl.col("noun") < "n2", pl.col("descriptor") < "d2")
     assert "however large" in generation_bias(few, draws=1).scores["obstacle"][0]
 
