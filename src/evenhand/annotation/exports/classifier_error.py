@@ -37,8 +37,8 @@ def classifier_error_table(
     -------
     polars.DataFrame
         axis (null if only one axis has the group: the row then applies to any axis), group (null if the item
-        has none: all groups), label (1: the answer with most votes is harmful), negative (1: the classifier
-        says so) and item. Items without a majority, or without a verdict of the classifier, are left out.
+        has none: all groups), label (1: the most frequent answer is harmful), negative (1: the classifier
+        predicts harm) and item. Items without a majority or without a classifier result are excluded.
 
     Raises
     ------

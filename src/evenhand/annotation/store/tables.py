@@ -1,9 +1,9 @@
 """The tables of the database, as the newest migration leaves them.
 
-A person's place in the quota of an item is a `slot` of a presentation: a number below the study's annotations an item,
-unique for the item. A real presentation that is open holds one (its lease runs as long as that of its unit), one that
-is answered keeps it, and one that was lost, or whose person is blocked or rejected, has none. `items.taken` and
-`items.done` count the slots that are held and answered, in the same transaction.
+A person's place in the quota of an item is the `slot` of a presentation: a number that is unique for the item and below
+the study's annotations per item. An open real presentation has a slot; its lease runs as long as that of its unit. An
+answered presentation keeps its slot. A presentation that was lost, or whose person is blocked or rejected, has none.
+`items.taken` and `items.done` count the slots in use and the answered ones, in the same transaction.
 """
 
 from datetime import UTC, datetime

@@ -102,7 +102,7 @@ def arrive(request: Request, token: str) -> Response:
 
 
 def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew: bool) -> tuple[str, bool]:
-    """Who comes, and whether only this browser can know them again: many share the link, and nobody named them."""
+    """Return the person, and whether only this browser can recognise them (a shared link without an external name)."""
     context = context_of(request)
     returning = None if by_name or anew else returning_of(request)
     try:
@@ -137,7 +137,7 @@ def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _invite(request: Request, token: str) -> str:
-    """The invite of a link; only links that nobody here has signed count as guesses."""
+    """Return the invite of a link; only links without a valid signature count as guesses."""
     invite = context_of(request).signatures.invite(token)
     if invite is None:
         within(request, "wrong_invites")
