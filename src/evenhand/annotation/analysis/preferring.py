@@ -63,7 +63,7 @@ def under_rules(
 ) -> pl.DataFrame:
     """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
     found = []
-    # whom an admin blocked or a reviewer rejected is out whatever the rules are
+    # Blocked and rejected annotators are excluded under any rules.
     all_persons = comparing(counting(RuleSet("none", ()).applied(votes)))["person"].n_unique()
     for rules in sets:
         used = comparing(counting(rules.applied(votes)))

@@ -59,7 +59,7 @@ class PatientProtocol(H11Protocol):
         self.looking = self.loop.call_later(SECONDS, self._look)
 
     def _break_off(self) -> None:
-        # without this the system itself would go on trying to deliver what nobody reads
+        # Without this, the system would keep trying to deliver data that the client does not read.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self.transport.abort()
 

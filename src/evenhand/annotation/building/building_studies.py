@@ -91,7 +91,7 @@ def build_study(
     Returns
     -------
     Built
-        The study with notes, which should be read before people judge.
+        The study with notes. Read the notes before you start the evaluation.
 
     Raises
     ------

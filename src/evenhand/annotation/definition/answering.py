@@ -147,7 +147,7 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
         wrong[question.id] = str(problem)
     if not isinstance(question, Marks | FreeText):
         name = reason_field(question.id)
-        try:  # whoever has still to choose will have to say why
+        try:  # a reason is also required if the choice is still missing
             reason = _reason(question.reason, _once(sent.get(name, ())), chosen is not None or bool(wrong))
         except _Wrong as problem:
             wrong[name] = str(problem)

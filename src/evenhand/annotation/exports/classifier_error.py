@@ -81,7 +81,7 @@ def classifier_error_table(
         pl.Series("negative", verdicts, dtype=pl.Boolean).cast(pl.Int64),
         "item",
     ).drop_nulls("negative")
-    # Another table of the same texts may call the axis otherwise, and what is said of another axis is not heard.
+    # Another table of the same texts may name the axis differently, and rows of other axes are ignored.
     of_several = pl.col("axis").n_unique().over("group") > 1
     table = table.with_columns(axis=pl.when(of_several).then("axis"))
     if table.is_empty():

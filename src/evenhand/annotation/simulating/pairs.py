@@ -127,7 +127,7 @@ def simulated_votes(
                 "b": [f"{role}-{number}-b" for number in which],
                 "expected": expected.tolist(),
                 "correct": right,
-                # Onboarding stands in front, gold anywhere.
+                # Onboarding comes first; gold is anywhere.
                 "order": np.full(len(mine), -1.0) if role == "onboarding" else rng.random(len(mine)),
             }
         )

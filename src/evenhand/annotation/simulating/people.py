@@ -70,7 +70,7 @@ class SimulatedPerson:
         self.population = population
         self.number = number
         rng = self._draws("person")
-        # In every hundred people exactly the share of spammers asked for, as far as it is whole.
+        # Every hundred annotators contain exactly the requested share of spammers, rounded to whole people.
         place = np.random.default_rng([population.seed, number // 100]).permutation(100)[number % 100]
         self.spams = bool(place < round(100 * population.spammers))
         self.attitude = float(rng.standard_normal())

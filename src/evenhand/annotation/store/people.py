@@ -179,7 +179,7 @@ def _admit(
         return theirs, None
     keyed = None
     if external is not None:
-        # a name is no secret: of two who came by two links and are called the same, the second has a key of its own
+        # An external name is not secret. A second person with the same name but another link gets a separate key.
         keyed, own = (
             _keyed(store.secret, external),
             _keyed(store.secret, json.dumps([invite.token, external])),

@@ -120,14 +120,16 @@ items = Table(
     _text("role"),  # real, onboarding, gold
     _count("place"),  # in the study file
     _text("content"),  # JSON
-    _text("first"),  # what nobody may see twice
+    _text("first"),  # content that no annotator may see twice
     _text("second", optional=True),  # of a pair
     _count("wanted"),  # votes; 0 of onboarding and gold
     _count("taken"),  # slots held: done, or leased
     _count("done"),
     _count("left_a"),  # of the slots held: pairs shown with a on the left
     _count("left_b"),
-    Column("rank", BigInteger, nullable=False),  # among items with as many slots taken, drawn anew with each
+    Column(
+        "rank", BigInteger, nullable=False
+    ),  # random order among items with as many slots taken; redrawn with each
     UniqueConstraint("study_id", "role", "name"),
     CheckConstraint("0 <= done AND done <= taken AND taken <= wanted", name="quota"),
     Index(None, "study_id", "role", "taken", "rank"),

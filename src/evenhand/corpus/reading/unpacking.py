@@ -19,9 +19,9 @@ LARGEST_WINDOW = 1 << 27
 
 
 class Damaged(Exception):
-    """The stream ends before its end: in which words, and as what it is counted (None: all of it already was).
+    """A stream is truncated or damaged: a message, and the reason to count it under (None: already counted).
 
-    at: the byte of the stored file up to which it was read; None: as far as was asked for.
+    at: the byte of the stored file up to which it was read; None: up to the requested end.
     """
 
     def __init__(self, reason: Reason | None, told: str, at: int | None = None):

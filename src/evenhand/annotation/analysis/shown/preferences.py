@@ -50,9 +50,9 @@ def preference_section(analysis: Analysis) -> Section | None:
             "share, with less weight for each of many judgements by one annotator or about one item. The interval, q "
             "and verdict are those of the weighted share. They account for correlation within annotators, items and "
             "conversations that several pairs share. “MDE” is the distance from 50 % that this study would probably "
-            "detect (–: no distance). Intervals are not corrected for multiple comparisons; q is, over all pairs and "
-            "questions. If a model was shown more often on one side, the share is the mean of its shares on the left "
-            "and on the right.",
+            "detect (–: no distance). Intervals are not corrected for multiple comparisons; q is corrected for "
+            "all pairs and questions. If a model was shown more often on one side, the share is the mean of its shares "
+            "on the left and on the right.",
             "As published: the exact binomial test of ACUTE-Eval (* p < .05, ** p < .01, *** p < .001). It treats all "
             "judgements as independent and does not correct for multiple comparisons. Its agreement is the mean share "
             "of the more common answer, over pairs with at least two judgements; it is 0 for one against one.",

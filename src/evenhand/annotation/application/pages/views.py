@@ -109,7 +109,7 @@ def _view(
         judged = turn.speaker == conversation.speaker
         asked = tuple(marks) if judged or conversation.speaker is None else ()
         speaker = turn.speaker
-        if name:  # beside "Speaker 1" a bare letter says nothing
+        if name:  # next to "Speaker 1" a single letter is unclear
             speaker = name if judged else PARTNER if len(speaker.strip()) == 1 else speaker
         turns.append(TurnView(index, speaker, turn.text, judged, asked))
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)

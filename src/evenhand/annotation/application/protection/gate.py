@@ -27,7 +27,7 @@ POLICY = "; ".join(
 """No script at all: the pages have none."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # With no-referrer browsers send `Origin: null` with our own forms, which then could not be told from others'.
+    # With no-referrer, browsers send `Origin: null` with all forms, so own forms could not be distinguished.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

@@ -83,7 +83,7 @@ def _validated(
         return None, [
             (located.node.at(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
-            if problem.path not in torn  # what is missing there is said already
+            if problem.path not in torn  # the missing parts are already reported
         ]
 
 

@@ -37,7 +37,7 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
             behind = lines.read
             yield row
     except csv.Error as error:
-        told = f"its rows cannot be told apart any further ({error})"
+        told = f"its remaining rows cannot be separated ({error})"
         raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind)) from error
     finally:
         csv.field_size_limit(usual)
@@ -53,7 +53,7 @@ class _Lines:
         self._unpacked = 0
 
     def stored_at(self, place: int) -> int:
-        """About where a byte of the unpacked file lies in the stored one."""
+        """Return the approximate position in the stored file of a byte of the unpacked file."""
         return self._stored.bytes_read * place // max(self._unpacked, 1)
 
     def __iter__(self) -> Iterator[str]:

@@ -61,7 +61,7 @@ def _otherwise(line: bytes) -> Any:
 
 
 def value_of(row: Any, column: str, keys: Sequence[str]) -> Any:
-    """What stands under a key, or under keys that lead into records; None where nothing does.
+    """Return the value of a key, or of a path of keys into nested records; None if there is none.
 
     >>> value_of({"meta": {"body": "x"}}, "meta.body", ["meta", "body"])
     'x'
