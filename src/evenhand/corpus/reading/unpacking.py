@@ -42,7 +42,7 @@ def packing_of(address: str) -> str:
 def unpacked(stored: Stored) -> Iterator[bytes]:
     """The content of a file in blocks, as its ending says it is packed.
 
-    Raises Damaged behind the last block that could be unpacked: for a file that breaks off, and for damage.
+    Raises Damaged after the last block that could be unpacked, if the file is truncated or damaged.
     """
     match packing_of(stored.address):
         case "gzip":

@@ -20,7 +20,7 @@ END = "\x1eend of rows\x1e"
 def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
     """The rows of a file, heading first; bytes that are no UTF-8 are lone surrogates in them.
 
-    Raises Damaged behind the last row of a file that breaks off, or in which a quotation mark is never closed.
+    Raises Damaged after the last row if the file is truncated or a quotation mark is never closed.
     """
     usual = csv.field_size_limit(LONGEST)
     separator = "\t" if ending_of(piece.address) == ".tsv" else ","

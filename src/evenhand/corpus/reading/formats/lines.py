@@ -104,7 +104,7 @@ def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
 def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
     """The lines that begin in a piece, in blocks.
 
-    Raises Damaged behind the last whole line of a file that breaks off, or holds no text.
+    Raises Damaged after the last complete line of a file that is truncated or not text.
     """
     place, blocks = content_from(stored, piece)
     return line_blocks(place, blocks, piece.last)
