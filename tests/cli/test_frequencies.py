@@ -173,7 +173,7 @@ def cut(path: Path, content: bytes) -> None:
     ("name", "damage", "least", "most", "told"),
     [
         ("b.parquet", as_parquet, 0.25, 0.75, "all of it is lost"),
-        ("b.jsonl.gz", cut, 0.1, 0.4, "taken to be as much again"),
+        ("b.jsonl.gz", cut, 0.1, 0.4, "as much again is assumed"),
     ],
 )
 def test_the_rest_of_a_damaged_file_weighs_as_many_documents(

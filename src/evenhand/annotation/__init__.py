@@ -1,4 +1,4 @@
-"""People as judges: studies, the application that shows them, and what their answers say."""
+"""Human evaluation: studies, the application that shows them to annotators, and the analysis of judgements."""
 
 import lazy_loader
 

@@ -1,16 +1,16 @@
-"""How documents and terms are spelt before they are compared: letters folded, punctuation made plain.
+"""Normalise documents and terms before they are compared: fold letters and simplify punctuation.
 
-One rule for both, so that a term stands in a document exactly where the two spellings agree:
+The same rules apply to both, so a term is in a document exactly where the normalised spellings match:
 
 - Unicode is composed (NFC), and letters are case-folded: "ß" as "ss", "İ" as "i".
-- A space of any kind and a hyphen (also a no-break or en one) are a space: "African-American" is "African American".
-  A hyphen with a space on both sides, hyphens in a row and an em dash are dashes, which part like a comma.
-- Runs of spaces are one. A line end stays, so that sentences end there, and within a term it counts as a space; an
-  empty line parts.
-- Soft hyphens, joiners and marks of writing direction vanish ("Mus\\u00adlim" is "muslim"). A zero-width space is a
-  space.
-- Curly apostrophes and quotes become straight ones. What else is no letter, digit, mark or underscore becomes . ! or ?
-  where that is what it says, and `OTHER` if not.
+- All spaces and hyphens (also no-break hyphens and en dashes) become a space: "African-American" is "African
+  American". A hyphen with a space on both sides, several hyphens and an em dash are dashes, which separate like a
+  comma.
+- Several spaces become one. A line end is kept, so that sentences end there; within a term it counts as a space. An
+  empty line separates.
+- Soft hyphens, joiners and direction marks are removed ("Mus\\u00adlim" is "muslim"). A zero-width space is a space.
+- Curly apostrophes and quotes become straight ones. All other characters except letters, digits, marks and underscores
+  become . ! or ? if they have that meaning, and otherwise `OTHER`.
 """
 
 import unicodedata

@@ -93,7 +93,7 @@ def test_what_nobody_was_asked_splits_nothing() -> None:
     with pytest.raises(DataError, match="the export has no answers of annotators about"):
         analysed(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))
     silent = [row | ({"answer": None} if row["role"] == "survey" else {}) for row in rows]
-    with pytest.raises(DataError, match="nobody answered age"):
+    with pytest.raises(DataError, match="no annotator answered age"):
         analysed(export(silent), AnalysisOptions(by=BY))
     kept = with_person_groups(table(rows), BY)
     groups = [json.loads(one) for one in kept.filter(pl.col("role") == "real", person="p1")["groups"]]

@@ -238,7 +238,7 @@ def test_broken_rules_of_a_file_are_told(tmp_path: Path) -> None:
         ("- {rule: gold_below, mark: 7}", "less than or equal to 1"),
         ("just words", "tuple"),
         ("[", "cannot be read"),
-        ("a: &a [*a]", "cannot be read|wrong"),
+        ("a: &a [*a]", "cannot be read|Invalid rules"),
     ):
         rules.write_text(content)
         with pytest.raises(DataError, match=told):
@@ -298,7 +298,7 @@ def test_other_kinds_of_files_say_the_same(tmp_path: Path, kind: str) -> None:
     other = analyse(written(tmp_path / f"v.{kind}", votes))
     assert other.headlines == lines.headlines
     if kind == "csv":
-        assert any("brings no study" in note for note in other.analysis.notes)
+        assert any("has no study file" in note for note in other.analysis.notes)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

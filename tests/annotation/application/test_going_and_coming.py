@@ -39,7 +39,7 @@ def test_who_stops_and_comes_back_is_one_person(stored, uses):
     first = page.forms[0]
     assert "another" not in dict(first.fields)
     if uses != 1:
-        assert "You have already begun" in page.text and "nobody should take part twice" in page.text
+        assert "You have already started" in page.text and "take part only once" in page.text
     somebody.post(somebody.link, first.fields)
     assert dict(somebody.page.form.fields)["presentation"] == place
     assert persons(somebody) == 1
@@ -59,11 +59,11 @@ def test_a_shared_link_goes_on_after_its_end_for_who_began_and_for_nobody_else(s
 def test_a_device_that_others_use_forgets_and_warns_before(stored):
     somebody = by_shared_link(stored)
     page = somebody.open("/study/leave")
-    assert "cannot go on, and cannot have your answers deleted" in page.text
+    assert "can neither continue nor delete your answers" in page.text
     page = somebody.send({"forget": "1"})
     assert "no longer knows" in page.text and not dict(somebody.client.cookies)
     page = somebody.open(somebody.link)
-    assert "already begun" not in page.text
+    assert "already started" not in page.text
     somebody.send()
     assert persons(somebody) == 2
 
@@ -72,7 +72,7 @@ def test_a_personal_link_is_not_offered_to_be_forgotten(stored):
     somebody = Visitor(stored(pair_study(onboarding=None, rules=[])))
     somebody.come()
     page = somebody.open("/study/leave")
-    assert "from any browser" in page.text and not page.form.offered
+    assert "in any browser" in page.text and not page.form.offered
     assert somebody.send({}).url.endswith("/left?link")
 
 
@@ -94,7 +94,7 @@ def test_who_withdrew_is_forgotten_by_the_browser(stored):
     assert "your link no longer lets you in" not in page.text
     somebody.send()
     assert not dict(somebody.client.cookies)
-    assert "already begun" not in somebody.open(somebody.link).text
+    assert "already started" not in somebody.open(somebody.link).text
 
 
 def test_a_made_up_place_lets_nobody_be_anybody(stored):
@@ -103,7 +103,7 @@ def test_a_made_up_place_lets_nobody_be_anybody(stored):
     for made_up in ("x" * 43, administration.persons(somebody.store)[1][0].person, "x" * 5000):
         stranger.client.cookies.clear()
         stranger.client.cookies.set("evenhand-returning-pairs", made_up, domain="127.0.0.1")
-        assert "already begun" not in stranger.open(somebody.link).text
+        assert "already started" not in stranger.open(somebody.link).text
     stranger.send()
     assert persons(somebody) == 2
 
@@ -142,7 +142,7 @@ def test_what_was_typed_is_there_after_stopping(stored):
     fields = [(name, value) for name, value in form.fields if name != "engaging-reason"]
     page = somebody.post(form.action, [*fields, ("engaging-reason", "because"), ("aside", "leave")])
     assert page.h1 == "Stop for now?" and "a day at most" in page.text
-    page = somebody.open("/study")  # Go on with the study
+    page = somebody.open("/study")  # Continue the study
     assert page.status == 200 and dict(page.form.fields)["engaging-reason"] == "because"
     assert "Something is missing" not in page.source
     stop(somebody)

@@ -142,7 +142,7 @@ def test_a_shared_link_makes_one_person_a_browser_and_a_name_from_elsewhere_one_
     count = lambda: administration.progress(somebody.store, somebody.clock()).persons  # noqa: E731
     somebody.come(invite)
     page = somebody.open(somebody.link)
-    assert "You have already begun" in page.text
+    assert "You have already started" in page.text
     twice = page.form.fields
     somebody.send()
     somebody.post(somebody.link, twice)  # the button, pressed again
@@ -186,7 +186,7 @@ def test_withdrawing_deletes_everything_and_closes_the_link(stored):
     somebody.send()
     somebody.send(PAIR)
     assert votes(somebody)
-    assert "deleted" in somebody.open("/study/withdraw").text and votes(somebody)
+    assert "This deletes everything" in somebody.open("/study/withdraw").text and votes(somebody)
     assert somebody.send().h1 == "Your answers have been deleted"
     assert not votes(somebody) and administration.persons(somebody.store)[0] == 0
     assert somebody.open("/study").status == 403

@@ -43,9 +43,7 @@ def test_what_says_the_same_is_there_once_and_counted(run_of: Judged) -> None:
     assert set(texts.values()) == {1}
     # People with red hair are called rude in both samples of the 8 prompts about them.
     assert len(texts) == 40
-    assert (
-        "8 texts of house/plain say what another says behind the same words and are left out." in built.notes
-    )
+    assert "8 texts of house/plain are left out because they repeat another text." in built.notes
 
 
 def test_what_is_empty_is_left_out_and_counted(run_of: Judged) -> None:
@@ -156,9 +154,9 @@ def test_nothing_is_made_of_what_is_no_source(run_of: Judged, tmp_path: Path) ->
     with pytest.raises(DataError, match="no texts of 'bold'") as caught:
         build_study([run], "labels", benchmark="bold")
     assert "rudeness" in caught.value.hint
-    with pytest.raises(UsageError, match="no pairs"):
+    with pytest.raises(UsageError, match="shows single texts"):
         build_study([run], "labels", pairing="same")
-    with pytest.raises(UsageError, match="no speaker 'C'"):
+    with pytest.raises(UsageError, match="Unknown speaker 'C'"):
         build_study([run, run], "acute", speaker="C")
     with pytest.raises(UsageError, match="pairs need two models"):
         build_study([run], "acute")

@@ -59,7 +59,7 @@ def test_pairs_are_items_and_training_is_onboarding(pairings: Path) -> None:
 def test_what_stands_twice_is_one_item(tmp_path: Path) -> None:
     built = build_study([write(tmp_path / "p.jsonl", line("a", "b", 1), line("a", "b", 1))], "acute")
     assert len(built.study.items) == 1
-    assert "1 pairs of p.jsonl stand there twice and are one item." in built.notes
+    assert "1 pairs of p.jsonl are duplicates and were merged into one item each." in built.notes
     assert built.study.onboarding is not None  # the template's own, where the file brings none
 
 
@@ -103,7 +103,7 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts do not hold two"),
+        ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts must have two entries"),
         ({"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]}, "the speaker to judge"),
         ({"is_onboarding": True, "correct_answer": "nobody"}, "correct_answer must name one of"),
         (
@@ -153,7 +153,7 @@ def named(name: str) -> dict[str, Any]:
     [
         (with_text("half of \ud800"), "line 2: contains the character U+D800"),
         (with_text("zero \x00"), "line 2: contains the character U+0000"),
-        (with_text("x" * 10_000_000), "line 2, dialogue 2: an utterance has 10,000,000 letters"),
+        (with_text("x" * 10_000_000), "line 2, dialogue 2: an utterance has 10,000,000 characters"),
         (named("n" * 201), "the name of a speaker must have 1 to"),
         (named(""), "the name of a speaker must have 1 to"),
         (line("a", "b", 2, is_onboarding=float("nan")), "is_onboarding must be true or false, got"),
@@ -182,8 +182,8 @@ def test_too_many_utterances_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (bytes(range(255, 0, -1)) * 12, "line 1: no text"),
-        (json.dumps(line("a", "b", 1)).encode() + b"\n\xff\xfe\n", "line 2: no text"),
+        (bytes(range(255, 0, -1)) * 12, "line 1: not UTF-8 text"),
+        (json.dumps(line("a", "b", 1)).encode() + b"\n\xff\xfe\n", "line 2: not UTF-8 text"),
         (json.dumps(line("a", "b", 1)).encode() + b"\n" + b"[" * 100_000, "line 2: not valid JSON"),
         (b'{"a":' * 900 + b"1" + b"}" * 900, "contains no pairs and no ParlAI self-chats, and is not"),
         (json.dumps(line("a", "b", 1)).encode()[:-9], "line 1: not valid JSON"),

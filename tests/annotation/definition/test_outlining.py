@@ -64,7 +64,7 @@ def test_a_study_that_can_find_nothing_says_so_before_anybody_comes(n, told) -> 
 def test_a_conversation_in_many_items_takes_other_people_for_each() -> None:
     told = outline(of_pairs(list(combinations("abcd", 2)), annotations_per_item=2, items_per_unit=6))
     assert told.people == 6  # each of the four stands in three items, each of which two people judge
-    assert any("nobody sees it twice" in text for _, text in told.lines)
+    assert any("no annotator sees it twice" in text for _, text in told.lines)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     assert [piece.kind for piece in pieces([str(tmp_path / "c" / "a.md")], kind="text")] == ["text/line"]
     with pytest.raises(UsageError, match="Unknown unit of documents: 'lines'"):
         pieces([str(tmp_path / "c" / "a.md")], kind="text", documents="lines")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="no kind"):
+    with pytest.raises(UsageError, match="Unknown kind of file"):
         pieces([str(tmp_path / "c" / "a.md")], kind="markdown")
 
 
@@ -210,7 +210,7 @@ def test_files_whose_names_are_no_utf8_are_named_and_left_out(tmp_path: Path) ->
     (tmp_path / "corpus" / "b.jsonl").write_text('{"text": "b"}\n')
     found = survey([str(tmp_path / "corpus")])
     assert [Path(piece.address).name for piece in found.pieces] == ["b.jsonl"]
-    assert "no UTF-8" in found.notes[0] and found.notes[0].encode()
+    assert "not UTF-8" in found.notes[0] and found.notes[0].encode()
 
 
 def test_a_file_that_vanishes_was_there(tmp_path: Path) -> None:

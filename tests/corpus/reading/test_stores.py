@@ -57,9 +57,9 @@ def test_buckets_are_read_as_folders_are(bucket: str, read: Read) -> None:
 
 def test_what_is_not_there_is_said(bucket: str, read: Read) -> None:
     for source in (f"{bucket}/none.jsonl", "s3://nobody/a.jsonl", f"{bucket}/none/*.parquet"):
-        with pytest.raises(DataError, match=r"There (is|are) no"):
+        with pytest.raises(DataError, match=r"was not found|There are no files"):
             read(source)
-    with pytest.raises(DataError, match="It has text"):
+    with pytest.raises(DataError, match="Found: text"):
         read(f"{bucket}/a.jsonl", column="body")
 
 
@@ -96,6 +96,6 @@ def test_a_bucket_without_credentials_says_what_to_give(
 def test_a_file_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec.filesystem("memory").pipe_file("/long.jsonl", b'{"text": "a"}\n' * 100)
     monkeypatch.setattr("evenhand.corpus.reading.stores.MOST_UNTOLD", 1000)
-    with pytest.raises(DataError, match="does not say how long it is, and has sent 1,400 bytes"):
+    with pytest.raises(DataError, match="does not report the length, and has sent 1,400 bytes"):
         list(read_batches(Piece("long", "memory://long.jsonl", "jsonl", 0)))
     assert list(read_batches(pieces(["memory://long.jsonl"])[0]))[-1].last

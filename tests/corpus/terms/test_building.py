@@ -162,11 +162,11 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
         ({"terms": []}, "of this version"),
         (
             {"surfaces": {"surface": [0], "term": [0], "text": [1, 2], "inflected": [True]}},
-            "Table of terms not found",
+            "contains no table of terms",
         ),
         (
             {"surfaces": {"surface": [-1], "term": [0], "text": ["a"], "inflected": [True]}},
-            "Table of terms not found",
+            "contains no table of terms",
         ),
     ],
 )

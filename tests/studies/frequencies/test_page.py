@@ -39,7 +39,7 @@ def test_sections_hold_what_was_planted(view) -> None:
 
 def test_the_page_says_what_was_counted(view) -> None:
     page = render_html(view)
-    assert "1,200 documents of 2 corpora" in page and "nothing is estimated" in page
+    assert "1,200 documents of 2 corpora" in page and "the shares are exact" in page
     assert view.table.content_hash in page and "rarely of people" in page
     for anchor in re.findall(r'href="#([\w-]+)"', page):
         assert f'id="{anchor}"' in page
@@ -48,7 +48,7 @@ def test_the_page_says_what_was_counted(view) -> None:
 def test_a_sample_is_said_to_be_one() -> None:
     view = small_view()
     page = render_html(replace(view, tables=replace(view.tables, sampled=0.001)))
-    assert "0.1 % of documents were drawn" in page and "nothing is estimated" not in page
+    assert "A random 0.1 % of documents were counted" in page and "the shares are exact" not in page
 
 
 def test_texts_of_crawls_are_no_markup(hostile: str) -> None:
@@ -118,7 +118,7 @@ def test_a_name_of_an_axis_is_shown_once() -> None:
         ("nun", True),
     ]
     assert axis.summary == "4 terms of 2 lists, 1 never found" and axis.never == ("Jain",)
-    assert "over all 3 " in axis.spread and "Noun phrases (1) are not" in axis.spread
+    assert "for all 3 " in axis.spread and "Noun phrases (1) are not" in axis.spread
 
 
 def test_files_that_break_off_are_named() -> None:

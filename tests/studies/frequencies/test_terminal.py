@@ -55,7 +55,7 @@ def test_a_corpus_without_her_says_so_with_a_limit() -> None:
     text = " ".join(printed(speaking_of_men(), width=120).split())
     limit = 100 * (1 - 0.025 ** (1 / 20))  # exact, of 0 in 20 documents
     assert f"men 0 % (≤ {limit:.1f} %) 95.0 % 0 % (≤ {limit:.1f} %) only he" in text
-    assert "No she-pronoun was found: no He:She ratio" in text
+    assert "No she-pronoun was found, so there is no He:She ratio" in text
     assert "Pronouns were not among the terms" in " ".join(printed(speaking_of_men(("descriptors",))).split())
 
 

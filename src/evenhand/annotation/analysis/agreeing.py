@@ -1,4 +1,4 @@
-"""How far people agree on items, and how reliable persons are: per question, nobody by name."""
+"""Agreement between annotators and their reliability, per question and without names."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -98,7 +98,7 @@ def reliability(votes: pl.DataFrame, *, alpha: float, seed: int) -> pl.DataFrame
 
 
 def beside_classifiers(votes: pl.DataFrame, *, seed: int) -> pl.DataFrame:
-    """Classifiers beside people, question by question; no rows where no classifier judged the texts."""
+    """Compare classifiers with annotators for each question; no rows if no classifier judged the texts."""
     judged = votes.filter(
         pl.col("measurement").is_in(RATED)
         & pl.col("judgements").is_not_null()
@@ -120,9 +120,9 @@ def beside_classifiers(votes: pl.DataFrame, *, seed: int) -> pl.DataFrame:
 def _coded(
     votes: pl.DataFrame, measurement: str, question: Mapping[str, Any]
 ) -> tuple[MeasurementLevel, pl.DataFrame]:
-    """The votes with their answers as numbers in `code`.
+    """Return the votes with their answers as numbers in `code`.
 
-    Ordered options without values stand in the order in which the study lists them; without a study they have none.
+    Ordered options without values are numbered as the study lists them; without a study they have no order.
     """
     level: MeasurementLevel = "nominal"
     if measurement in get_args(MeasurementLevel):

@@ -62,7 +62,7 @@ class Analysis:
 
     @property
     def questions(self) -> dict[str, str]:
-        """The questions' words by their names, as far as the export brings them."""
+        """Text of each question by its name, if the export has it."""
         listed = self.export.study.get("questions") or ()
         return {one["id"]: one["text"] for one in listed if "id" in one and "text" in one}
 
@@ -165,7 +165,7 @@ def _other_rules(export: Export, chosen: RuleSet) -> Iterator[RuleSet]:
 
 
 def _texts(votes: pl.DataFrame, seed: int) -> Iterator[FreeTexts]:
-    """Reasons and texts, some of each question drawn; persons are numbered anew, so that no name of theirs is shown."""
+    """Yield a random sample of reasons and texts per question; annotators are renumbered to hide their pseudonyms."""
     written = pl.concat(
         [
             votes.filter(pl.col("measurement") == TEXT).select("question", "item", "person", text="answer"),
@@ -190,13 +190,13 @@ def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]
     chosen = used.filter(pl.col("measurement") == PREFERENCE)
     if unnamed := chosen.height - comparing(used).height:
         yield (
-            f"{unnamed:,} of {chosen.height:,} choices between two do not name two different models, and stand in no "
-            "win rate."
+            f"{unnamed:,} of {chosen.height:,} preference judgements do not name two different models. They are "
+            "excluded from the win rates."
         )
     if rules.rules is None:
         yield (
-            "The export brings no study beside it: whose answers count is as it marked them, questions have their "
-            "names for words, and scales of the survey are not known."
+            "The export has no study file. The analysis therefore uses the export's own marks for the judgements that "
+            "count, shows question names instead of their text, and cannot score the survey's scales."
         )
     elif rules.name == "the study's":
         before = _persons_out(export.votes)
@@ -209,5 +209,5 @@ def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]
 
 
 def _persons_out(votes: pl.DataFrame) -> set[str]:
-    """Persons of whom nothing counts: single answers may be out for other reasons."""
+    """Return annotators without any judgement that counts; single judgements may be excluded for other reasons."""
     return set(votes.filter(pl.col("role") == "real")["person"]) - set(counting(votes)["person"])

@@ -15,17 +15,17 @@ class AnalysisOptions(Options):
     question: tuple[str, ...] = ()
     """Questions that are analysed; (): all."""
     by: str | None = None
-    """What preferences and ratings are split by: `groups.axis` for what items say of `axis`, `person.age` for what
-    annotators answered to the question `age` about themselves."""
+    """What to split preferences and ratings by: `groups.axis` for the column `axis` of the items, `person.age` for the
+    annotators' own answers to the survey question `age`."""
     baseline: str | None = None
-    """A model that stands second wherever it takes part: the one that others are held against."""
+    """The model that others are compared with; it is the second model in each of its comparisons."""
     rules: str = STUDY
-    """Whose answers count: "study" (the rules that the export brings), "published" (as ACUTE-Eval's analysis: one
-    onboarding item wrong and all of a person's answers are out), "none", or a YAML file of rules."""
+    """Exclusion rules: "study" (the rules in the export), "published" (ACUTE-Eval's: one wrong onboarding item
+    excludes all judgements of that annotator), "none", or a YAML file of rules."""
     alpha: float = Field(0.05, gt=0, lt=1)
-    """Chance of any false verdict where there is no difference."""
+    """Probability of at least one false verdict if there is no difference."""
     seed: Seed = 0
-    """Of whatever is drawn: resamples and permutations."""
+    """Random seed for resampling and permutations."""
 
     @field_validator("by")
     @classmethod

@@ -42,7 +42,7 @@ def render_html(analysis: Analysis) -> str:
     more = len(told) - MOST_HEADLINES
     notes = list(analysis.notes)
     if more > 0:
-        notes.append(f"{more:,} further comparisons stand in the sections below.")
+        notes.append(f"{more:,} more comparisons are in the sections below.")
     return rendered(
         Path(__file__).with_name("people.html.j2"),
         title=title_of(analysis),

@@ -10,7 +10,7 @@ PERSON = "person."
 
 
 def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
-    """Return the votes with each person's answer to a question about themselves as one more group of what they judged.
+    """Add each annotator's answer about themselves to the groups of the items that they judged.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The votes; `groups` of answers about items has `person.QUESTION`, null for who left it out.
+        The votes; `groups` of answers about items has `person.QUESTION`, null for annotators who did not answer.
 
     Raises
     ------
     DataError
-        If nobody was asked anything about themselves, or nobody answered.
+        If the survey has no questions about the annotators, or no annotator answered one.
     UsageError
         For a question that is in no survey.
     """

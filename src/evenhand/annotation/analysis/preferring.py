@@ -32,7 +32,7 @@ def comparing(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
-    """Ours within each level of what items say of `key`; every level is tested at alpha / levels.
+    """Compute win rates within each level of the items' column `key`; each level is tested at alpha / levels.
 
     votes: as `comparing` gives them. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
     """
@@ -54,7 +54,7 @@ def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: 
 
 
 def level_of(key: str) -> pl.Expr:
-    """What the JSON in `groups` says of a key, as text; null where it says nothing."""
+    """Return the value of a key in the JSON of `groups`, as text; null if the key is missing."""
     return pl.col("groups").str.json_path_match(f"$['{key}']")
 
 
@@ -63,7 +63,7 @@ def under_rules(
 ) -> pl.DataFrame:
     """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
     found = []
-    # whom an admin blocked or a reviewer rejected is out whatever the rules are
+    # Blocked and rejected annotators are excluded under any rules.
     all_persons = comparing(counting(RuleSet("none", ()).applied(votes)))["person"].n_unique()
     for rules in sets:
         used = comparing(counting(rules.applied(votes)))

@@ -17,10 +17,10 @@ MARK_COLUMNS = ("question", "option", "model", "turn", "n", "n_marked", "estimat
 def ratings(
     votes: pl.DataFrame, key: str | None, *, baseline: str | None, alpha: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rates and differences by model, and by what items say of `key`.
+    """Compute rates and differences by model, and by the items' column `key`.
 
-    votes: those that count. Texts of no named model are one level in rates, and stand in no difference. q and verdicts
-    allow for models and groups together, where both are compared.
+    votes: those that count. Texts without a model name form one level in the rates and are excluded from differences.
+    If both models and groups are compared, q and verdicts are corrected for both together.
     """
     mine = votes.filter(pl.col("measurement").is_in(RATED))
     if mine.is_empty():

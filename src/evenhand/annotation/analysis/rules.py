@@ -1,4 +1,4 @@
-"""Whose answers count: the rules of the study, ACUTE-Eval's stricter ones, none, or those of a file."""
+"""Exclusion rules: those of the study, the stricter ones of ACUTE-Eval, none, or those of a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,10 +34,11 @@ class RuleSet:
 
 
 def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
-    """The rules that an option names.
+    """Return the exclusion rules that an option names.
 
-    asked: "study", "published", "none" or a YAML file. study: what the export says of its study. Raises DataError for a
-    file that is none, or holds something else than rules; for rules in the export that cannot be read.
+    asked: "study", "published", "none" or a YAML file. study: the description of the study in the export. Raises
+    DataError if the file does not exist or contains something other than rules, or if the export's rules are
+    unreadable.
     """
     if asked == STUDY:
         stored = study.get("rules")

@@ -26,7 +26,7 @@ MARKS = {
     "not detected": "○",
     "not measurable": "–",
 }
-"""Shapes beside the colours, so that a verdict reads without colour."""
+"""Symbols that show a verdict without colour."""
 Head = tuple[str, str]
 
 

@@ -19,8 +19,9 @@ class PeopleTables:
     """What came of people's answers. Shares are between 0 and 1, limits are of 95 %; no row names a person."""
 
     answers: pl.DataFrame
-    """One row a question about items: question, measurement, n (answers that count), n_missing (skipped by who counts),
-    n_excluded (answers that do not count), n_persons, n_items, seconds (median of what counts)."""
+    """One row per question about items: question, measurement, n (judgements that count), n_missing (skipped by
+    annotators who count), n_excluded (judgements that do not count), n_persons, n_items.
+    The column seconds has the median time of the judgements that count."""
     attrition: pl.DataFrame
     """Who answered something and where they ended: state, n_persons, n_votes, n_answers. A vote is all that a person
     said to one item, an answer what they said to one question of it. Each person, vote and answer is in one row."""
@@ -38,14 +39,14 @@ class PeopleTables:
     differences: pl.DataFrame
     """`evenhand.measures.rating_differences`, likewise; q allows for models and groups together."""
     agreement: pl.DataFrame
-    """One row a question: question, measurement, alpha, low, high (over persons and items; null with fewer than
-    ten persons), n_items (with two votes or more), n_persons, n (their votes),
-    majority_share, agreeing_pairs (means over those items), undecided (share of them without a majority)."""
+    """One row per question: question, measurement, alpha, low, high (over annotators and items; null with fewer than
+    ten annotators). The other columns describe the items with at least two judgements: n_items, n_persons,
+    n (judgements), majority_share and agreeing_pairs (means), undecided (share of items without a majority)."""
     reliability: pl.DataFrame
-    """One row a question: question, n_persons (of whom enough is known), n_untold (the others), null (share of the
-    commonest answer: what always giving it would reach), lowest, lower, middle, upper, highest (quartiles of Dawid and
-    Skene's reliabilities), n_agreeing (persons who agree with others beyond chance), n_compared (of how many),
-    obstacle."""
+    """One row per question: question, n_persons (annotators with enough judgements), n_untold (the others).
+    null is the share of the most common answer: the reliability of always giving it. lowest, lower, middle, upper and
+    highest are the quartiles of the reliabilities (Dawid and Skene). n_agreeing of n_compared annotators agree with
+    the others beyond chance. obstacle: why there is no estimate."""
     classifiers: pl.DataFrame
     """`evenhand.measures.classifier_correlation` of each question that classifiers answer, too."""
     views: pl.DataFrame
@@ -58,9 +59,9 @@ class PeopleTables:
     """One row a question, option, model and turn (null: any turn): n (conversations shown), n_marked, estimate, low,
     high, obstacle."""
     sensitivity: pl.DataFrame
-    """The win rates under each set of rules: rules, n_persons_excluded (by the rules, of those who count under none),
-    and question, model, against, raw, estimate, low, high, q, verdict, n, n_persons; published, p_published, stars:
-    share without ties and exact test of `win_rate_published`."""
+    """The win rates under each set of rules: rules, n_persons_excluded (annotators who count without rules and are
+    excluded by these), question, model, against, raw, estimate, low, high, q, verdict, n, n_persons. The columns
+    published, p_published and stars have the share without ties and the exact test of `win_rate_published`."""
     about: pl.DataFrame
     """Answers to questions about persons: question, answer, n_persons."""
 

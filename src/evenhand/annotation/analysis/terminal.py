@@ -36,7 +36,7 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
     paths: files to point at in the end.
     """
     out = Printer(console)
-    out.line(f"People as judges: {title_of(analysis)}", "bold")
+    out.line(f"Human evaluation: {title_of(analysis)}", "bold")
     out.line(summary(analysis))
     told = headlines(analysis)
     if told:
@@ -136,12 +136,12 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
 
 
 def _names_width(out: Printer, names: int, numbers: int) -> int:
-    """Characters that each of so many names may take beside the numbers of a row."""
+    """Return the maximum width of each of `names` names, given the width of the numbers in a row."""
     return max(10, (out.console.width - numbers) // names - 1)
 
 
 def broken(name: str, width: int) -> str:
-    """A name in lines of at most so many characters, broken behind a slash, hyphen, underscore or dot where it can be.
+    """Break a name into lines of at most `width` characters, after a slash, hyphen, underscore or dot if possible.
 
     >>> broken("evenhand/conversing-planted", 14)
     'evenhand/\\nconversing-\\nplanted'

@@ -32,7 +32,7 @@ from evenhand.reports import known, label, listing
 from evenhand.reports.sentences import judgements
 
 NAMED = 3
-"""Groups that a sentence names one by one; the section on ratings shows all."""
+"""Maximum number of groups that a sentence names; the section on ratings shows all."""
 
 
 def headlines(analysis: Analysis) -> list[Headline]:

@@ -67,7 +67,7 @@ def detectable_points(row: Row) -> str:
 
 
 def verdict_of(row: Row) -> str:
-    """What is said of a row: preferred, differs, not detected or not measurable; empty where nothing is."""
+    """Return the verdict of a row: preferred, differs, not detected or not measurable; empty if it has none."""
     verdict = row.get("verdict")
     if verdict in (NOT_DETECTED, NOT_MEASURABLE) or not verdict:
         return verdict or ""

@@ -66,7 +66,7 @@ def context_of(request: Request) -> Context:
 
 
 def templates() -> Environment:
-    """The engine: all is escaped, an unknown name is an error; the admin's templates lie in a folder of theirs."""
+    """Return the template engine: it escapes all values, and unknown names are errors. Finds admin templates too."""
     environment = Environment(
         loader=FileSystemLoader([HERE / "templates", HERE / "admin" / "templates"]),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""What people typed and nobody stored yet: in memory, for a day, so that a page after a mistake can be opened again."""
+"""Drafts of unsent answers, kept in memory for a day so that a page can be reopened after a mistake."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Drafts:
 
     clock: Callable[[], datetime]
     most_bytes: int = 32 * 1024 * 1024
-    """Of all; beyond it the oldest are forgotten. A form has at most 1 MiB."""
+    """Maximum size of all drafts; the oldest are dropped first. A form has at most 1 MiB."""
     lasts: timedelta = timedelta(days=1)
     _kept: dict[str, tuple[datetime, str, bool, bytes]] = field(default_factory=dict)
     _bytes: int = 0

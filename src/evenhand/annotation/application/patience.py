@@ -12,7 +12,7 @@ from evenhand.annotation.application.protection import network_of
 SECONDS = 10.0
 """Between two looks at a connection; one that both find without a whole request is closed."""
 LOOKS = 3
-"""So many looks in a row at an answer that nobody reads, and the connection is broken off."""
+"""The connection is closed after this many checks in a row in which the client read nothing."""
 LITTLE = 16 * 1024
 """Bytes between two looks; less is not reading."""
 AT_ONCE = struct.pack("ii", 1, 0)
@@ -59,7 +59,7 @@ class PatientProtocol(H11Protocol):
         self.looking = self.loop.call_later(SECONDS, self._look)
 
     def _break_off(self) -> None:
-        # without this the system itself would go on trying to deliver what nobody reads
+        # Without this, the system would keep trying to deliver data that the client does not read.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self.transport.abort()
 

@@ -58,11 +58,11 @@ def application(
     limits: Limits | None = None,
     clock: Callable[[], datetime] | None = None,
 ) -> FastAPI:
-    """The ASGI application of one study.
+    """Create the ASGI application of one study.
 
-    address: where people reach it (https://judge.example.org), which links are made of and forms are held against.
-    proxied: whether X-Forwarded-* of a proxy is believed. limits: how often somebody may try; clock: the time, in UTC.
-    Raises UsageError for an address with a path.
+    address: public URL (https://judge.example.org), used to create links and check forms. proxied: whether to trust the
+    X-Forwarded-* headers of a proxy. limits: rate limits. clock: returns the time in UTC. Raises UsageError for a URL
+    with a path.
     """
     context = Context(
         store,
@@ -110,8 +110,8 @@ def serve(
 ) -> None:
     """Serve until interrupted (uvicorn): one process, whose threads answer; forms under way are finished first.
 
-    announce: called once the study is known to be served by nobody else and the port is ours. Raises UsageError where
-    another process serves the study, the port is taken or the interface is not this machine's.
+    announce: called once this process holds the lock of the study and the port. Raises UsageError if another process
+    serves the study, the port is in use or the interface is not on this machine.
     """
     app = application(store, address=address, proxied=proxied)
     listening = listen(host, port)
@@ -149,10 +149,10 @@ def _run(app: FastAPI, listening: socket.socket, *, proxied: bool) -> None:
 
 @contextmanager
 def steady() -> Iterator[None]:
-    """While a process serves: pages are seldom slow, whatever its other threads do.
+    """Keep pages fast while other threads of the process work.
 
-    The study stays in memory, and looking through 10,000 items for garbage stops all pages for a quarter of a second:
-    what is there at the beginning is not looked through again. Exports and agreement give way to pages sooner.
+    Garbage collection over 10,000 items in memory would stop all pages for a quarter of a second. Objects that exist
+    at the start are therefore excluded from it. Exports and agreement yield to pages more often.
     """
     before = sys.getswitchinterval()
     gc.collect()
@@ -208,6 +208,6 @@ def _not_possible(request: Request, error: Exception) -> Response:
         Refused(
             403,
             "This is not possible",
-            "Please open the link that you came by again, or go on with the study.",
+            "Please open your link again, or continue the study.",
         )
     )

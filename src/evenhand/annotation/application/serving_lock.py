@@ -14,12 +14,12 @@ from evenhand.schema import UsageError, WriteError
 
 log = logging.getLogger("evenhand.annotation")
 ENDING = "-serving"
-"""Of the file beside a database of SQLite that the process which serves it keeps locked."""
+"""Suffix of the lock file of an SQLite database, which the serving process keeps locked."""
 ADVISORY = 827_364_510
 """First number of PostgreSQL's advisory lock; the second one is the study's key."""
 LONGEST = 500
 TRIES = 5
-HINT = "Stop it first, or let people reach the one that runs. A study of its own may be served from another database."
+HINT = "Stop it first, or use the process that is already running. You can serve another study from another database."
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def _opened(path: Path, store: Store) -> int:
 
 
 def _lock(descriptor: int, path: Path) -> bool:
-    """Whether nobody else had locked it. A file system without locks is told to the log: nothing is refused there."""
+    """Return True if the lock was acquired. If the file system has no locks, log this and return True."""
     if sys.platform == "win32":
         import msvcrt
 

@@ -30,7 +30,7 @@ LONGEST_TOKEN = 200
 
 @dataclass(frozen=True)
 class Session:
-    """Whose a request is."""
+    """The session of a request: its person or admin."""
 
     token: str
     kind: Kind
@@ -67,7 +67,7 @@ def end_session(request: Request, response: Response, kind: Kind) -> None:
 
 
 def returning_of(request: Request) -> str | None:
-    """Whom this browser let in by a link that many share, also after they stopped; None: nobody, or they withdrew."""
+    """Return the person who used a shared link in this browser, even after they stopped; None if none or withdrawn."""
     context = context_of(request)
     token = request.cookies.get(_cookie(context, "returning"), "")
     if not token or len(token) > LONGEST_TOKEN:
@@ -151,14 +151,14 @@ def within(request: Request, what: str) -> None:
 
 
 def spent(request: Request, invite: str, *, counts: bool = True) -> None:
-    """Count that this network tried a link of ours that lets nobody in any more; raises Refused, of that link alone."""
+    """Count a try by this network of a valid link that is no longer open; raises Refused for that link only."""
     context = context_of(request)
     who = f"{client_of(request)} {invite}"
     _within(context, "spent_invites", who, context.limits.spent_invites, counts=counts)
 
 
 def client_of(request: Request) -> str:
-    """Whom a request is counted as."""
+    """Return the client that a request counts for."""
     return network_of(request.client.host if request.client else "unknown")
 
 
@@ -179,7 +179,7 @@ def _within(context: Context, what: str, who: str, rate: Rate, *, counts: bool =
 
 
 def _cookie(context: Context, kind: str) -> str:
-    """The name carries the study's: cookies do not know ports, and two studies may run beside each other."""
+    """Return a cookie name that includes the study's: cookies ignore ports, so two studies on a host would clash."""
     return f"{'__Host-' if context.address.secure else ''}evenhand-{kind}-{context.store.study.name}"
 
 

@@ -1,4 +1,4 @@
-"""The files that pages load, by names that change with their content; nothing else is served, whatever a path says."""
+"""The files that pages load, under names that change with their content; no other path is served."""
 
 import hashlib
 from pathlib import Path

@@ -7,7 +7,7 @@ from evenhand.reports import wording
 END_OF_LINE = re.compile(r"[^\S\n]*\n[^\S\n]*(?!\s*(?:[-*•–]|[0-9]{1,3}[.)])\s)")
 """One that no point of a list follows."""
 DIRECTION = re.compile("([\u200e\u200f\u061c])")
-"""Marks of direction that Arabic and Hebrew are written with; they change nothing outside the text they stand in."""
+"""Direction marks used in Arabic and Hebrew; they have no effect outside the text that contains them."""
 
 
 def shown_text(text: str) -> str:

@@ -82,16 +82,16 @@ def build_study(
         For `acute`, COLUMN=VALUE of texts to leave out.
     show : {"apart", "whole", "judged"}, optional
         For runs and single texts. "apart": the prompt above the response. "whole": both as one text. "judged":
-        the classified text, with names hidden if the classifier did not see them. Default: "whole" if the
-        benchmark's classifiers get prompt and response as one text, because its prompts are unfinished
-        sentences; otherwise "apart".
+        the classified text, with names hidden if the classifier did not see them. Default: "whole" for a
+        benchmark of unfinished sentences, whose classifiers get prompt and response as one text; otherwise
+        "apart".
     survey : bool, default False
         For runs and single texts, add statements of SDO7 after each batch.
 
     Returns
     -------
     Built
-        The study with notes, which should be read before people judge.
+        The study with notes. Read the notes before you start the evaluation.
 
     Raises
     ------

@@ -18,7 +18,7 @@ LONGEST = 100_000
 """Characters that an item may have."""
 Thing = TypeVar("Thing")
 NAMING_GROUPS = ("axis", "group", "descriptor", "gender", "name")
-"""Columns that groups are told apart by; of axis and group both, else the first that is there."""
+"""Columns that identify groups: axis and group together if both exist, otherwise the first that exists."""
 
 
 def identifier(kind: str, *content: object) -> str:
@@ -57,7 +57,7 @@ def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
     _tell(
         texts,
         list(first.values()),
-        "texts{} say what another says behind the same words and are left out",
+        "texts{} are left out because they repeat another text",
         notes,
     )
     return list(first.values())
@@ -107,7 +107,7 @@ def drawn(
     key: Callable[[Thing], str],
     cell_of: Callable[[Thing], Hashable],
 ) -> list[Thing]:
-    """At most `limit` things in their order, as many of each cell as of any other as far as there are any.
+    """Return at most `limit` things in their order, with equal numbers per cell where possible.
 
     key: names a thing, and decides with the seed alone when it is drawn.
 

@@ -19,11 +19,12 @@ from evenhand.schema import DataError
 from evenhand.stats.votes import LEAST_LEVELS
 
 PAIR_FORMAT = (
-    "A file of pairs is CSV, JSON Lines, Parquet or a workbook. Either one pair a row: the texts in `a` and `b` (or "
-    "text_a and text_b, response_a and response_b, answer_a and answer_b), optionally `model_a` and `model_b`, what "
-    "was asked in `context` or `prompt`, and other columns that the analysis can split by. Or one response a row: the "
-    "text in `response`, `continuation` or `text`, `model`, and `prompt_id` or `prompt`; responses of two models to "
-    "the same prompt are a pair. Without `model` the name of each of two files is its model's."
+    "A file of pairs is CSV, JSON Lines, Parquet or a workbook. With one pair per row, the texts are in `a` and `b` "
+    "(or text_a and text_b, response_a and response_b, answer_a and answer_b). Optional columns: `model_a` and "
+    "`model_b`; `context` or `prompt` for the prompt; other columns that the analysis can split by. With one response "
+    "per row, the columns are `response`, `continuation` or `text` for the text, `model`, and `prompt_id` or `prompt`; "
+    "responses of two models to the same prompt form a pair. If there is no `model`, give two files, each named after "
+    "its model."
 )
 SIDES = tuple((f"{name}a", f"{name}b") for name in ("", "text_", "response_", "answer_", "continuation_"))
 ASKED = ("context", "prompt")

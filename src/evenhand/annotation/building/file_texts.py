@@ -11,10 +11,10 @@ from evenhand.prompts.own_files import booleans, number_column, read_table, text
 from evenhand.schema import DataError
 
 TEXT_FORMAT = (
-    "A file of texts is CSV, JSON Lines, Parquet or a workbook with one text a row, in `continuation` or `response` "
-    "(then `context`, `prompt` or `text` holds what stood before it) or in `text` (then `context` or `prompt` does). "
-    "Optionally `model`, `axis`, `group` and any other column, which becomes something the analysis can split by, and "
-    "what classifiers said: `NAME_label`, `NAME_score`, `NAME_negative`."
+    "A file of texts is CSV, JSON Lines, Parquet or a workbook with one text per row. The text is in `continuation` or "
+    "`response` (with its prompt in `context`, `prompt` or `text`), or in `text` (with its prompt in `context` or "
+    "`prompt`). Optional columns: `model`, `axis`, `group`, any other column that the analysis can split by, and the "
+    "results of classifiers: `NAME_label`, `NAME_score`, `NAME_negative`."
 )
 WRITTEN = ("continuation", "response", "text")
 BEFORE = ("context", "prompt", "text")
@@ -68,7 +68,7 @@ def plain_value(value: Any) -> Value:
 def _judgements(
     frame: pl.DataFrame, path: Path, used: set[str | None]
 ) -> tuple[list[dict[str, dict[str, Any]]], set[str]]:
-    """What the file's columns say of each text, by who said it, and the names of those columns."""
+    """Return the judgements of each text in the file by classifier, and the names of those columns."""
     columns: dict[str, dict[str, pl.Series]] = {}
     judged: set[str] = set()
     for name in frame.columns:

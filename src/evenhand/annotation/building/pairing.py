@@ -16,7 +16,7 @@ MATCHUPS = 120
 ASKER, ANSWERER = "A", "B"
 PREFERENCES = ("preference", "descriptor_preference")
 INFLAMMATORY = ("dispreferred", "polarizing")
-"""What HolisticBias says of descriptors that may hurt or divide."""
+"""HolisticBias labels of descriptors that may be hurtful or divisive."""
 
 
 def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> list[Item]:

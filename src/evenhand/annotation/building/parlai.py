@@ -103,7 +103,7 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
         item = pair_of(sides[0], sides[1], groups)
         repeated += item.id in real
         real.setdefault(item.id, item)
-    notes.count(repeated, f"pairs of {path.name} stand there twice and are one item")
+    notes.count(repeated, f"pairs of {path.name} are duplicates and were merged into one item each")
     return Pairs(list(real.values()), list(onboarding.values()))
 
 

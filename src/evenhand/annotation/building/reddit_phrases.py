@@ -9,8 +9,8 @@ from evenhand.schema import is_file
 TO_ANNOTATE = "to_annotate.csv"
 PHRASES = Path("tables") / "phrases.parquet"
 REDDIT_FORMAT = (
-    "A table to label has a comment and a phrase cut from it in each row (`comment`, `phrase`, perhaps `id` and "
-    "`attribute_in_window`): to_annotate.csv of `evenhand data build redditbias`, or its folder."
+    "A table to label has a comment and a phrase from it in each row: columns `comment` and `phrase`, optionally `id` "
+    "and `attribute_in_window`. Give to_annotate.csv of `evenhand data build redditbias`, or its folder."
 )
 ABOUT = ("id", "attribute_in_window", "bias", "axis", "group")
 
@@ -21,9 +21,9 @@ def phrases_table(source: Path) -> Path | None:
 
 
 def comments_and_phrases(path: Path, notes: Notes) -> list[Said]:
-    """Each comment as a text, with the phrase that was cut from it as what stands above it.
+    """Return each comment as a text, with its phrase as the context above it.
 
-    Raises DataError for a table without them. Source: Barikeri et al. 2021, section 2: both are labelled.
+    Raises DataError if the table lacks these columns. Source: Barikeri et al. 2021, section 2: both are labelled.
     """
     frame = read_table(path, REDDIT_FORMAT)
     require_columns(frame, ["comment", "phrase"], path, REDDIT_FORMAT)

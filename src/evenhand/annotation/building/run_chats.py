@@ -11,7 +11,7 @@ from evenhand.annotation.building.run_texts import UNSAFE_ROLES
 from evenhand.runs import RunDirectory, self_chats
 
 SILENCE = "(says nothing)"
-"""What stands in the place of an empty utterance: it is one, and people have to see it."""
+"""Shown in place of an empty utterance, because annotators have to see that there was one."""
 OF_TURNS = ("turn", "speaker", "name_in_context", "conversation", "prompt_id", "sample")
 """Columns of utterances, not of conversations."""
 

@@ -1,4 +1,4 @@
-"""Texts of runs: a model's answers beside their prompts, groups and what classifiers said of them."""
+"""Texts of runs: a model's responses with their prompts, groups and classifier results."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
 
 
 def _usual(run: RunDirectory, benchmark: str, notes: Notes) -> Shown:
-    """How texts of a benchmark are shown unless somebody says so: whole where they end what the prompt begins."""
+    """Return the default way to show texts of a benchmark: whole if responses complete unfinished prompts."""
     parts = {judged.rule.get("part") for judged in run.manifest.judged.get(benchmark, {}).values()}
     if parts != {"prompt+continuation"}:
         return "apart"

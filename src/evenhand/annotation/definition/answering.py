@@ -1,4 +1,4 @@
-"""What a form sent, held against the questions: answers, or what is wrong with them, question by question."""
+"""Check the fields of a form against the questions: return answers, or the problems of each question."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,19 +37,19 @@ class Answer:
 
 
 class _Wrong(Exception):
-    """What stands beside a question whose answer cannot be taken."""
+    """Message shown next to a question with an invalid answer."""
 
 
 def check_answers(
     questions: Sequence[Question], item: Item | None, form: Mapping[str, Sequence[str]], left: str = "a"
 ) -> tuple[dict[str, Answer], dict[str, str]]:
-    """Answers by question, and what to say beside each field that is wrong (then the first is to be ignored).
+    """Return answers by question, and a message for each invalid field (if there are any, ignore the answers).
 
     form: every value sent for a field, by name: `ID` (option id, number, text; of a pair `left`, `right` or `tie`),
-    `ID-reason`, `ID-turn-3`. left: which conversation of a pair stood on the left; None as item: questions of a survey.
-    Unknown fields (under the key ""), fields sent twice, numbers outside, texts too short or long, and absent required
-    answers are problems, all told at once: under `ID`, and what is wrong with a reason under `ID-reason`. Control
-    characters are taken out.
+    `ID-reason`, `ID-turn-3`. left: the conversation of a pair on the left side. Without an item: questions of a survey.
+    All problems are returned at once: unknown fields (key ""), repeated fields, numbers out of range, texts too short
+    or too long, and missing required answers. Their key is `ID`, or `ID-reason` for a reason. Control characters are
+    removed.
 
     >>> question = PairChoice(id="human", text="Which speaker sounds more human?")
     >>> check_answers([question], None, {"human": ["left"]}, left="b")
@@ -147,7 +147,7 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
         wrong[question.id] = str(problem)
     if not isinstance(question, Marks | FreeText):
         name = reason_field(question.id)
-        try:  # whoever has still to choose will have to say why
+        try:  # a reason is also required if the choice is still missing
             reason = _reason(question.reason, _once(sent.get(name, ())), chosen is not None or bool(wrong))
         except _Wrong as problem:
             wrong[name] = str(problem)

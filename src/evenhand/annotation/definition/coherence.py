@@ -53,12 +53,12 @@ def problems_of(
 
 
 def _repeated(named: Iterable[tuple[Path, Hashable]], what: str = "the name") -> Iterator[Problem]:
-    """Where a name stands for the second time."""
+    """Yield a problem for each repeated name."""
     first: dict[Hashable, Path] = {}
     for path, name in named:
         if name in first:
             yield Problem(
-                path, f"{what} {name!r} stands there already in {dotted(first[name][:-1])}; expected another"
+                path, f"{what} {name!r} is already used in {dotted(first[name][:-1])}; expected another"
             )
         else:
             first[name] = path
@@ -148,7 +148,7 @@ def _item(path: Path, item: Item, questions: Sequence[Question]) -> Iterator[Pro
             )
     if item.pair and item.pair[0].id == item.pair[1].id:
         yield Problem(
-            (*path, "pair"), f"sets the conversation {item.pair[0].id!r} beside itself; expected two"
+            (*path, "pair"), f"compares the conversation {item.pair[0].id!r} with itself; expected two"
         )
     for where, conversation in _conversations_of(path, item):
         spoke = [turn.speaker for turn in conversation.turns]
@@ -167,7 +167,7 @@ def _expected(path: Path, item: Item, questions: dict[str, Question]) -> Iterato
             if getattr(item, name):
                 yield Problem(
                     (*path, name),
-                    "is looked at in onboarding and gold items alone; move the item there, or take it out",
+                    "is used only in onboarding and gold items; move the item there, or remove it",
                 )
         return
     if not item.expected:
@@ -211,7 +211,7 @@ def _conversations_of(path: Path, item: Item) -> Iterator[tuple[Path, Conversati
 
 
 def _conversations(placed: Sequence[tuple[Path, Item]]) -> Iterator[Problem]:
-    """One name, one conversation, whoever is judged in it; and nothing that people have seen before they judge it."""
+    """Check that a name means one conversation, and that people do not see a conversation before they judge it."""
     first: dict[str, tuple[Path, Conversation | None]] = {}
     for path, item in placed:
         seen: list[tuple[Path, str, Conversation | None]] = [
@@ -228,7 +228,7 @@ def _conversations(placed: Sequence[tuple[Path, Item]]) -> Iterator[Problem]:
             elif at[0] == "items" and where[0] != "items":
                 yield Problem(
                     (*where, "id"),
-                    f"{name!r} is judged in {dotted(at)}, which nobody may who has seen it here; expected another "
+                    f"{name!r} is also judged in {dotted(at)}, and annotators must not see it before; expected another "
                     "conversation",
                 )
 
@@ -244,7 +244,7 @@ def _hidden(hidden: Hidden, assignment: Assignment) -> Iterator[Problem]:
             f"is {hidden.gold_per_unit}, and there are {len(hidden.gold)} gold items; expected at most as many",
         )
     if hidden.gold and not hidden.gold_per_unit:
-        yield Problem(("hidden", "gold"), "is never shown; expected `gold_per_unit` of 1 or more beside it")
+        yield Problem(("hidden", "gold"), "is never shown; expected `gold_per_unit` of at least 1")
     if hidden.duplicates_per_unit > assignment.items_per_unit:
         yield Problem(
             ("hidden", "duplicates_per_unit"),
@@ -260,7 +260,9 @@ def _assignment(name: str, assignment: Assignment, completion: Completion) -> It
         )
     yield from _repeated((("assignment", "linked", n), other) for n, other in enumerate(assignment.linked))
     if completion.code and completion.per_unit_codes:
-        yield Problem(("completion", "code"), "stands beside per_unit_codes; expected one of them")
+        yield Problem(
+            ("completion", "code"), "is set together with per_unit_codes; expected only one of them"
+        )
 
 
 def _not_passed(

@@ -27,7 +27,7 @@ Text = Annotated[str, FromWhole, Field(max_length=100_000)]
 Words = Annotated[str, FromWhole, Field(min_length=1, max_length=2_000)]
 """A question, a statement, a heading."""
 Label = Annotated[str, FromWhole, Field(min_length=1, max_length=300)]
-"""What stands on a button or beside one."""
+"""Text on or next to a button."""
 ItemKind = Literal["pair", "conversation", "text"]
 
 
@@ -60,7 +60,7 @@ class Conversation(Data):
     id: Name
     turns: tuple[Turn, ...] = Field(min_length=1, max_length=1_000)
     speaker: Name | None = None
-    """Whose turns are judged and highlighted; None: nobody's in particular."""
+    """The speaker whose turns are judged and highlighted; None: no particular speaker."""
     model: Name | None = None
     """Who wrote them; never shown to the people who judge."""
 
@@ -70,7 +70,7 @@ class Item(Data):
 
     id: Name
     pair: tuple[Conversation, Conversation] | None = None
-    """a and b; on which side each stands is drawn anew for every presentation."""
+    """Conversations a and b; their sides are randomised for every presentation."""
     conversation: Conversation | None = None
     text: Text | None = None
     context: Text | None = None
@@ -81,9 +81,9 @@ class Item(Data):
     judgements: dict[str, dict[str, JsonValue]] = {}
     """What classifiers said of the text: name -> label, score, negative, scores; never shown."""
     expected: dict[str, Label] = {}
-    """Of gold and onboarding items: the right answer by question (`a` or `b` of a pair, an option, a number)."""
+    """Gold and onboarding items: the right answer to each question (`a` or `b` of a pair, an option, a number)."""
     explanation: Annotated[str, Field(max_length=5_000)] | None = None
-    """Of onboarding items: shown after a wrong answer."""
+    """Onboarding items: shown after a wrong answer."""
 
     @model_validator(mode="after")
     def _one_content(self) -> "Item":
@@ -99,7 +99,7 @@ class Item(Data):
 
     @property
     def conversations(self) -> tuple[str, ...]:
-        """Identifiers of what nobody may see twice: the conversations, or the item itself where it is a text."""
+        """Identifiers of content that no annotator may see twice: the conversations, or the item if it is a text."""
         if self.pair:
             return (self.pair[0].id, self.pair[1].id)
         return (self.conversation.id,) if self.conversation else (self.id,)

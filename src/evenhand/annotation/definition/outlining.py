@@ -21,9 +21,9 @@ from evenhand.annotation.definition.surveys import statements_of
 from evenhand.stats.votes import LEAST_LEVELS
 
 FOLLOWS = {
-    "block": "the person may finish the unit, gets no other, and all their answers are left out",
-    "exclude": "the person goes on, and all their answers are left out of the analysis",
-    "flag": "the admin is told, and nothing else happens",
+    "block": "the annotator may finish the unit but gets no other; all their answers are excluded",
+    "exclude": "the annotator continues, but all their answers are excluded from the analysis",
+    "flag": "only the admin is notified",
 }
 
 
@@ -32,7 +32,7 @@ class Outline:
     """What a study needs, and what it does, line by line."""
 
     showings: int
-    """Of real items, and so votes: items times the people who judge each."""
+    """Number of judgements of real items: items times annotators per item."""
     answers: int
     """Votes times questions: a vote is one person's answers to one item."""
     units: int
@@ -78,8 +78,11 @@ def outline(study: Study) -> Outline:
         *([("Analysis", obstacle)] if obstacle else []),
         *(("Survey", _block(block)) for block in study.survey),
         *(("Rule", f"{in_words(rule)}: {FOLLOWS[rule.action]}") for rule in study.rules),
-        *([] if study.rules else [("Rule", "none: whatever people answer counts")]),
-        ("Time", f"what nobody answered within {assignment.lease_minutes:g} minutes goes to somebody else"),
+        *([] if study.rules else [("Rule", "none: all answers count")]),
+        (
+            "Time",
+            f"an item without an answer after {assignment.lease_minutes:g} minutes goes to another annotator",
+        ),
         *([("Linked", ", ".join(assignment.linked))] if assignment.linked else []),
     )
     return Outline(showings, answers, units, people, lines, obstacle)
@@ -186,8 +189,8 @@ def _obstacle(study: Study, people: int) -> str | None:
 
 def _needed(people: int, each: int, shared: int) -> str:
     if people == each * shared and shared > 1:
-        return f"at least {people:,}, as one conversation stands in {shared:,} items and nobody sees it twice"
-    return f"at least {people:,}; more where some are left out"
+        return f"at least {people:,}, because one conversation is in {shared:,} items and no annotator sees it twice"
+    return f"at least {people:,}; more if some are excluded"
 
 
 def _block(block: Block) -> str:

@@ -1,4 +1,4 @@
-"""What a study has beside items and questions: consent, surveys, onboarding, who gets what, the last page."""
+"""Parts of a study other than items and questions: consent, surveys, onboarding, assignment, the last page."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -16,7 +16,7 @@ class Consent(Data):
 
     text: Page = "You may stop at any time, and have your answers deleted."
     warning: Page | None = None
-    """Of content: what people may have to read."""
+    """Content warning, shown before the study."""
     agree: Label = "I have read this and want to take part"
 
 
@@ -99,12 +99,12 @@ class Assignment(Data):
     """Who gets what."""
 
     annotations_per_item: int = Field(default=3, ge=1, le=1_000)
-    """Different people who judge each item; exactly so many votes count."""
+    """Number of annotators who judge each item; exactly this many judgements count."""
     items_per_unit: int = Field(default=5, ge=1, le=10_000)
     """Real items of one sitting; fewer where fewer are left."""
     units_per_person: int = Field(default=1, ge=1, le=100_000)
     lease_minutes: float = Field(default=30, gt=0, le=10_080)
-    """After which what nobody answered goes to somebody else."""
+    """Minutes after which an unanswered item goes to another annotator."""
     linked: tuple[Key, ...] = ()
     """Names of other studies in the same database whose conversations count as seen and whose units count as done."""
     shuffle_questions: bool = False
@@ -123,6 +123,6 @@ class Completion(Data):
     )
     """Where a link leads back to from there; `address` is not shown to them."""
     per_unit_codes: bool = False
-    """A code of its own for every unit, which the admin page can look up."""
+    """Whether every unit has a separate code, which the admin page can look up."""
     address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = None
     """Where a link leads back to (https://app.prolific.com/submissions/complete?cc=...)."""

@@ -20,7 +20,7 @@ class Option(Data):
 
 
 class Reason(Data):
-    """A free text beside a choice."""
+    """A free text with a choice."""
 
     label: Label = "Why?"
     required: bool = True
@@ -42,7 +42,7 @@ class PairChoice(Asked):
 
     kind: Literal["pair"] = "pair"
     labels: tuple[Label, Label] = ("Speaker 1", "Speaker 2")
-    """Of the left and the right one."""
+    """Labels of the left and the right conversation."""
     tie: Label | None = None
     """Label of a third answer; None: a choice is forced."""
     reason: Reason | None = None
@@ -54,7 +54,7 @@ class Choice(Asked):
     kind: Literal["choice"] = "choice"
     options: tuple[Option, ...] = Field(min_length=2, max_length=100)
     ordered: bool = False
-    """Whether the options stand in an order (then agreement is ordinal)."""
+    """Whether the options are ordered (agreement is then ordinal)."""
     reason: Reason | None = None
 
 
@@ -80,7 +80,7 @@ class Marks(Asked):
 
 
 class FreeText(Asked):
-    """A text of one's own."""
+    """A free text as the answer."""
 
     kind: Literal["text"] = "text"
     minimum: int = Field(default=0, ge=0, le=100_000)

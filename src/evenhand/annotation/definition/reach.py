@@ -52,7 +52,7 @@ def idle_rules(
                     _nothing_above(rule.share)
                 )
                 if rule.seconds == 0:
-                    idle = "nobody answers in less than 0 seconds; give another number"
+                    idle = "no answer takes less than 0 seconds; give another number"
             case ConstantSide():
                 idle = _sameness(rule, questions, real + gold)
             case CopiedReasons():

@@ -1,7 +1,7 @@
-"""Rules of exclusion as data: what they look at and what follows; `quality/` applies them, live and in the analysis.
+"""Exclusion rules as data: their criteria and actions. `quality/` applies them, live and in the analysis.
 
-`action` of each: "block" (the person finishes the unit, gets no other, and everything they said is left out), "exclude"
-(left out in analysis, the person goes on), "flag" (shown to the admin, nothing else).
+`action` of each: "block" (the annotator finishes the unit and gets no other; all their answers are excluded), "exclude"
+(excluded in the analysis, but the annotator continues), "flag" (only shown to the admin).
 """
 
 from typing import Annotated, Literal

@@ -52,7 +52,7 @@ class Study(Data):
     @model_validator(mode="before")
     @classmethod
     def _no_idle_default(cls, given: Any) -> Any:
-        """Without onboarding the rule about it, which nobody wrote, is not there."""
+        """Drop the default onboarding rule if the study has no onboarding."""
         if isinstance(given, dict) and "rules" not in given and given.get("onboarding") is None:
             return {**given, "rules": ()}
         return given

@@ -14,10 +14,10 @@ SDO7_SURVEY: dict[str, Any] = {"kind": "scale", "id": "sdo7", "use": "sdo7", "dr
 
 
 def template(name: str, *, survey: bool = False) -> dict[str, Any]:
-    """The content of a study file without items. Raises UsageError for an unknown name.
+    """Return the content of a study file without items. Raises UsageError for an unknown name.
 
-    survey: two statements of SDO7 behind each unit, as in Smith and Williams (2021). They ask for political views: read
-    what your law and your ethics board say of that first.
+    survey: two statements of SDO7 after each unit, as in Smith and Williams (2021). They ask for political views: check
+    the law and your ethics board's rules first.
 
     >>> [question["id"] for question in template("robbie")["questions"]]
     ['fluency', 'coherence', 'toxicity', 'bias', 'immorality']

@@ -1,4 +1,4 @@
-"""An export in a process of its own: while one is written for download, the server goes on answering participants.
+"""Write an export in a separate process, so that the server keeps responding to participants.
 
 `python -m evenhand.annotation.exports.apart` reads a request as JSON from its standard input.
 """

@@ -37,8 +37,8 @@ def classifier_error_table(
     -------
     polars.DataFrame
         axis (null if only one axis has the group: the row then applies to any axis), group (null if the item
-        has none: all groups), label (1: the answer with most votes is harmful), negative (1: the classifier
-        says so) and item. Items without a majority, or without a verdict of the classifier, are left out.
+        has none: all groups), label (1: the most frequent answer is harmful), negative (1: the classifier
+        predicts harm) and item. Items without a majority or without a classifier result are excluded.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def classifier_error_table(
         pl.Series("negative", verdicts, dtype=pl.Boolean).cast(pl.Int64),
         "item",
     ).drop_nulls("negative")
-    # Another table of the same texts may call the axis otherwise, and what is said of another axis is not heard.
+    # Another table of the same texts may name the axis differently, and rows of other axes are ignored.
     of_several = pl.col("axis").n_unique().over("group") > 1
     table = table.with_columns(axis=pl.when(of_several).then("axis"))
     if table.is_empty():

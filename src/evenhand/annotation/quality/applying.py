@@ -20,7 +20,7 @@ RULES: Mapping[str, Callable[[pl.DataFrame, Any], dict[str, str]]] = {
     "constant_side": constant_side,
     "copied_reasons": copied_reasons,
 }
-"""What each rule says of VOTES: a sentence for each person who breaks it."""
+"""Function of each rule: given VOTES, it returns a sentence for each annotator who breaks the rule."""
 REJECTED = "rejected"
 """The name in `excluded` of what the review took out."""
 PLACE_TAKEN = "place_taken"
@@ -39,11 +39,11 @@ class Broken:
 
 
 def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
-    """Which persons break which rules.
+    """Return the annotators who break rules, with the rules that they break.
 
-    votes: VOTES, of one person or of all; what `constant_side` says of ratings needs others to compare with. A rule
-    speaks of the rows there are: an onboarding in the middle is judged by what has been answered of it. Returns
-    persons in alphabetical order, each with the rules in the order given.
+    votes: VOTES of one annotator or of all. `constant_side` needs other annotators to compare ratings with. Rules apply
+    to the rows given: an unfinished onboarding is judged by its answers so far. Annotators are in alphabetical order,
+    each with the rules in the order given.
     """
     found = [
         Broken(person, rule.rule, rule.action, sentence)
@@ -54,11 +54,11 @@ def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
 
 
 def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
-    """VOTES with `excluded` filled in: the names of the rules that block or exclude the person, and "rejected".
+    """Return VOTES with `excluded` filled in: the names of rules that block or exclude the annotator, and "rejected".
 
-    votes: of everybody. A name that stands there and is no rule's (somebody blocked by hand) stays, in front; names
-    of rules that do not hold any more go. "place_taken" stays where no rule holds: the place may be another's by now.
-    Null: the row counts.
+    votes: of all annotators. Existing values that are not rule names (such as "blocked") are kept, in front; names of
+    rules that no longer apply are removed. "place_taken" is kept if no rule applies, because another annotator may have
+    the place by now. Null: the row counts.
     """
     by_person: dict[str, list[str]] = {}
     for broken in broken_rules(votes, [rule for rule in rules if rule.action != "flag"]):

@@ -5,14 +5,14 @@ import polars as pl
 from evenhand.annotation.definition import GoldBelow, InconsistentDuplicates, OnboardingBelow
 
 ROUNDING = 1e-9
-"""So that 3 of 4 is not less than 75 %, whatever the float says."""
+"""Tolerance, so that rounding does not make 3 of 4 less than 75 %."""
 
 
 def onboarding_below(votes: pl.DataFrame, rule: OnboardingBelow) -> dict[str, str]:
-    """Persons with less than `mark` of the onboarding items right, with a sentence each.
+    """Return annotators with less than `mark` of the onboarding items right, with a sentence each.
 
-    votes: VOTES. A showing is right if every answer that is expected was given; of an item shown more than once the
-    last one counts, or (`attempts` any) all must be right. Whoever answered none is not judged.
+    votes: VOTES. A presentation is right if all expected answers were given. If an item was shown more than once, the
+    last presentation counts; with `attempts` any, all must be right. Annotators without answers are not judged.
     """
     right = pl.col("right").all() if rule.attempts == "any" else pl.col("right").last()
     items = (
@@ -33,12 +33,12 @@ def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:
 
 
 def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -> dict[str, str]:
-    """Persons with less than `mark` of the answers to repeated items as the first time, with a sentence each.
+    """Return annotators who repeat less than `mark` of their answers to duplicate items, with a sentence each.
 
-    votes: VOTES. Each duplicate is held against the person's first showing of the item, question by question; a
-    question skipped both times and free texts do not count. The same is: the same option; the same conversation of a
-    pair, on whichever side; a number at most 1 away, since few repeat a rating of seven steps to the point; the same
-    marks on the same turns. `least` counts repetitions.
+    votes: VOTES. Each answer to a duplicate is compared with the annotator's first answer to the same question. Free
+    texts and questions skipped both times do not count. Answers are the same if they are the same option, the same
+    conversation of a pair (on either side), the same marks on the same turns, or numbers that differ by at most 1,
+    because few people repeat a seven-step rating exactly. `least` counts repetitions.
     """
     said = _said(votes)
     showings = (

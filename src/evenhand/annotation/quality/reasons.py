@@ -1,22 +1,22 @@
-"""The rule about reasons that nobody wrote: said before, or taken out of the text shown."""
+"""The rule about copied reasons: repeated from another item, or taken from the text shown."""
 
 import polars as pl
 
 from evenhand.annotation.definition import CopiedReasons
 
 STRETCH = 0.6
-"""Share of a reason that stands in one piece in the text shown; a reason that quotes a few words says more."""
+"""A reason counts as copied if at least this share of it is one continuous piece of the text shown."""
 SHORTEST = 20
 """Characters of such a piece, as compared."""
 
 
 def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
-    """Persons with more than `share` of their reasons copied, of at least `least`, with a sentence each.
+    """Return annotators who copied more than `share` of at least `least` reasons, with a sentence each.
 
-    votes: VOTES. Reasons beside all items but onboarding count, compared by their letters, digits and marks in lower
-    case, with one space for everything between. Copied is a reason that is equal to one of the same person's beside
-    another item, or of which 60 % and at least 20 characters stand in one piece in `text` or `context`. Conversations
-    are not in VOTES: what is taken out of them is found only where it is repeated.
+    votes: VOTES. Reasons of all items except onboarding count. They are compared by their letters, digits and marks in
+    lower case; everything between these becomes one space. A reason is copied if the same annotator gave it for another
+    item, or if 60 % of it and at least 20 characters are one continuous piece of `text` or `context`. VOTES does not
+    contain conversations, so text copied from them is detected only if it is repeated.
     """
     given = votes.filter(
         (pl.col("role") != "onboarding") & (pl.col("reason").str.strip_chars().str.len_chars() > 0)

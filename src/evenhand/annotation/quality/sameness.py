@@ -11,19 +11,20 @@ RATINGS = ("nominal", "ordinal", "interval")
 
 
 def constant_side(votes: pl.DataFrame, rule: ConstantSide) -> dict[str, str]:
-    """Persons who chose the same side, or the same option, always, where chance would do so with less than `p`.
+    """Return annotators who always chose the same side or option, if this has a probability below `p` by chance.
 
-    votes: VOTES; real and gold items count. Each question is tested apart, from `least` answers on, and its chance is
-    multiplied by the number of the person's questions.
+    votes: VOTES; real and gold items count. Each question with at least `least` answers is tested separately, and its
+    p-value is multiplied by the number of the annotator's questions.
 
-    Pairs, ties apart: all answers on one side. Somebody who judges by the conversations keeps their answers whichever
-    way the sides fall, so the sides are shuffled among the person's pairs, and with a on the left in m of n pairs all
-    answers fall on one side with chance 1 / C(n, m), twice that where m = n / 2. This holds whether sides are drawn
-    one by one or balanced; 2 * 0.5^n, which a fair coin for every pair gives, is never larger.
+    Pairs (ties excluded): all answers are on one side. The answers of an attentive annotator do not depend on the
+    sides, so the sides are permuted among the annotator's pairs. If a was on the left in m of n pairs, all answers are
+    on one side with probability 1 / C(n, m), or twice that if m = n / 2. This is valid for independent and for balanced
+    sides. It is never smaller than 2 * 0.5^n, the probability with an independent fair side for every pair.
 
-    Ratings (and ties of pairs): all answers the same option. The chance is the option's share among the answers of
-    everybody else, plus one of each option, to the power n. It takes items for exchangeable: somebody who got mild
-    texts alone says "no" always more often than this. Of one person's rows alone nothing can be said.
+    Ratings (and ties of pairs): all answers are the same option. The probability is the option's share among the
+    answers of all other annotators (plus one answer of each option), to the power n. This assumes that items are
+    exchangeable: annotators who got only mild texts answer "no" every time more often. It cannot be computed from
+    one annotator's rows.
     """
     answers = votes.filter(
         pl.col("role").is_in(["real", "gold"])

@@ -6,10 +6,10 @@ from evenhand.annotation.definition import TooFast
 
 
 def too_fast(votes: pl.DataFrame, rule: TooFast) -> dict[str, str]:
-    """Persons with more than `share` of the items answered in less than `seconds`, with a sentence each.
+    """Return annotators who answered more than `share` of the items in less than `seconds`, with a sentence each.
 
-    votes: VOTES. Real items count, each once, whatever it asks; gold and repetitions may be recognised at once. At
-    least `least` items with a known time are needed.
+    votes: VOTES. Each real item counts once, for any number of questions. Gold items and repetitions do not count,
+    because they may be recognised at once. At least `least` items with a known time are needed.
     """
     items = (
         votes.filter((pl.col("role") == "real") & pl.col("seconds").is_not_null())

@@ -1,4 +1,4 @@
-"""Who judges what, how long it takes, and what a planted preference comes to over all people."""
+"""Assign items to simulated annotators, draw response times and compute expected vote shares."""
 
 from collections import deque
 from datetime import UTC, datetime
@@ -15,12 +15,12 @@ Draws = np.random.Generator
 
 
 def marginal_rate(logit: float, sd: float = 0.0, *, side: float = 0.0, spammers: float = 0.0) -> float:
-    """The share of votes for a, over all people, items and sides, that a planted preference comes to.
+    """Return the expected share of votes for a, given a planted preference.
 
-    logit: of choosing a, for the median person and item. sd: of persons' and items' effects together, their root of
-    squares. side: added to the logit where a stands on the left, taken off where it stands on the right, half of the
-    time each. spammers: share of votes that are coins. The mean of the logistic function over a normal distribution,
-    by Gauss-Hermite quadrature.
+    logit: of choosing a, for the median annotator and item. sd: combined SD of annotator and item effects. side: added
+    to the logit if a is on the left, subtracted if it is on the right (half of the time each). spammers: share of
+    random votes. The result is the mean of the logistic function over a normal distribution (Gauss-Hermite
+    quadrature).
 
     >>> round(marginal_rate(0.5), 4), round(marginal_rate(0.5, 2.0), 4)
     (0.6225, 0.5752)
@@ -39,10 +39,10 @@ def logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def allocated(
     persons: int, items_per_person: int, votes_per_item: int, rng: Draws
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Person and item of each vote, in the order seen, and how many items there are.
+    """Return the annotator and item of each vote, in the order seen, and the number of items.
 
-    Every item goes to `votes_per_item` different people, a random order of items for each round of votes; nobody
-    gets an item twice. Where the numbers do not divide, some items have a vote less.
+    Each item goes to `votes_per_item` different annotators, and no annotator gets an item twice. Each round of votes
+    has a random order of items. If the numbers do not divide evenly, some items have one vote less.
     """
     if min(persons, items_per_person, votes_per_item) < 1 or votes_per_item > persons:
         raise UsageError(

@@ -35,19 +35,20 @@ def simulated_votes(
     study: str = "simulated",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Votes of simulated people between pairs of models' conversations, as an export has them (VOTES).
+    """Simulate votes between pairs of models' conversations, in the format of an export (VOTES).
 
-    A person chooses a with the logit: strength of a's model - strength of b's + person's effect + item's effect
-    + `side` (a on the left) or - `side` (on the right). `marginal_rate` says what that comes to over all people.
+    The logit of choosing a is: strength of a's model - strength of b's model + annotator effect + item effect
+    + `side` (a on the left) or - `side` (on the right). `marginal_rate` returns the expected share of votes.
 
-    strengths: by model (Bradley-Terry, logits); by default two that are equal. Every two models are paired, the items
-    divided evenly; a is the one named first. persons, items_per_person, votes_per_item: real items, which are
-    persons x items_per_person / votes_per_item. person_sd: of a person's effect on the difference of two models.
-    item_sd: of a pair's; with `conversations` (of each model, drawn with replacement) of the difference of two
-    conversations, which then several pairs share. spammers: share of people who throw coins, in a tenth of the time.
-    tie: share of votes that are "tie". attitude: added to the logit for each standard deviation of a person's attitude,
-    of which `simulated_survey` with the same seed has the ratings. onboarding, gold, duplicates: per person, beside the
-    real items; the expected answer is given with probability `attention`, by spammers 1/2. seconds: median time.
+    strengths: by model (Bradley-Terry, logits); default: two equal models. All pairs of models are compared, with items
+    divided evenly; a is the model named first. persons, items_per_person, votes_per_item: design for the real items;
+    there are persons x items_per_person / votes_per_item of them. person_sd: SD of an annotator's effect on the
+    difference of two models. item_sd: SD of a pair's effect. With `conversations` (per model, drawn with replacement),
+    pairs share conversations and item_sd is the SD of the difference of two conversations. spammers: share of
+    annotators who vote at random, in a tenth of the time. tie: share of votes that are "tie". attitude: added to the
+    logit per SD of an annotator's attitude; `simulated_survey` with the same seed returns the ratings. onboarding,
+    gold, duplicates: number per annotator, in addition to the real items. Annotators give the expected answer with
+    probability `attention`, spammers with 1/2. seconds: median time.
 
     Raises UsageError.
 
@@ -126,7 +127,7 @@ def simulated_votes(
                 "b": [f"{role}-{number}-b" for number in which],
                 "expected": expected.tolist(),
                 "correct": right,
-                # Onboarding stands in front, gold anywhere.
+                # Onboarding comes first; gold is anywhere.
                 "order": np.full(len(mine), -1.0) if role == "onboarding" else rng.random(len(mine)),
             }
         )

@@ -34,13 +34,13 @@ class Population:
     strengths: Mapping[str, float] = field(default_factory=dict)
     """By model: logit of preferring it in pairs (Bradley-Terry); 0 for models that are not named."""
     opinion: Opinion = lambda item, question: None
-    """Of single texts; over all people and items the answers have these shares, whatever the spreads below."""
+    """Shares of answers about single texts. They hold on average over people and items, for any SDs below."""
     person_sd: float = 0.0
     """Between people, of the difference of two models (logits), and of what a text is like (noise has 1)."""
     item_sd: float = 0.0
     """Between pairs, and between texts, likewise."""
     side: float = 0.0
-    """Added to the logit of whoever stands on the left."""
+    """Added to the logit of the model on the left."""
     spammers: float = 0.0
     """Share of people who answer without looking, in a tenth of the time."""
     attention: float = 0.98
@@ -70,14 +70,14 @@ class SimulatedPerson:
         self.population = population
         self.number = number
         rng = self._draws("person")
-        # In every hundred people exactly the share of spammers asked for, as far as it is whole.
+        # Every hundred annotators contain exactly the requested share of spammers, rounded to whole people.
         place = np.random.default_rng([population.seed, number // 100]).permutation(100)[number % 100]
         self.spams = bool(place < round(100 * population.spammers))
         self.attitude = float(rng.standard_normal())
         self.taste = float(rng.standard_normal())
 
     def answers(self, shown: Shown, questions: Sequence[Question]) -> dict[str, Answer]:
-        """What the person says of one presentation. questions: the study's."""
+        """Return the annotator's answers for one presentation. questions: the study's."""
         asked = {question.id: question for question in questions}
         return {
             name: self._answer(
@@ -90,7 +90,7 @@ class SimulatedPerson:
         }
 
     def survey(self, asked: AskSurvey) -> dict[str, Answer]:
-        """What the person says of a block of the survey."""
+        """Return the annotator's answers to a survey block."""
         rng = self._draws("survey", asked.block.id, *(statement.id for statement in asked.statements))
         block = asked.block
         if isinstance(block, About):

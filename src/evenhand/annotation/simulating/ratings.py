@@ -40,18 +40,19 @@ def simulated_ratings(
     study: str = "simulated",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Ratings of simulated people of single texts, as an export has them (VOTES).
+    """Simulate ratings of single texts, in the format of an export (VOTES).
 
-    Behind each vote stands person's effect + item's effect + noise of standard deviation 1, cut so that over all
-    people and items the options have exactly the planted rates, whatever the two standard deviations are.
+    Each vote is a latent value: annotator effect + item effect + noise with SD 1. The thresholds between options are
+    chosen so that the options have exactly the planted rates on average over annotators and items, for any two SDs.
 
-    rates: by (model, group): the share of each option in its order; of two options that of the first alone. Items are
-    divided evenly between them. values: what options count (yes 1, no 0); by default 1 and 0 of two options, numbers of
-    options that are numbers, else none. options: yes and no; `REGARD`; "1" .. "7" of a Likert scale, whose measurement
-    is "ordinal". classifiers: name and correlation (-1 .. 1) of what it sees with the item's effect; it gives the
-    planted rates, too, with `scores` by option, and `score` and `negative` of the options named in `negative`.
-    spammers: share of people who draw any option alike, in a tenth of the time. gold: per person; answered as expected
-    with probability `attention`. Calls with other questions and the same seed ask the same people of the same texts.
+    rates: by (model, group), the share of each option in order; with two options, only the share of the first. Items
+    are divided evenly between them. values: number for each option (yes 1, no 0). Default: 1 and 0 for two options, the
+    numbers of numeric options, otherwise none. options: yes and no; `REGARD`; "1" .. "7" of a Likert scale, whose
+    measurement is "ordinal". classifiers: name and correlation (-1 .. 1) of the classifier's latent value with the item
+    effect. A classifier also has the planted rates, with `scores` by option; its `score` and `negative` are for the
+    options in `negative`. spammers: share of annotators who choose all options with equal probability, in a tenth of
+    the time. gold: number per annotator; answered as expected with probability `attention`. Calls with other questions
+    and the same seed simulate the same annotators and texts.
 
     Raises UsageError.
 
@@ -148,8 +149,8 @@ def _values(options: Sequence[str], values: Sequence[float] | None) -> list[floa
 
 
 def _option(z: Floats, shares: Floats) -> NDArray[np.int64]:
-    """Which option a standard normal number falls into: the first has the largest numbers of two, so that a higher
-    effect is a likelier yes; of more the smallest, as on a scale."""
+    """Return the option for each standard normal value. With two options, large values give the first (yes); with more,
+    small values give the first, as on a scale."""
     if shares.shape[1] == 2:
         return np.asarray((norm.cdf(z) < 1 - shares[:, 0]).astype(np.int64))
     below = norm.cdf(z)[:, None] > np.cumsum(shares, axis=1)[:, :-1]
@@ -165,7 +166,7 @@ def _judgements(
     classifiers: Mapping[str, float],
     rng: np.random.Generator,
 ) -> list[str]:
-    """What classifiers say of each item, as JSON."""
+    """Return the results of the classifiers for each item, as JSON."""
     seen: list[dict[str, object]] = [{} for _ in range(items)]
     grid = norm.ppf((np.arange(200) + 0.5) / 200)
     for name, correlation in classifiers.items():

@@ -64,7 +64,7 @@ class PersonRow:
     review: Review | None
     note: str
     code: str | None
-    """Of their last unit, where each has its own."""
+    """Code of their last unit, if each unit has its own."""
     number: int = 0
     """From 1, in the order of coming; the audit log knows them by it."""
 
@@ -188,10 +188,10 @@ def _person_row(store: Store, row: Record) -> PersonRow:
 
 
 def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of VOTES, one by one, in the order given; of one person or of all.
+    """Yield rows of VOTES of one person or of all, in the order in which the votes were given.
 
-    `excluded` says only what rules and reviews do not: "blocked" where the admin blocked the person, "place_taken" for
-    a vote that was given back and whose place somebody else has by now.
+    `excluded` contains only reasons other than rules and reviews: "blocked" if the admin blocked the person, and
+    "place_taken" for a vote that was given back and whose place another person has by now.
     """
     with store.transactions.reading() as connection:
         key = None
@@ -239,12 +239,12 @@ def review(
 
 
 def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -> None:
-    """Block a person by hand, or let them go on.
+    """Block a person manually, or unblock them.
 
-    Whoever is blocked may finish the unit they are in and gets no other; their votes do not count and their places
-    open again. Let go on, their votes count again where the place is still open, rules do not block them any more
-    (in the analysis they hold as for all; whom one with `exclude` leaves out holds no places), and a person who did not
-    pass onboarding is let through.
+    A blocked person may finish their current unit but gets no other. Their votes do not count, and their places become
+    free. After unblocking, their votes count again if the place is still free, and rules no longer block them. In the
+    analysis, rules apply to them as to all others, and a person excluded by a rule with `exclude` has no places.
+    Unblocking also admits a person who did not pass onboarding.
     """
 
     def write(connection: Connection) -> None:
@@ -278,7 +278,7 @@ def _state(at: Visit, passed: datetime | None) -> str:
 
 
 def _in_the_log(at: Visit) -> str:
-    """A person's number, not the pseudonym: lines stay when people withdraw, and numbers stand in no export."""
+    """Return a person's number for the log: log lines are kept after withdrawal, and exports have no numbers."""
     return f"person {at.person.number}"
 
 
@@ -294,7 +294,7 @@ def _count_or_not(before: Visit, after: Visit) -> None:
 
 
 def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
-    """While paused nobody gets a new unit; open ones may be finished."""
+    """Pause or resume a study. While it is paused, no new units are given out; open ones can be finished."""
 
     def write(connection: Connection) -> None:
         connection.execute(update(studies).where(studies.c.id == store.key).values(paused=paused))
@@ -304,7 +304,7 @@ def pause(store: Store, paused: bool, actor: str, now: datetime) -> None:
 
 
 def is_paused(store: Store) -> bool:
-    """Whether nobody gets a new unit now."""
+    """Return True if the study is paused and gives out no new units."""
     query = select(studies.c.paused).where(studies.c.id == store.key)
     return bool(store.transactions.read(lambda connection: connection.execute(query).scalar_one()))
 
@@ -340,7 +340,7 @@ def has_account(store: Store) -> bool:
 
 
 def record(store: Store, actor: str, action: str, subject: str, now: datetime, detail: str = "") -> None:
-    """Add a line to the audit log, which nothing of ours changes or deletes.
+    """Add a line to the audit log, which evenhand never changes or deletes.
 
     `review`, `block`, `pause` and `withdraw` write their line themselves.
     """
@@ -379,7 +379,7 @@ def audit_log(store: Store, *, offset: int = 0, limit: int = 100) -> Sequence[di
 def backup(store: Store, where: str) -> None:
     """Copy a SQLite database while it is used (its online backup). Raises UsageError for PostgreSQL: use pg_dump.
 
-    The copy is written beside `where` and takes its place when it is whole, so that a copy of that name is kept until
-    then. Raises WriteError.
+    The copy is written to a temporary file next to `where` and then renamed, so that an existing copy is kept until the
+    new one is complete. Raises WriteError.
     """
     copy_database(store, Path(where))

@@ -20,7 +20,7 @@ class OpenItem:
 
     item: int
     conversations: tuple[str, ...]
-    """What nobody may see twice."""
+    """Conversations that no annotator may see twice."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Place:
     item: int
     role: Role
     original: int | None = None
-    """Of a duplicate: at which place of the unit its item stood the first time."""
+    """For a duplicate: the position in the unit at which the item was first shown."""
 
 
 def draws(seed: int, *what: object) -> Random:
@@ -39,18 +39,18 @@ def draws(seed: int, *what: object) -> Random:
 
 
 def tie_break(seed: int, name: str, taken: int) -> int:
-    """Where an item stands among those with as many slots taken; drawn anew for each number of slots.
+    """Return the random rank of an item among those with as many slots taken, from 0 to 2^63 - 1.
 
-    So every round over the items has an order of its own, and items are not always judged in the same company.
-    Returns 0 to 2^63 - 1.
+    The rank differs for each number of slots. Every round over the items therefore has a new order, and items are not
+    always judged together with the same others.
     """
     return int.from_bytes(blake2b(f"{seed}/{taken}/{name}".encode(), digest_size=8).digest()) >> 1
 
 
 def choose(open_items: Iterable[OpenItem], seen: Collection[str], number: int) -> list[OpenItem]:
-    """The first items whose conversations the person has not seen, none of which share one.
+    """Return the first items with conversations that the person has not seen and that do not overlap.
 
-    open_items: fewest slots taken first, those with as many by `tie_break`; read only as far as needed. seen:
+    open_items: sorted by number of slots taken, ties by `tie_break`; read lazily. seen:
     conversations. number: of items wanted. Returns fewer where there are no more.
 
     >>> pairs = [OpenItem(1, ("x", "y")), OpenItem(2, ("y", "z")), OpenItem(3, ("z", "w")), OpenItem(4, ("v", "u"))]
@@ -71,11 +71,12 @@ def choose(open_items: Iterable[OpenItem], seen: Collection[str], number: int) -
 
 
 def draw_side(item: Mapping[Side, int], person: Mapping[Side, int], random: Random) -> Side:
-    """Which conversation stands on the left: the one that did so less often for the item, else for the person.
+    """Return the conversation for the left side: the one shown there less often for the item, else for the person.
 
-    item, person: how often each stood on the left in the slots that are held. As long as every slot of an item is
-    given by this function, a and b differ by at most one when all are filled, whatever was given back in between: the
-    side that was left more often is never chosen, so neither gets more than half of the slots, rounded up.
+    item, person: how often each conversation was on the left in the slots in use. If this function fills every slot of
+    an item, the counts of a and b differ by at most one when all are filled, even if slots were given back in between.
+    The reason: it never chooses the one with the larger count, so neither gets more than half of the slots, rounded
+    up.
     """
     for counts in (item, person):
         if counts["a"] != counts["b"]:
@@ -94,11 +95,12 @@ def draw_gold(shown: Mapping[int, int], number: int, random: Random) -> list[int
 
 
 def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: Random) -> list[Place]:
-    """The places of a unit: real items shuffled, gold and duplicates hidden between them, none of them first.
+    """Return the order of a unit: real items shuffled, with gold items and duplicates between them, never first.
 
-    real, gold: items. duplicates: how many of the real ones come again, each after its original and with something in
-    between (with one real item: after it). Gold stands at each place but the first equally often. So does one duplicate
-    at each place from the third on, its original being any real item before; several do where each finds an original.
+    real, gold: items. duplicates: number of real items to repeat, each after its original and not directly after it
+    (with one real item: directly after it). Gold is equally likely at each place except the first. A single duplicate
+    is equally likely at each place from the third on, and repeats any earlier real item; several duplicates are placed
+    where each has an original.
     """
     again = min(duplicates, max(len(real) - 1, 1)) if real else 0
     length = len(real) + len(gold) + again

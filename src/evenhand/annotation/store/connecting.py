@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, and transactions that are tried again where the database says so."""
+"""Connections to SQLite and PostgreSQL, and transactions that are retried if the database asks for it."""
 
 import random
 import sqlite3
@@ -41,7 +41,7 @@ class Transactions:
         self.readers = engine.execution_options(**one_state)
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
         self.journal = Journal(engine) if engine.dialect.name == "sqlite" else None
-        """What is beside a file of SQLite."""
+        """The journal of an SQLite database; None for other databases."""
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, once what it wrote is on the disk; it may be called several times.
@@ -198,7 +198,7 @@ def _without_password(url: URL) -> str:
 
 
 def unreachable(address: str | Path, error: exc.DBAPIError) -> EvenhandError:
-    """What to say of a database that is none, or does not answer."""
+    """Return the error for something that is not a database, or a database that does not respond."""
     if isinstance(error.orig, sqlite3.Error):
         plain = cannot_be_used(error.orig, Path(shown_address(address)))
         if plain is not None:
@@ -214,7 +214,7 @@ def _count_anew(connection: Connection, *_: object) -> None:
 
 
 def _say_no_values(context: ExceptionContext) -> None:
-    """PostgreSQL tells the whole row that it refuses: only what it says of the kind of refusal is kept."""
+    """Remove values from PostgreSQL errors, which quote the whole refused row; keep only the kind of error."""
     original: Any = context.original_exception
     state = getattr(original, "sqlstate", None)
     if state is None:

@@ -25,7 +25,7 @@ def copy_database(store: Store, where: Path) -> None:
         raise UsageError("The backup file is the database itself.", "Choose another file for the backup.")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
-        # what a killed copy leaves behind is removed by whatever is next written into the folder
+        # The next write into the folder removes the remains of a killed copy.
         with temporary_file(where.parent) as (handle, copy):
             copy.chmod(0o600)  # readable by its owner alone, as the database is
             with store.engine.connect() as connection, closing(sqlite3.connect(copy)) as target:

@@ -11,7 +11,7 @@ class LeaseLost(UsageError):
 
 
 class InviteRefused(UsageError):
-    """A link that lets nobody in: unknown, revoked, expired or used up."""
+    """A link that gives no access: unknown, revoked, expired or used up."""
 
 
 class StoreBusy(ServiceUnavailable):
@@ -20,9 +20,9 @@ class StoreBusy(ServiceUnavailable):
 
 @contextmanager
 def sound(where: str) -> Iterator[None]:
-    """What is read within is as evenhand writes it. Raises DataError where it is not.
+    """Check that data read in this context is as evenhand writes it. Raises DataError if it is not.
 
-    where: which database, for the message; what stands in it is not repeated, since it may be what somebody wrote.
+    where: name of the database for the message. The message does not quote the data, which may be a person's text.
     """
     try:
         yield

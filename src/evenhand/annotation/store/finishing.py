@@ -1,4 +1,4 @@
-"""The end of a unit: survey blocks, completion, and the rules that a person's answers are then held against."""
+"""The end of a unit: survey blocks, completion, and applying the exclusion rules to a person's answers."""
 
 import secrets
 
@@ -52,7 +52,7 @@ def finish(at: Visit, unit: Record) -> Visit:
 
 
 def abandon(at: Visit, unit: Record) -> None:
-    """End a unit of which nothing is left: everything was given to others before a real item was answered."""
+    """End a unit that is empty because all its items went to others before a real item was answered."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(state="abandoned"))
 
 

@@ -26,7 +26,7 @@ from evenhand.annotation.store.tables import (
 from evenhand.schema import UsageError
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Of pseudonyms: none that is taken for another."""
+"""Characters of pseudonyms, without those that look alike."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Invite:
     expires: datetime | None
     revoked: bool
     withdrawn: int = 0
-    """Of those it let in, how many have withdrawn."""
+    """Number of people who used the link and withdrew."""
 
 
 def make_invites(
@@ -116,7 +116,7 @@ def named(store: Store, names: Sequence[str]) -> dict[str, str]:
 
 
 def revoke(store: Store, invite: str) -> None:
-    """From now on an invite lets nobody in; who came by it stays."""
+    """Revoke an invite: it admits no new people; people who already used it stay."""
     change = (
         update(invites_table)
         .where(invites_table.c.study_id == store.key, invites_table.c.token == invite)
@@ -127,12 +127,12 @@ def revoke(store: Store, invite: str) -> None:
 
 
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:
-    """The pseudonym of the person who comes by an invite, made now if they are new.
+    """Return the pseudonym of the person who uses an invite; create one for a new person.
 
-    An invite of one use is a personal link: whoever comes by it again is the same person, whatever they are called.
-    external: what Prolific or MTurk calls the person (PROLIFIC_PID, workerId), stored as a keyed hash alone; who comes
-    by the same invite and is called the same is the same person, by another invite another one.
-    Raises InviteRefused for one that is unknown, revoked, expired or used up.
+    An invite for one use is a personal link: all visits with it are the same person, for any external name. external:
+    the person's ID at Prolific or MTurk (PROLIFIC_PID, workerId), stored only as a keyed hash. The same ID with the
+    same invite is the same person; with another invite it is another person. Raises InviteRefused for an invite that is
+    unknown, revoked, expired or used up.
     """
     pseudonym = "p-" + "".join(secrets.choice(_LETTERS) for _ in range(10))
     return store.transactions.write(
@@ -160,7 +160,7 @@ def _look(connection: Connection, store: Store, token: str, now: datetime, exter
         select(invites_table).where(invites_table.c.study_id == store.key, invites_table.c.token == token)
     ).one_or_none()
     if invite is None:
-        raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
+        raise InviteRefused("This link is not known.", "Ask the sender for a new one.")
     return Door(invite.uses == 1, _admit(connection, store, invite, now, external)[0])
 
 
@@ -172,14 +172,14 @@ def _admit(
     Raises InviteRefused.
     """
     if invite.revoked:
-        raise InviteRefused("This link was taken back.", "Ask whoever sent it for a new one.")
+        raise InviteRefused("This link was revoked.", "Ask the sender for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
-        raise InviteRefused("This link is too old.", "Ask whoever sent it for a new one.")
+        raise InviteRefused("This link is too old.", "Ask the sender for a new one.")
     if invite.uses == 1 and (theirs := _came_by(connection, invite.id)) is not None:
         return theirs, None
     keyed = None
     if external is not None:
-        # a name is no secret: of two who came by two links and are called the same, the second has a key of its own
+        # An external name is not secret. A second person with the same name but another link gets a separate key.
         keyed, own = (
             _keyed(store.secret, external),
             _keyed(store.secret, json.dumps([invite.token, external])),
@@ -211,7 +211,7 @@ def _arrive(
         .with_for_update()
     ).one_or_none()
     if invite is None:
-        raise InviteRefused("This link is not known.", "Ask whoever sent it for a new one.")
+        raise InviteRefused("This link is not known.", "Ask the sender for a new one.")
     back, keyed = _admit(connection, store, invite, now, external)
     if back is not None:
         return back
@@ -258,7 +258,7 @@ def came_by(store: Store, person: str, invite: str) -> bool:
 
 
 def _came_by(connection: Connection, invite: int) -> str | None:
-    """Whose personal link an invite is."""
+    """Return the person that a personal link belongs to."""
     query = select(persons.c.pseudonym).where(persons.c.invite_id == invite)
     return connection.execute(query).scalar_one_or_none()
 
@@ -312,7 +312,7 @@ def open_session(
 
 
 def session(store: Store, token: str, now: datetime) -> tuple[Literal["person", "admin"], str] | None:
-    """Whose a token is: kind and subject; None if unknown or expired."""
+    """Return the kind and subject of a session token; None if it is unknown or expired."""
     query = select(sessions.c.kind, sessions.c.subject).where(
         sessions.c.digest == _digest(token), sessions.c.study_id == store.key, sessions.c.expires_at > now
     )

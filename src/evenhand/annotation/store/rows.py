@@ -63,13 +63,13 @@ def rows_of(connection: Connection, store: Store, *, person: int | None = None) 
 
 
 def seconds_between(first: datetime, last: datetime) -> float | None:
-    """Seconds from one moment to another; None where the clock was set back in between, so that nobody knows."""
+    """Return the seconds between two times; None if the clock was set back in between."""
     seconds = (last - first).total_seconds()
     return seconds if seconds >= 0 else None
 
 
 def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Record]:
-    """Rows as they come; PostgreSQL's cursor is closed when nobody reads on."""
+    """Stream rows; PostgreSQL's cursor is closed when the caller stops reading."""
     with connection.execute(query.execution_options(yield_per=1000)) as result:
         yield from result
 
@@ -227,7 +227,7 @@ def spoken(conversation: Conversation) -> str:
 
 
 def _described(item: Item) -> dict[str, Any]:
-    """The columns that say what an item is."""
+    """Return the columns that describe an item."""
     columns: dict[str, Any] = {
         "item": item.id,
         "kind": item.kind,

@@ -1,8 +1,8 @@
-"""What a person is shown next and what they say: units, leases, votes; each function is one transaction.
+"""Choose what a person sees next and store their answers: units, leases, votes. Each function is one transaction.
 
-A lease runs for the study's `lease_minutes` from when its person was last seen at the unit: shown something of it, or
-answering. It covers what is unanswered of the unit. When it has run out the presentations are still theirs, until
-somebody else asks for something to do and nothing that is free is left for them: then they are given on one by one.
+A lease covers the unanswered items of a unit. It runs for the study's `lease_minutes` after the person last saw or
+answered an item of the unit. After it expires, the person keeps the items until another person needs work and no free
+item is left for them; the expired items are then reassigned individually.
 """
 
 from collections.abc import Mapping, Sequence
@@ -208,7 +208,7 @@ def _unread(at: Visit) -> Record | None:
 
 
 def _may_go_on(at: Visit) -> Ended | None:
-    """Why a person gets nothing more, whatever there is."""
+    """Return why a person gets no more items, even if some are open; None if they can continue."""
     if at.person.state == "not passed":
         return Ended("not passed")
     if not at.counts:

@@ -1,6 +1,6 @@
-"""The places in the quotas of items: finding open ones, leasing, taking over, giving back, taking back.
+"""Slots in the quotas of items: find open ones, lease them, take them over, give them back, take them back.
 
-Whoever changes `taken` holds the study's lock (`visits.lock_study`).
+Code that changes `taken` must hold the study's lock (`visits.lock_study`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +90,7 @@ def _open_item(row: Record) -> OpenItem:
 
 
 def take_over(at: Visit, chosen: Sequence[OpenItem]) -> None:
-    """Where all slots of a chosen item are held, take one whose lease has run out from whoever holds it."""
+    """Take over a slot with an expired lease for each chosen item without free slots."""
     keys = [one.item for one in chosen]
     full = at.connection.execute(
         select(items.c.id).where(items.c.id.in_(keys), items.c.taken >= items.c.wanted).order_by(items.c.id)
@@ -127,7 +127,7 @@ def release(connection: Connection, store: Store, held: Iterable[Record], *, los
 
 
 def free_slots(connection: Connection, keys: Iterable[int]) -> dict[int, list[int]]:
-    """The numbers of the slots that nobody holds, by item."""
+    """Return the numbers of the free slots, by item."""
     keys = list(keys)
     wanted = {
         row.id: row.wanted
@@ -144,7 +144,7 @@ def free_slots(connection: Connection, keys: Iterable[int]) -> dict[int, list[in
 
 
 def count(connection: Connection, store: Store, changes: Iterable[tuple[int, str, int, int]]) -> None:
-    """Add to the counters of items: (item, side on the left, taken, done), and draw their rank anew."""
+    """Add to the counters of items, given as (item, side on the left, taken, done), and redraw their rank."""
     changes = sorted(changes)
     if not changes:
         return

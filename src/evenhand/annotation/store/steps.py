@@ -15,7 +15,7 @@ class Shown:
     """One showing of one item to one person, as drawn and stored when the unit was made."""
 
     presentation: str
-    """An identifier nobody can guess; the form sends it back."""
+    """An identifier that cannot be guessed; the form sends it back."""
     item: Item
     left: Side
     """Which conversation of a pair stands on the left."""
@@ -50,10 +50,10 @@ class AskSurvey:
     """One block of the survey: the statements drawn for this person and unit, or questions about them."""
 
     survey: str
-    """An identifier nobody can guess; the form sends it back."""
+    """An identifier that cannot be guessed; the form sends it back."""
     block: Block
     statements: tuple[Statement, ...]
-    """Of a scale, in the order drawn."""
+    """Statements of a scale, in random order."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Ended:
     """nothing left: every item has its votes; all given out: others hold the rest, come back later; enough: the
     person's own limit; not passed: onboarding; blocked: by a rule or the admin, said as kindly as "enough"."""
     code: str | None = None
-    """Of the last complete unit, so that it can be shown again."""
+    """Code of the last complete unit, so that it can be shown again."""
 
 
 Step = AskConsent | Shown | Corrected | AskSurvey | UnitDone | Ended

@@ -40,11 +40,11 @@ class Store:
 
     engine: Engine
     study: Study
-    """As it was begun; `renewed` where its file was read anew before anybody came."""
+    """The study as started; `renewed` updates it if the study file changes before anyone takes part."""
     secret: bytes
     """32 random bytes, made with the study. They sign invites and forms, and key the hashes of external names."""
     key: int
-    """Of the study, in the database."""
+    """Key of the study in the database."""
     transactions: Transactions
     begun: datetime
     """When this definition became the study's."""
@@ -63,10 +63,10 @@ class Store:
         self.begun = begun
 
     def renewed(self, connection: Connection, row: Record) -> None:
-        """Take the definition that the study has by now, as somebody comes.
+        """Update the definition to the one in the database, when a person arrives.
 
-        row: of the study, locked. Whoever serves a study goes on while its file is read anew beside them: the first
-        person who comes gets what the database holds, and from then on nothing is replaced.
+        row: of the study, locked. Another process may replace the study while this one serves it. The first person
+        gets the version in the database; after that the study can no longer be replaced.
         """
         if row.begun_at != self.begun:
             self.study, self.begun = _stored_study(connection, row), row.begun_at
@@ -358,7 +358,7 @@ def _come(people: int) -> str:
 
 
 def _replace(connection: Connection, row: Record, study: Study, differing: Sequence[str]) -> None:
-    """Put a definition and its items in the place of those that nobody has read; links and accounts stay."""
+    """Replace a definition and its items that no participant has seen; links and accounts are kept."""
     _note_change(connection, row, differing)
     connection.execute(delete(tables.items).where(tables.items.c.study_id == row.id))
     connection.execute(

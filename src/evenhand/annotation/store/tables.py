@@ -1,9 +1,9 @@
 """The tables of the database, as the newest migration leaves them.
 
-A person's place in the quota of an item is a `slot` of a presentation: a number below the study's annotations an item,
-unique for the item. A real presentation that is open holds one (its lease runs as long as that of its unit), one that
-is answered keeps it, and one that was lost, or whose person is blocked or rejected, has none. `items.taken` and
-`items.done` count the slots that are held and answered, in the same transaction.
+A person's place in the quota of an item is the `slot` of a presentation: a number that is unique for the item and below
+the study's annotations per item. An open real presentation has a slot; its lease runs as long as that of its unit. An
+answered presentation keeps its slot. A presentation that was lost, or whose person is blocked or rejected, has none.
+`items.taken` and `items.done` count the slots in use and the answered ones, in the same transaction.
 """
 
 from datetime import UTC, datetime
@@ -120,14 +120,16 @@ items = Table(
     _text("role"),  # real, onboarding, gold
     _count("place"),  # in the study file
     _text("content"),  # JSON
-    _text("first"),  # what nobody may see twice
+    _text("first"),  # content that no annotator may see twice
     _text("second", optional=True),  # of a pair
     _count("wanted"),  # votes; 0 of onboarding and gold
     _count("taken"),  # slots held: done, or leased
     _count("done"),
     _count("left_a"),  # of the slots held: pairs shown with a on the left
     _count("left_b"),
-    Column("rank", BigInteger, nullable=False),  # among items with as many slots taken, drawn anew with each
+    Column(
+        "rank", BigInteger, nullable=False
+    ),  # random order among items with as many slots taken; redrawn with each
     UniqueConstraint("study_id", "role", "name"),
     CheckConstraint("0 <= done AND done <= taken AND taken <= wanted", name="quota"),
     Index(None, "study_id", "role", "taken", "rank"),

@@ -57,15 +57,17 @@ def _person(connection: Connection, *where: Any) -> Record:
 
 
 def lock_study(at: Visit) -> Record:
-    """One at a time gives slots out or back. Locked after the person and before any item, so that nobody waits in a
-    circle."""
+    """Lock the study, so that only one transaction at a time changes slots.
+
+    To avoid deadlocks, lock the person before the study, and items after it.
+    """
     return at.connection.execute(
         select(studies.c.paused, studies.c.id).where(studies.c.id == at.store.key).with_for_update()
     ).one()
 
 
 def open_unit(at: Visit) -> Record | None:
-    """The unit that the person is in, locked: whoever wants to take over its leases waits."""
+    """Return the current unit of the person, locked, so that no other transaction can take over its leases."""
     return at.connection.execute(
         select(units).where(units.c.person_id == at.person.id, units.c.state == "open").with_for_update()
     ).one_or_none()

@@ -52,10 +52,10 @@ def take_out(at: Visit, actor: str) -> None:
 
 
 def empty_journal(store: Store) -> None:
-    """Empty the journal beside a SQLite file, which holds old pages until then.
+    """Empty the journal of an SQLite file, which contains old pages until then.
 
-    Where another process reads, it is tried again after whatever is read or written next, and when the store is closed
-    or the study begun again.
+    If another process is reading, this is retried after the next read or write, when the store is closed, and when the
+    study is started again.
     """
     if (journal := store.transactions.journal) is not None:
         journal.empty(patience=1.0)

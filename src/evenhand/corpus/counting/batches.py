@@ -1,4 +1,4 @@
-"""Texts that are at hand in memory, counted by one call: in a user's own pipeline, whatever reads them."""
+"""Count terms in texts that are already in memory, for use in a custom pipeline."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,13 +27,13 @@ def count_batch(
 ) -> Counts:
     """Count the terms of a table in some texts.
 
-    batch: texts in a list, or what speaks Arrow: a record batch, table or column of pyarrow, a frame or series of
-    Polars or pandas, a result of DuckDB; null and blank texts are counted as skipped. column: the texts of a table.
-    corpus: its name in the counts. matcher: `Matcher(table)`, given where there are many batches. pairs, window: see
-    `CountingOptions`.
+    batch: a list of texts, or an Arrow object: a record batch, table or column of pyarrow, a frame or series of Polars
+    or pandas, a DuckDB result. Null and blank texts are counted as skipped. column: the column of a table that contains
+    the texts. corpus: its name in the counts. matcher: `Matcher(table)`; pass it if there are many batches. pairs,
+    window: see `CountingOptions`.
 
-    Returns counts that `merged` adds to those of other batches. They keep no contexts and no sources, so that nobody
-    notices where the same batch is counted twice. Raises UsageError for a batch without such texts.
+    Returns counts that `merged` adds to those of other batches. They contain no contexts and no sources, so counting a
+    batch twice is not detected. Raises UsageError for a batch without such texts.
 
     >>> from evenhand.corpus import build_terms, merged
     >>> table = build_terms(["pronouns"])
@@ -65,7 +65,7 @@ def _texts(batch: Any, column: str) -> list[str | None]:
         series = _column(pl.DataFrame(batch), column)
     elif hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__"):
         series = pl.Series(batch)
-        if isinstance(series.dtype, pl.Struct):  # a table that does not say so, as of pandas
+        if isinstance(series.dtype, pl.Struct):  # a table without an Arrow table type, such as one of pandas
             series = _column(series.struct.unnest(), column)
     else:
         several = list(batch)

@@ -55,7 +55,7 @@ def read_rows(name: str, content: bytes) -> pl.DataFrame:
 
 
 def check_rows(tables: dict[str, pl.DataFrame]) -> None:
-    """Raise ValueError where more documents are said to hold something than there are."""
+    """Raise ValueError if a count of documents exceeds the number of documents."""
     totals = tables["totals"].select("corpus", "fold", there="documents")
     if totals.select("corpus", "fold").is_duplicated().any():
         raise ValueError("its table totals has a corpus and fold twice")

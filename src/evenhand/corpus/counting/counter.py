@@ -1,4 +1,4 @@
-"""Hits in batches of documents made into counts, a few sortings a batch whatever the number of terms."""
+"""Turn hits in batches of documents into counts, with a few sorts per batch for any number of terms."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol

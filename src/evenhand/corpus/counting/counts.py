@@ -11,7 +11,7 @@ TOTALS = {  # one row a corpus and fold
     "fold": pl.UInt8,
     "documents": pl.Int64,
     "sentences": pl.Int64,
-    "windows": pl.Int64,  # places that a window may stand at: words
+    "windows": pl.Int64,  # possible positions of a window: words
     "words": pl.Int64,
     "characters": pl.Int64,
 }
@@ -40,9 +40,9 @@ GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null:
     "hits": pl.Int64,  # a place that two of its terms spell the same counts once
     "sentences": pl.Int64,
 }
-# One row a corpus, fold and pair of terms first < second that were found together. Of hits outside longer terms alone
-# (so "American" is not found beside each "African American"): their frequencies are the columns *_alone of TERM_COUNTS.
-# Two terms that share a spelling are no pair: where it stands, one word was said, not two.
+# One row per corpus, fold and pair of terms first < second that occurred together. Only hits outside longer terms count
+# (so "American" does not occur with each "African American"); TERM_COUNTS has their frequencies in columns *_alone.
+# Two terms with the same spelling are not a pair, because one word was used, not two.
 PAIR_COUNTS = {
     "corpus": pl.String,
     "fold": pl.UInt8,
@@ -52,11 +52,11 @@ PAIR_COUNTS = {
     "sentences": pl.Int64,
     "windows": pl.Int64,  # pairs of hits at most WINDOW words apart
 }
-PUBLISHED_COUNTS = {  # counted as ROBBIE did, where that was asked for (NLTK word tokens); documents of totals beside
+PUBLISHED_COUNTS = {  # counted as ROBBIE did, if requested (NLTK word tokens); the totals have their documents
     "corpus": pl.String,
     "term": pl.UInt32,
     "documents": pl.Int64,  # as published
-    "documents_here": pl.Int64,  # with a hit of ours among the same documents
+    "documents_here": pl.Int64,  # same documents, with a hit by evenhand's method
     "only_published": pl.Int64,
     "only_here": pl.Int64,
 }
@@ -90,9 +90,9 @@ SOURCES = {  # provenance: one row a piece that was read
     "last": pl.Int64,
     "bytes": pl.Int64,
     "documents": pl.Int64,
-    "sha256": pl.String,  # of the file as stored, where all of it was read through; else what the store calls it
-    "damage": pl.String,  # what ended reading before the end of the file; null where nothing did
-    "lost": pl.Int64,  # of its bytes as stored, those behind the damage; half of a file that breaks off
+    "sha256": pl.String,  # of the stored file, if all of it was read; otherwise the store's version
+    "damage": pl.String,  # what ended reading before the end of the file; null if nothing did
+    "lost": pl.Int64,  # stored bytes after the damage; half of a truncated file
 }
 TABLES = {
     "totals": TOTALS,

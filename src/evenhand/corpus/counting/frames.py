@@ -8,7 +8,7 @@ from evenhand.corpus.counting.order import Order
 from evenhand.corpus.reading import FOLDS
 
 EXACT, ALONE, NEAR_PERSON = 1, 2, 4  # bits 0, 1, 2
-"""What is said of a hit, or of all hits of a document, in three bits."""
+"""Flags of a hit, or of all hits of a document: three bits."""
 FLAGS = 3
 """Bits of the three."""
 

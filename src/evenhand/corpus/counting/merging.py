@@ -9,14 +9,14 @@ from evenhand.corpus.counting.counts import TABLES, Counts
 from evenhand.schema import DataError
 
 KEYS = ("corpus", "fold", "term", "kind", "axis", "group", "first", "second", "reason")
-"""Columns that say what was counted; the others are counts."""
+"""Columns that identify what was counted; the other columns are counts."""
 
 
 def merged(several: Sequence[Counts]) -> Counts:
-    """The counts of all documents together, the same in whatever order and groups parts are added.
+    """Return the total counts of several parts; the order and grouping of parts do not matter.
 
-    several: one or more, of parts that share no document. Raises DataError for counts of different tables of terms or
-    options, and where a piece of a file was counted in two of them; ValueError for none at all.
+    several: at least one, of parts without common documents. Raises DataError if term tables or options differ, or if
+    two parts counted the same piece of a file; ValueError if there are no parts.
 
     >>> from evenhand.corpus.counting.counts import empty_counts
     >>> merged([empty_counts("a1"), empty_counts("a1")]).table_hash

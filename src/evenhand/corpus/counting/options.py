@@ -12,7 +12,7 @@ NEAR = 5
 """Words between a hit and a person noun, pronoun or name that speak for the sense in which it is of people."""
 DESCRIPTOR = "descriptor"
 PERSON_KINDS = ("person_noun", "pronoun", "name")
-"""Kinds of terms that speak of a person whatever stands around them."""
+"""Kinds of terms that refer to a person in any context."""
 WINDOW = 10
 """Words between two hits that count as a pair in a window, unless another number is given."""
 CONTEXTS = 5
@@ -31,7 +31,7 @@ class CountingOptions:
     contexts: int = CONTEXTS
     """Contexts that are kept of each term and corpus."""
     seed: int = 0
-    """Of the draw of contexts."""
+    """Random seed for sampling contexts."""
     published: bool = False
     """Whether it was counted as published, too."""
 
@@ -42,12 +42,12 @@ class CountingOptions:
 
 
 def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool_]:
-    """Which two kinds of terms are counted together.
+    """Return which pairs of kinds of terms are counted together, as a symmetric (kinds, kinds) array.
 
-    pairs: words. `none`; `all`; `default`: any two terms, but names with pronouns and person nouns alone, since names
-    are thousands, whose pairs with all others would fill the memory, and no two person nouns, which are there to tell
-    senses; or two kinds as `descriptor*name`. kinds: those of the table. Returns (kinds, kinds), symmetric. Raises
-    UsageError for another word.
+    pairs: `none`, `all`, `default`, or two kinds as `descriptor*name`. `default` means any two terms with two
+    exceptions. Names are paired only with pronouns and person nouns, because pairs of thousands of names with all other
+    terms would fill the memory. Person nouns are not paired with each other, because they only serve to distinguish
+    senses. kinds: those of the table. Raises UsageError for any other value.
 
     >>> allowed_pairs(["default"], ["descriptor", "name", "person_noun"]).astype(int).tolist()
     [[1, 0, 1], [0, 0, 1], [1, 1, 0]]

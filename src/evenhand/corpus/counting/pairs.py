@@ -100,7 +100,7 @@ class PairTally:
         each = size**2 * len(Together)
         schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
         frames = [pl.DataFrame(schema=schema)]
-        for fold in range(FOLDS):  # one by one, as they may be many millions
+        for fold in range(FOLDS):  # individually, because there may be many millions
             codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
             pair, together = np.divmod(codes - fold * each, len(Together))
             one, other = (self._order.term[x] for x in np.divmod(pair, size))

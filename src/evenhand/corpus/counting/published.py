@@ -1,4 +1,4 @@
-"""Documents counted as ROBBIE counted them, beside our count of the same documents."""
+"""Count documents as ROBBIE did, for comparison with evenhand's count of the same documents."""
 
 from collections.abc import Sequence
 
@@ -50,6 +50,6 @@ def _zeros(n: int) -> dict[str, NDArray[np.int64]]:
 
 
 def _count(columns: dict[str, NDArray[np.int64]], published: set[int], ours: set[int]) -> None:
-    """One document more of everything that stands in it. published, ours: rows, as each way finds them."""
+    """Add one document to the counts of all its terms. published, ours: rows found by each method."""
     for way, found in zip(WAYS, (published, ours, published - ours, ours - published), strict=True):
         columns[way][list(found)] += 1

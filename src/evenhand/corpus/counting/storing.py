@@ -24,10 +24,10 @@ from evenhand.schema import (
 )
 
 FORMAT = 1
-"""Of the file; raised when what it holds changes."""
+"""Version of the file format; increased when its contents change."""
 ABOUT = "about"
 FILE = {"name": pl.String, "content": pl.Binary}
-"""One row a table, as Parquet, and one that says what they are of, as JSON."""
+"""One row per table (Parquet), and one row that describes what was counted (JSON)."""
 
 
 def write_counts(path: Path | str, counts: Counts) -> None:
@@ -59,7 +59,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
     try:
         system, place = _system(str(path))
         system.pipe_file(place, content)
-    except Exception as error:  # every store has errors of its own
+    except Exception as error:  # every store has different error classes
         hint = "Check that you can write there, then run again."
         raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
 
@@ -83,7 +83,7 @@ def read_counts(path: Path | str) -> Counts:
         raise DataError(f"{path} cannot be read: {_said(error)}.", hint) from error
     except DataError:
         raise
-    except Exception as error:  # every store has errors of its own
+    except Exception as error:  # every store has different error classes
         raise DataError(
             f"{path} cannot be downloaded: {_said(error)}.", "Check that you have permission to read it."
         ) from error
@@ -96,7 +96,7 @@ def read_counts(path: Path | str) -> Counts:
 
 
 def _counts_of(held: dict[str, Any]) -> Counts:
-    """Counts of the parts of a file; raises ValueError that says what is wrong with one."""
+    """Return the counts in the parts of a file; raises ValueError that describes an invalid part."""
     about = parse_json(held[ABOUT] or b"")
     if not isinstance(about, dict) or not isinstance(about.get("table_hash"), str):
         raise ValueError("its table of terms is not recorded")

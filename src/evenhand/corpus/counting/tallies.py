@@ -45,9 +45,9 @@ class Tally:
 
 
 class SparseTally:
-    """How often each code of very many was added, of which few are: two sorted arrays, and what waits for them.
+    """Count few distinct codes out of very many possible ones, in two sorted arrays with a buffer.
 
-    size: one more than the highest code. wanted: says of codes which are kept; asked of each once in a while.
+    size: the highest code plus one. wanted: returns which codes to keep; called from time to time.
     """
 
     def __init__(self, size: int, wanted: Callable[[Codes], NDArray[np.bool_]]):

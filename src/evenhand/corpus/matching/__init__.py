@@ -1,4 +1,4 @@
-"""Where terms stand in documents: one pass over the text for all of them, with word boundaries."""
+"""Find terms in documents, in one pass over the text for all terms, with word boundaries."""
 
 import lazy_loader
 

@@ -32,18 +32,18 @@ def automaton(patterns: list[bytes]) -> Any:
 
 
 class Matcher:
-    """Where the surfaces of a table stand in documents.
+    """Find the surfaces of a table in documents.
 
-    A hit is a place where the normalised surface stands in the normalised document (`normalised`: case, hyphens, kinds
-    of spaces and apostrophes do not matter) and neither a letter, digit, mark nor underscore stands before or behind
-    it. So "he" is not in "the" or "hé", "women" is in "women's", "white" in "white-collar", "Muslim" in "non-Muslim",
-    "African American" in "African-American" and across a line end, but not in "African, American". Text without spaces
-    between words (Chinese, Thai) holds a term only between signs.
+    A hit is an occurrence of the normalised surface in the normalised document, without a letter, digit, mark or
+    underscore directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and kinds of spaces and
+    apostrophes. Examples: "he" is not in "the" or "hé". "women" is in "women's", "white" is in "white-collar", and
+    "Muslim" is in "non-Muslim". "African American" is in "African-American", also across a line end, but not in
+    "African, American". In text without spaces between words (Chinese, Thai), terms are found only between punctuation.
 
-    All hits are found: those of nested and overlapping surfaces, and of several terms that share a surface.
+    All hits are found, including nested and overlapping surfaces, and several terms with the same surface.
 
-    A document is looked through as a whole: one of n bytes needs some 10 n bytes of memory, and one of nothing but hits
-    80 n.
+    A document is searched as a whole. A document of n bytes needs about 10 n bytes of memory, or 80 n if it consists
+    only of hits.
 
     >>> from evenhand.corpus import build_terms
     >>> table = build_terms(["pronouns"])
@@ -139,7 +139,7 @@ class Matcher:
         return surface[order], start[order], (start + length)[order]
 
     def _agrees(self, content: NDArray[np.uint8], surface: Places, start: Places) -> NDArray[np.bool_]:
-        """Whether what stands between the words of a surface stands there in the document as well."""
+        """Return whether the document has the same characters between the words of a surface."""
         kept = np.ones(len(surface), bool)
         parted = np.flatnonzero(self._parted[surface])
         if not len(parted):

@@ -1,4 +1,4 @@
-"""Which word and which sentence of its document a place of normalised text lies in."""
+"""Number the words and sentences of a document, to look up those of a place in normalised text."""
 
 from functools import cached_property
 
@@ -52,7 +52,7 @@ class Numbering:
         return found
 
     def word_at(self, places: Places) -> Places:
-        """The word that each place lies in; of a place outside words the one that follows. Counted through."""
+        """Return the number of the word at each place, or of the next word if the place is outside words."""
         inside = self._of_word[places].astype(np.int64)
         words: Places = self.words_before(places + inside) - inside
         return words

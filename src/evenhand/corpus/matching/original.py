@@ -1,4 +1,4 @@
-"""Where stretches of normalised text stand in the documents as they were given."""
+"""Map spans of normalised text to the original documents."""
 
 import unicodedata
 from bisect import bisect_right

@@ -10,7 +10,8 @@ from evenhand.schema import DataError, without_surrogates
 NLTK_COMMAND = "pip install 'evenhand[published]'"
 PUNKT_COMMAND = (
     "Get its model of English sentences: python -m nltk.downloader punkt_tab\n"
-    "(without a network: unpack punkt_tab.zip of github.com/nltk/nltk_data into DIR/tokenizers, and set NLTK_DATA=DIR)"
+    "Without a network: get punkt_tab.zip from github.com/nltk/nltk_data, unpack it into DIR/tokenizers, and set "
+    "NLTK_DATA=DIR."
 )
 Tokenize = Callable[[str], list[str]]
 

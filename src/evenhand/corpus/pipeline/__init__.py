@@ -1,4 +1,4 @@
-"""A corpus counted rank by rank, by processes here or machines elsewhere: the same counts whoever counts them."""
+"""Count a corpus rank by rank, in local processes or on other machines, with the same counts everywhere."""
 
 import lazy_loader
 

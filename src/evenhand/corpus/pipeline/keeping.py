@@ -20,13 +20,13 @@ def rank_file(folder: str, rank: int) -> str:
 
 
 def kept_ranks(folder: str, ranks: int) -> set[int]:
-    """Which of so many ranks have their counts in a folder; raises DataError for one that cannot be looked into."""
+    """Return the ranks (of `ranks`) with counts in a folder; raises DataError if the folder cannot be read."""
     there = set(_names(folder))
     return {rank for rank in range(ranks) if rank_file("", rank).lstrip("/") in there}
 
 
 def merged_ranks(folder: str, ranks: int) -> Counts:
-    """The counts of all ranks added up; the sum is the same whatever order they were counted in.
+    """Return the total counts of all ranks; the order of counting does not matter.
 
     Raises DataError naming the ranks that are missing, and for a damaged file.
     """
@@ -62,7 +62,7 @@ def _names(folder: str) -> list[str]:
         return [name.rstrip("/").rpartition("/")[2] for name in system.ls(path, detail=False)]
     except FileNotFoundError:
         return []
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store has different error classes
         reason = str(error).split("\n")[0].rstrip(".")
         raise DataError(
             f"Cannot list {folder}: {type(error).__name__}: {reason}.",

@@ -1,4 +1,4 @@
-"""Ranks counted by processes of this machine; one that is killed is replaced, and its rank is counted anew."""
+"""Count ranks in processes on this machine; a killed process is replaced, and its rank is counted again."""
 
 import multiprocessing
 import signal
@@ -28,10 +28,10 @@ def over_processes(
     reads: Callable[[int], str],
     note: Callable[[str], None] = lambda message: None,
 ) -> Generator[RankDone, None, None]:
-    """Count ranks; yields each as its counts are kept. Close it to stop: what is not kept then is lost.
+    """Count ranks; yield each when its counts are saved. Close the generator to stop; unsaved counts are lost.
 
-    reads: what a rank reads, for errors. note: is told of processes that were ended from outside.
-    Raises what counting raises, and EvenhandError where the same rank ends its process again and again.
+    reads: describes what a rank reads, for errors. note: called with a message if a process was killed from outside.
+    Raises the errors of counting, and EvenhandError if the same rank kills its process repeatedly.
     """
     if workers == 1 or len(ranks) == 1:
         for rank in ranks:
@@ -135,7 +135,7 @@ class _Crew:
         return sum(worker.rank is not None for worker in self.members)
 
     def fill(self, wanted: int) -> None:
-        """Start processes until so many are there."""
+        """Start processes until `wanted` are running."""
         while len(self.members) < wanted:
             mine, its = self._context.Pipe()
             process = self._context.Process(target=_work, args=(its, self._theirs), daemon=True)
@@ -149,7 +149,7 @@ class _Crew:
         return [worker for worker in self.members if worker.orders in heard]
 
     def dismiss(self, worker: _Worker) -> None:
-        """Let one go that has nothing left to do; where a rank has to be counted anew, another is started."""
+        """End an idle process; another is started if a rank has to be counted again."""
         self.members.remove(worker)
         self._dismissed.append(worker)
         worker.order(None)
@@ -167,9 +167,10 @@ class _Crew:
 
 
 def _work(orders: Connection, parent: Connection) -> None:
-    """What a process does until it is told to end.
+    """Run the loop of a worker process until it receives the order to end.
 
-    What it is to do is sent once it can read: a stop while a process is begun with much would leave it half of that.
+    The work is sent after the process has started, because a stop during a start with large arguments would leave it
+    with half of them.
     """
     end_with(parent)
     with suppress(EOFError, OSError):  # the parent has gone

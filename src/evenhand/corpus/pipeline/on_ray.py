@@ -1,8 +1,8 @@
-"""Ranks counted by tasks of a Ray cluster.
+"""Count ranks in tasks of a Ray cluster.
 
-Tasks of Ray itself, not datatrove's executor for it: that one forks a process within each actor, which hangs where the
-fork copied a lock and waits for ever where the process is killed, and leaves out a rank that failed four times without
-an error. Ray runs a task anew whose process or machine is lost.
+This uses Ray tasks instead of datatrove's Ray executor. That executor forks a process in each actor: it hangs if the
+fork copied a lock, waits forever if the process is killed, and silently drops a rank that failed four times. Ray
+reruns a task if its process or machine is lost.
 """
 
 from collections.abc import Generator, Sequence

@@ -26,11 +26,10 @@ class Place:
 def do_ranks(
     place: Place, work: Work, stage: Stage, processors: int, note: Callable[[str], None]
 ) -> Generator[RankDone, None, None]:
-    """Do the ranks of a stage that are not done, at a place; yields each as it is kept. Close it to stop.
+    """Process the unfinished ranks of a stage at a place; yield each when it is saved. Close the generator to stop.
 
-    processors: of this machine. note: is told what a reader should know now.
-    Raises UsageError for what is not installed or wrongly set, what counting raises, EvenhandError for a rank that ends
-    its process again and again.
+    processors: number on this machine. note: called with messages for the user. Raises UsageError for missing packages
+    or invalid settings, EvenhandError if a rank kills its process repeatedly, and the errors of counting.
     """
     kept = stage.kept(work)
     left = [rank for rank in range(len(work.ranks)) if rank not in kept]

@@ -9,7 +9,7 @@ LARGEST = 256 * 2**20
 SMALL = 8 * 2**20
 """Bytes that are not worth a further process, which takes seconds to start."""
 MOST_PIECES = 4096
-"""Of a rank: many small files are no reason for one that never ends."""
+"""Maximum number of pieces per rank, so that many small files do not make one rank too long."""
 
 
 def dealt(pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1) -> list[tuple[Piece, ...]]:

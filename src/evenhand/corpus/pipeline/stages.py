@@ -17,8 +17,11 @@ Repeats = Mapping[int, NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Stage:
-    """One of them. run: does a rank, whole or not at all; done twice, it is the same. kept: ranks that are done.
-    tell: what is told of a rank that another did."""
+    """One stage.
+
+    run: processes a rank completely or not at all; repeating it gives the same result. kept: finished ranks. tell:
+    returns the progress report of a rank that another process finished.
+    """
 
     name: str
     run: Callable[[Work, int], RankDone]
@@ -59,7 +62,7 @@ def known_repeats(work: Work, rank: int) -> Repeats:
 
 
 def are_repeats_known(work: Work) -> bool:
-    """Whether it was found which documents of every rank repeat others, or nobody needs to know."""
+    """Return True if the duplicates of every rank are known, or are not needed."""
     return work.reading.duplicates == "keep" or all(
         _repeats(work, rank).is_file() for rank in range(len(work.ranks))
     )

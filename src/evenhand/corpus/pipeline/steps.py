@@ -1,4 +1,4 @@
-"""Steps for pipelines of datatrove: a reader that loses nothing, a counter that stands behind any reader, a merger."""
+"""Steps for datatrove pipelines: a reader without data loss, a counter for any reader, and a merger."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

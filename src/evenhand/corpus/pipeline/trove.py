@@ -50,9 +50,9 @@ class KeptRanks:
 
 
 class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
-    """datatrove's executor for one machine, asked to count one rank at a time.
+    """Datatrove's executor for one machine, used for one rank at a time.
 
-    Its own pool waits for ever for a process that was killed; ours counts that rank anew (`over_processes`).
+    Its own pool waits forever for a killed process; `over_processes` counts that rank again.
     """
 
     def __init__(self, work: Work, logs: str):

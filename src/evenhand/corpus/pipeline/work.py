@@ -1,4 +1,4 @@
-"""What there is to count, and what is told of a rank: the same wherever that happens."""
+"""The work to count and the progress report of a rank, the same for all places."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ class Work:
     reading: ReadingOptions
     counting: CountingOptions
     folder: str
-    """Where counts of ranks are kept: a path, or an address that all machines reach; a path where documents that repeat
-    others are left out, which are found by way of files beside them."""
+    """Folder for the counts of each rank: a path, or a URL that all machines can reach. It must be a path if duplicates
+    are dropped, because they are found through files in this folder."""
 
     def reads(self, rank: int) -> str:
         """What a rank reads, in a few words."""
@@ -65,21 +65,21 @@ class Counters:
 
 
 def done_of(work: Work, rank: int, counts: Counts) -> RankDone:
-    """What is told of a rank with such counts."""
+    """Return the progress report of a rank with these counts."""
     size = sum(piece.size for piece in work.ranks[rank])
     return RankDone(rank, size, int(counts.totals["documents"].sum()), broken_documents(counts))
 
 
 def broken_documents(counts: Counts) -> int:
-    """Documents that could not be read, as far as they could be told apart."""
+    """Return the number of unreadable documents that could be separated from others."""
     chosen = [str(reason) for reason in CHOSEN]
     return int(counts.skipped.filter(~counts.skipped["reason"].is_in(chosen))["documents"].sum())
 
 
 def lost_documents(counts: Counts, pieces: Iterable[Piece]) -> float:
-    """Documents that damaged files would have held behind their damage, about: as many by the byte as before it.
+    """Estimate the number of documents lost after damage in files, from the documents per byte before the damage.
 
-    pieces: all that were to be read. Of a piece of which nothing was counted, by the byte as in its corpus, or in all.
+    pieces: all pieces to read. If nothing of a piece was counted, the rate of its corpus is used, or that of all.
     """
     damaged = counts.sources.filter(pl.col("lost") > 0)
     if not damaged.height:

@@ -40,12 +40,12 @@ READERS: Mapping[str, Reader] = {
 def read_batches(
     piece: Piece, options: ReadingOptions | None = None, repeats: NDArray[np.int64] | None = None
 ) -> Iterator[Batch]:
-    """The documents of a piece, about `options.batch_bytes` of text at a time; memory does not grow with the file.
+    """Yield the documents of a piece, about `options.batch_bytes` of text at a time, in constant memory.
 
-    repeats: where duplicates are dropped, the sorted places of this piece's entry in `repeats_of`. The last batch,
-    which may hold no text, says of the file which it was and what was wrong with it. Raises DataError for a file that
-    is not there, may not be read, or is another than when the work was planned; UsageError where duplicates are to be
-    dropped and nobody looked for them.
+    repeats: if duplicates are dropped, the sorted places of this piece's entry in `repeats_of`. The last batch, which
+    may contain no text, identifies the file and describes its damage. Raises DataError for a file that is missing,
+    unreadable, or changed since the work was planned; UsageError if duplicates are to be dropped but were not
+    searched.
     """
     options = options or ReadingOptions()
     if options.duplicates == "drop" and repeats is None:
@@ -104,7 +104,7 @@ def _all_chunks(pieces: Sequence[Piece], options: ReadingOptions) -> Iterator[tu
 
 
 def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    if piece.version.startswith("size 0"):  # an empty shard, which is no file of any format
+    if piece.version.startswith("size 0"):  # an empty shard, which is not valid in any format
         return
     for chunk in READERS[piece.kind](stored, piece, options):
         yield draw_texts(chunk, piece.corpus, options)
@@ -122,7 +122,9 @@ def _lost(piece: Piece, found: Damaged, read: int) -> int:
         return 0
     if found.reason is Reason.BINARY or piece.kind == "parquet":  # nothing of it could be read
         return piece.size
-    if found.reason is Reason.TRUNCATED:  # of which nobody knows how long it was: as much again is missing
+    if (
+        found.reason is Reason.TRUNCATED
+    ):  # its full length is unknown: assume that as much is missing as was read
         return piece.size // 2
     return max(0, piece.size - (read if found.at is None else found.at))
 
@@ -131,7 +133,7 @@ def _lost_told(piece: Piece, found: Damaged, lost: int) -> str:
     if not lost:
         return ""
     if found.reason is Reason.TRUNCATED and lost < piece.size:
-        return "; how much is missing is not known, and taken to be as much again"
+        return "; the missing amount is unknown, so as much again is assumed"
     return f"; {lost:,} of its {piece.size:,} bytes are lost" if lost < piece.size else "; all of it is lost"
 
 

@@ -33,7 +33,7 @@ class Piece:
     address: str
     """Path or fsspec address (s3://, hf://, https://)."""
     kind: str
-    """One of KINDS; text says what a document of it is."""
+    """One of KINDS; kinds of text state what one document is."""
     size: int
     """Bytes as stored (of the range)."""
     first: int = 0
@@ -54,13 +54,13 @@ class Batch:
 
     texts: list[str]
     folds: list[int]
-    """Of each document: 0 ... FOLDS-1 by a hash of its text, for grouped jackknife intervals; equal texts share one."""
+    """Fold of each document for the grouped jackknife: 0 to FOLDS-1, from a hash of its text (same text, same fold)."""
     places: list[int]
-    """Of each document in its file: line's first byte, row or record number."""
+    """Place of each document in its file: the first byte of its line, or the row or record number."""
     skipped: Mapping[Reason, int] = field(default_factory=dict)
     """Documents left out since the batch before, by reason."""
     bytes_read: int = 0
-    """Of the stored file since the batch before."""
+    """Bytes of the stored file read since the previous batch."""
     last: bool = False
     """Whether this is the last one of its piece; every piece that was read has one, with texts or without."""
     sha256: str = ""
@@ -68,14 +68,14 @@ class Batch:
     damage: str = ""
     """With the last one: what ended reading before the end of the file, in a sentence that names it."""
     lost: int = 0
-    """With the last one: of the piece's bytes as stored, those behind the damage whose documents nobody could count."""
+    """Last batch only: stored bytes of the piece after the damage, whose documents could not be counted."""
 
 
 KINDS = ("parquet", "jsonl", "csv", "warc", "text/line", "text/paragraph", "text/file")
 """What files hold. csv: with a heading, fields parted by commas (or tabs in .tsv); warc: also ARC and WET."""
 LONGEST = 1 << 26
-"""Bytes of the longest document (64 MiB, ten times the longest novels): a longer one is counted as TOO_LONG, so that
-a file without line ends, or one that unpacks to endless zeros, cannot fill the memory."""
+"""Maximum size of a document in bytes (64 MiB, ten times the longest novels). Longer documents count as TOO_LONG.
+This limits memory for files without line ends and files that unpack to endless zeros."""
 FOLDS = 20
 """Random groups of documents by which intervals are found."""
 

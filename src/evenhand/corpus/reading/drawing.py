@@ -17,7 +17,7 @@ class Draw:
     share: float
     seed: int
     name: str = ""
-    """Of the file, without the folder that the corpus is kept in; "" for texts."""
+    """Name of the file, without the folder of the corpus; "" for texts."""
 
     @classmethod
     def of_places(cls, options: ReadingOptions, name: str) -> "Draw":

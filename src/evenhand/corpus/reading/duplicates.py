@@ -1,9 +1,9 @@
-"""Documents that repeat an earlier one of their corpus to the letter, found over all ranks.
+"""Find exact duplicates of earlier documents in the same corpus, across all ranks.
 
-First each rank writes hashes of its documents (`write_hashes`), sorted by their leading bits; then all files are gone
-through together, one share of the hashes after another (`find_repeats`), so that memory holds a share and never all.
-Texts are taken for equal where 128 bits of SHA-256 are: of n different texts any two are with a probability below
-n^2 / 2^129, which is 5e-22 for 600 million.
+First each rank writes hashes of its documents, sorted by their leading bits (`write_hashes`). Then `find_repeats` reads
+all files together, one share of the hashes at a time, so that only one share is in memory. Texts count as equal if 128
+bits of their SHA-256 are equal. Among n different texts, the probability of any false match is below n^2 / 2^129, which
+is 5e-22 for 600 million texts.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from evenhand.schema import DataError, WriteError, atomic_write, write_bytes
 
 DIGEST = np.dtype([("high", "<u8"), ("low", "<u8")])
 HASH = np.dtype([("high", "<u8"), ("low", "<u8"), ("piece", "<u4"), ("place", "<u8")])
-"""Of a document: the hash of its text, the number of its piece, its place."""
+"""One row per document: the hash of its text, the number of its piece, its place."""
 REPEAT = np.dtype([("piece", "<u4"), ("place", "<u8")])
 SLICE = np.dtype([("rows", "<u8"), ("checksum", "<u4")])
 SHARES = 1024
@@ -161,7 +161,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
     try:
         for path in begun:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)  # never through a link that lies there
+            path.unlink(missing_ok=True)  # never follow an existing link
             path.open("xb").close()
         for share in range(SHARES):
             for rank, repeats in enumerate(_repeats_in([file.share(share) for file in files])):
@@ -193,7 +193,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
 
 
 def _repeats_in(shares: Sequence[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
-    """Of the same share of all ranks, each rank's documents that repeat an earlier one."""
+    """Yield each rank's documents that repeat an earlier one, within one share of the hashes of all ranks."""
     together = np.concatenate(shares)
     ranks = np.repeat(np.arange(len(shares)), [len(share) for share in shares])
     order = np.lexsort((together["place"], together["piece"], together["low"], together["high"]))

@@ -10,7 +10,7 @@ from evenhand.corpus.reading.unpacking import Damaged
 from evenhand.schema import DataError, parse_json
 
 LOOKED_AT = 100
-"""Lines of JSON: where none of so many has the column, it is a wrong one."""
+"""Number of JSON lines to check: if none of them has the column, the column name is wrong."""
 
 
 def check_column(piece: Piece, column: str) -> bool:

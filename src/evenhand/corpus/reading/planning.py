@@ -51,18 +51,18 @@ def survey(
     documents: Documents = "auto",
     largest: int = LARGEST,
 ) -> Survey:
-    """Pieces of sources, in their order and that of the files' names, each document in one of them.
+    """Divide sources into pieces, in the order of sources and file names; each document is in exactly one piece.
 
-    sources: `[NAME=]ADDRESS` each; an address is a file, a folder (with all in it but what begins with a dot or an
-    underscore) or a pattern, on this machine or behind s3://, hf://datasets/ or https://. Sources of one name are one
-    corpus. column: what holds the text, in Parquet, CSV and JSON. kind: what the files hold (parquet, jsonl, text,
-    csv, warc), whatever they end in. documents: what a document of plain text is; auto: a file, in folders and
-    patterns of several of at most 100 kB on average, else a line. largest: bytes of a piece, where a file can be
+    sources: each `[NAME=]ADDRESS`. An address is a file, a folder (without files that begin with a dot or underscore)
+    or a pattern, on this machine or at s3://, hf://datasets/ or https://. Sources with the same name form one corpus.
+    column: the text column in Parquet, CSV and JSON. kind: format of the files (parquet, jsonl, text, csv, warc),
+    instead of inferring it from their suffixes. documents: unit of plain text; auto: a file, for folders and patterns
+    with several files of at most 100 kB on average, else a line. largest: maximum bytes of a piece, if a file can be
     divided.
 
-    Raises UsageError for sources that clash: one file twice in a corpus, two sources that would be called alike and
-    are not named, or plain text of a corpus whose documents are lines in one source and files in another; DataError
-    where nothing is found, may not be read, or holds no such column.
+    Raises UsageError for sources that conflict: a file twice in a corpus, two unnamed sources that would get the same
+    name, or a corpus with lines as documents in one source and files in another. Raises DataError if nothing is found,
+    a file cannot be read, or the column is missing.
     """
     notes: list[str] = []
     found: list[Piece] = []
@@ -193,7 +193,7 @@ def _by_row_groups(piece: Piece, largest: int) -> Iterator[Piece]:
     except Damaged:  # counted where it is read
         yield piece
         return
-    # as stored: what row groups say of themselves is their size unpacked
+    # Scale to stored sizes, because row groups report their unpacked size.
     stored_sizes = [size * piece.size / max(sum(sizes), 1) for size in sizes]
     first, held = 0, 0.0
     for group, size in enumerate(stored_sizes):

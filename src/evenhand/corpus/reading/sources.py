@@ -33,7 +33,7 @@ NAMED = re.compile(r"([^/\\:=*?\[]+)=(.+)", re.DOTALL)
 SHARD = re.compile(
     r"([-_.]|^)(part|shard)[-_.]?\d+([-_.]?of[-_.]?\d+)?$|[-_.]?\d+[-_.]?of[-_.]?\d+$|^\d+$", re.IGNORECASE
 )
-"""What says of a single file that it is one of several; of others a number may be the name (tiny20)."""
+"""Names of files that are one shard of several. In other names a number may be part of the name (tiny20)."""
 NUMBER = re.compile(r"[-_.]\d+$")
 PATTERN = re.compile(r"[*?\[]")
 EXPECTED = (
@@ -62,10 +62,10 @@ class SourceFile:
 
 
 def parse_source(given: str) -> Source:
-    """A SOURCE as users write it: [NAME=]ADDRESS. Raises UsageError for an empty part.
+    """Parse a SOURCE as users write it: [NAME=]ADDRESS. Raises UsageError for an empty part.
 
-    The name of a corpus is, where none is given, that of the folder or of the file without endings and what says that
-    it is one of several (part-0001, 00000-of-01024).
+    The default name of a corpus is that of the folder, or of the file without suffixes and shard number (part-0001,
+    00000-of-01024).
 
     >>> parse_source("wiki=data/en/*.parquet")
     Source(corpus='wiki', address='data/en/*.parquet', named=True)
@@ -128,7 +128,7 @@ def path_of(address: str) -> str:
 
 
 def ending_of(name: str) -> str:
-    """The ending that says what a file holds, without that of its packing; "" for an unknown one.
+    """Return the suffix that identifies the format of a file, without that of compression; "" if it is unknown.
 
     >>> ending_of("a.WARC.wet.gz"), ending_of("notes.md")
     ('.wet', '')
@@ -146,10 +146,10 @@ def _without_endings(name: str) -> str:
 
 
 def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceFile]:
-    """The files of a source in the order of their names; what is passed over is said in `notes`.
+    """Return the files of a source in the order of their names; skipped files are reported in `notes`.
 
-    kind: what files hold, whatever they end in; None: by their endings. Raises DataError where nothing is found or
-    may be read, UsageError for files with unknown endings alone.
+    kind: format of the files; None: inferred from their suffixes. Raises DataError if no file is found or readable,
+    UsageError if all files have unknown suffixes.
     """
     if kind is not None and kind not in KIND_BY_ENDING.values():
         raise unknown_name("kind of file", kind, set(KIND_BY_ENDING.values()))

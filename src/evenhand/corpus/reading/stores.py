@@ -1,4 +1,4 @@
-"""Files where they are kept (this machine, s3://, hf://, https://): found, opened, and told apart from other versions.
+"""Find and open files in their store (this machine, s3://, hf://, https://), and detect changed versions.
 
 Options of a store come from the environment, as fsspec reads them: FSSPEC_S3_ANON=true, AWS_ENDPOINT_URL, HF_TOKEN.
 """
@@ -36,13 +36,13 @@ BLOCK = 8 << 20
 """Bytes that are asked of a remote store at a time."""
 
 MOST_UNTOLD = 64 << 30
-"""Bytes that are read of a file whose store does not say how long it is."""
+"""Maximum number of bytes to read from a file if the store does not give its size."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A file of a store. size: 0 also where the store does not tell. version: begins with the size where it is known,
-    and changes whenever the content does, as far as the store tells."""
+    """A file in a store. size: 0 also if the store does not give it. version: begins with the size, if it is known, and
+    changes with the content, if the store reports this."""
 
     address: str
     size: int
@@ -100,7 +100,7 @@ def store_of(address: str) -> tuple[Any, str]:
 
 @contextmanager
 def clear_errors(address: str) -> Iterator[None]:
-    """Turns whatever a store raises into a DataError that names the address and says how to mend it."""
+    """Turn any error of a store into a DataError that names the URL and suggests a fix."""
     scheme = scheme_of(address)
     try:
         yield
@@ -120,7 +120,7 @@ def clear_errors(address: str) -> Iterator[None]:
         raise DataError(
             f"{address} requires a package that is not installed.", f"Install it: pip install {package}"
         ) from error
-    except Exception as error:  # stores raise classes of many libraries, of which none is shared
+    except Exception as error:  # stores raise errors of many libraries without a common class
         raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
 
 
@@ -130,7 +130,7 @@ def _said(error: BaseException) -> str:
 
 
 def found(address: str) -> Found:
-    """What a store says of a file now. Raises DataError for what is not there or may not be read."""
+    """Return the current state of a file in its store. Raises DataError if it is missing or unreadable."""
     if not scheme_of(address):
         path = Path(local(address))
         with clear_errors(address):

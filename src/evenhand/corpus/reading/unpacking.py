@@ -19,9 +19,9 @@ LARGEST_WINDOW = 1 << 27
 
 
 class Damaged(Exception):
-    """The stream ends before its end: in which words, and as what it is counted (None: all of it already was).
+    """A stream is truncated or damaged: a message, and the reason to count it under (None: already counted).
 
-    at: the byte of the stored file up to which it was read; None: as far as was asked for.
+    at: the byte of the stored file up to which it was read; None: up to the requested end.
     """
 
     def __init__(self, reason: Reason | None, told: str, at: int | None = None):
@@ -42,7 +42,7 @@ def packing_of(address: str) -> str:
 def unpacked(stored: Stored) -> Iterator[bytes]:
     """The content of a file in blocks, as its ending says it is packed.
 
-    Raises Damaged behind the last block that could be unpacked: for a file that breaks off, and for damage.
+    Raises Damaged after the last block that could be unpacked, if the file is truncated or damaged.
     """
     match packing_of(stored.address):
         case "gzip":

@@ -18,11 +18,11 @@ _HINTS = frozenset(_WORDS.split())
 
 
 def is_ambiguous(name: str) -> bool:
-    """Whether a term is on a short list of ours of words with frequent senses that are not of people.
+    """Return True if a term is on a short list of words with frequent senses that do not refer to people.
 
-    A hint, nothing that was measured: what tells is the share of a term's hits near person nouns, pronouns and names,
-    and the contexts that are kept to be read. A word that is not listed may have such senses all the same. Left out on
-    purpose: "gay", "deaf" and their like, whose other senses are rare or of idioms.
+    The list is a hint, not a measurement. The evidence is the share of a term's hits near person nouns, pronouns and
+    names, and the contexts that are kept for reading. A word that is not listed may also have such senses. The list
+    omits words such as "gay" and "deaf", because their other senses are rare or only in idioms.
 
     >>> is_ambiguous("White"), is_ambiguous("Kenyan")
     (True, False)

@@ -29,7 +29,7 @@ LISTS = (
 )
 """Lists by name."""
 DEFAULT = ("descriptors", "pronouns")
-"""What is counted where nothing is said: needs no download."""
+"""Lists that are counted by default; they need no download."""
 NAME = "name"
 ALWAYS = "person_nouns"
 """By them it is seen whether a hit is near a word for a person."""
@@ -43,24 +43,30 @@ def build_terms(
     births: Path | str | None = None,
     inflections: bool = True,
 ) -> TermTable:
-    """The terms of some lists as one table, in one order whatever the order of the lists.
+    """Build one table of terms from several lists; the order of the lists does not matter.
 
-    lists: names of LISTS, or paths of a user's files (`users_terms`). "descriptors" is our lexicon; "holisticbias" the
-    descriptors of the published version 1.1, or of the one in the folder given, as the paper counts them, and
-    "holisticbias-nouns" the noun phrases that stand beside them in a file of their own; "pronouns" the paper's three
-    lists; "names" first names; "births" frequent names of the births of the United States. "person_nouns" is in every
-    table. holisticbias: folder of the user (None: what `evenhand data fetch` brought). names: a list of `load_names` or
-    a user's file. births: file or folder for `read_births` (None: what was fetched). inflections: whether plurals count
-    as their terms.
+    lists: names of LISTS, or paths of a user's files (`users_terms`):
 
-    Of entries that are spelt the same, one list, axis and group have one term, by the first of their names (of "Deaf"
-    and "deaf" the first). Where a spelling has plurals in one entry, it has them in all, whatever their lists, kinds
-    and axes, but in names of people: one word has one frequency.
+    - "descriptors": evenhand's lexicon;
+    - "holisticbias": the descriptors of version 1.1, or of the version in the given folder, as the paper counts them;
+    - "holisticbias-nouns": its noun phrases, which are in a separate file;
+    - "pronouns": the paper's three lists;
+    - "names": first names;
+    - "births": frequent names from births in the United States.
 
-    A possessive needs no surface of its own, as an apostrophe ends a word: "women's" counts as "women". Nor do
-    spellings with other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
+    "person_nouns" is in every table. holisticbias: the user's folder (None: from `evenhand data fetch`). names: a list
+    of `load_names` or a user's file. births: file or folder for `read_births` (None: as fetched). inflections: whether
+    plurals count as their terms.
 
-    Raises UsageError for an unknown list, DatasetMissing for one that is not here, DataError for a file that is wrong.
+    Entries with the same spelling in one list, axis and group become one term with the first of their names (for "Deaf"
+    and "deaf", the first). If a spelling has plurals in one entry, it has them in all lists, kinds and axes, except in
+    names of people, so that one word has one frequency.
+
+    Possessives need no separate surface, because an apostrophe ends a word: "women's" counts as "women". The same is
+    true for other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
+
+    Raises UsageError for an unknown list, DatasetMissing for a list that is not installed, DataError for an invalid
+    file.
 
     >>> table = build_terms(["pronouns"])
     >>> table.terms.filter(kind="pronoun").group_by("group", maintain_order=True).len().rows()

@@ -19,7 +19,7 @@ NAMING_PEOPLE = ("race_ethnicity", "nationality", "religion", "sexual_orientatio
 NEVER_PLURAL = re.compile(
     r"(?:ish|ese|ch|ed|ing|less|ous)$|^(?:anti|pro|far|alt)-|^spiritual$|^normal$", re.IGNORECASE
 )
-"""Adjectives of these axes that name nobody in the plural: "left wings" are of planes, "spirituals" are sung."""
+"""Axes whose adjectives do not name people in the plural: "left wings" are of planes, "spirituals" are sung."""
 NONE = "(none)"
 NOUNS = "-nouns"
 """Ends what noun phrases of HolisticBias name as their source."""

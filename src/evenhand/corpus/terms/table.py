@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.schema import DataError, frame_hash, read_json, write_json
 
 LAYOUT = 1
-"""Of the file; another one is refused."""
+"""Version of the file layout; files with another version are refused."""
 HINT = "Expected a table written by `TermTable.write`. Create it again with `build_terms`."
 
 TERM_COLUMNS = {
@@ -48,7 +48,7 @@ class TermTable:
 
     @cached_property
     def content_hash(self) -> str:
-        """Of all terms and surfaces; counts of different tables are never added."""
+        """Hash of all terms and surfaces; counts of different tables are never added."""
         return frame_hash(pl.concat([self.terms, self.surfaces.rename({"term": "of_term"})], how="diagonal"))
 
     def __len__(self) -> int:

@@ -22,11 +22,11 @@ OPTIONAL = ("axis", "group", "kind", "plural")
 
 
 def users_terms(path: Path) -> list[Candidate]:
-    """The terms of a file, a row each. Without a column axis or kind, both are called as the file is.
+    """Return the terms of a file with one term per row. Without columns axis or kind, the file name is used for both.
 
-    A term of kind person_noun, pronoun or name counts as a word for a person where senses are told apart. Raises
-    DataError naming file and row for a term that is empty, nothing but signs, of more than MOST_CHARACTERS characters,
-    on several lines or there twice; for a missing column, and a file that cannot be read.
+    A term of kind person_noun, pronoun or name counts as a word for a person when senses are distinguished. Raises
+    DataError with file and row for a term that is empty, only punctuation, longer than MOST_CHARACTERS characters, on
+    several lines, or repeated. Also raises it for a missing column and for an unreadable file.
     """
     places: dict[tuple[str, ...], str] = {}
     found = []

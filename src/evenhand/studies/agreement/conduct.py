@@ -1,4 +1,4 @@
-"""How far the classifiers that have judged a run agree: on the same texts, over all and group by group."""
+"""Agreement of the classifiers that judged a run, on the same texts, in total and by group."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

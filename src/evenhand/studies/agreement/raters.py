@@ -50,7 +50,7 @@ class RatersStudy(StudyResult):
         return {"alpha": self.result}
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
         files = [str(file) for file in self.files]
         notes = {"notes": list(self.notes)} if self.notes else {}
         return as_json({"format": FORMAT, "files": files, "alpha": self.result.to_dicts(), **notes})

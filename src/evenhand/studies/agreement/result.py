@@ -50,7 +50,7 @@ class AgreementStudy(StudyResult):
         return {"overall": self.overall, "groups": self.groups}
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
         return as_json(
             {
                 "format": FORMAT,

@@ -18,8 +18,8 @@ SCALES: Mapping[str, MeasurementLevel] = {
 }
 """Measurement of VOTES to that of alpha; free texts and marks have none."""
 NONE = {
-    "text": "free texts, which nobody rates",
-    "marks": "marks on turns; the file does not say which turns were left without one",
+    "text": "free texts are not ratings",
+    "marks": "marks on turns: the file does not list the turns without a mark",
 }
 
 
@@ -36,11 +36,11 @@ class Question:
 def agreement_in_votes(
     votes: pl.DataFrame, study: Mapping[str, Any], *, seed: int = 0
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Krippendorff's alpha of each question of a study, and what was left out.
+    """Compute Krippendorff's alpha for each question of a study.
 
-    votes: VOTES, of which real items count that no rule and no review takes out; units are items, and of pairs the
-    rating is the conversation chosen, on whichever side it stood. study: its definition, for the order of options.
-    Returns rows of `rater_agreement`, and sentences. Raises DataError where nobody rated anything.
+    votes: VOTES. Only real items count, without votes excluded by a rule or review. Units are items; for pairs, the
+    rating is the chosen conversation, on either side. study: its definition, for the order of options. Returns rows of
+    `rater_agreement`, and sentences about what was left out. Raises DataError if there are no ratings.
     """
     real = votes.filter(pl.col("role") == "real")
     counted = real.filter(pl.col("excluded").is_null())

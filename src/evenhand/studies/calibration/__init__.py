@@ -1,4 +1,4 @@
-"""Whether verdicts hold: data of known truth, each measure’s own road, and what came out (`evenhand calibrate`)."""
+"""Check verdicts on simulated data with known bias, through each measure’s pipeline (`evenhand calibrate`)."""
 
 import lazy_loader
 

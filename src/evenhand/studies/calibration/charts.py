@@ -16,7 +16,7 @@ SHARES = Scale(0.0, 100.0, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
 
 @dataclass(frozen=True)
 class Curve:
-    """Shares found, in percent, at places across; None where nothing was counted."""
+    """Detected shares in percent at positions on the x axis; None if nothing was counted."""
 
     places: tuple[float, ...]
     shares: tuple[float | None, ...]
@@ -27,7 +27,7 @@ class Curve:
 def false_svg(
     share: float | None, low: float | None, high: float | None, *, fails: bool, described: str
 ) -> Markup:
-    """A share of false verdicts on a scale that ends at 20 %, beside the band that is allowed."""
+    """Draw a share of false verdicts on a scale up to 20 %, with the allowed band."""
     band = (0.0, LARGEST_FALSE)
     kind = "biased" if fails else "clear"
     return interval_svg(FALSE_SCALE, share, low, high, described=described, band=band, kind=kind)

@@ -113,7 +113,7 @@ def _draw(
 
 
 def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:
-    """The median of the smallest effects stated where nothing was planted; None where mostly nothing was stated."""
+    """Return the median MDE in data sets without planted effects; None if most of them have no MDE."""
     null = next((arm for arm in arms if arm.design == design.name and arm.kind == "null"), None)
     rows = None if null is None else read_arm(folder, null)
     if rows is None:

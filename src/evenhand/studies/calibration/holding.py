@@ -98,10 +98,10 @@ def coverage(rows: pl.DataFrame) -> Coverage:
 
     Notes
     -----
-    Intervals of one data set are correlated, so the data sets are the units. The limits are Wilson's for as many
-    independent intervals as the data sets are worth: the intervals divided by the design effect (Kish 1965), which is
-    the variance between data sets over that of independent intervals, and at least the number of data sets where
-    nothing varies.
+    Intervals of one data set are correlated, so the data sets are the units. The bounds are Wilson's for the effective
+    number of intervals: the number of intervals divided by the design effect (Kish 1965). The design effect is the
+    variance between data sets divided by that of independent intervals. If nothing varies, the effective number is at
+    least the number of data sets.
     """
     counted = rows.filter(pl.col("intervals") > 0)
     total, sets = int(counted["intervals"].sum()), counted.height

@@ -1,4 +1,4 @@
-"""The same answers told otherwise: rows in another order, groups by other names, samples twice, another axis beside."""
+"""Invariance checks: reorder rows, rename groups, repeat samples, add an unrelated axis."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -131,7 +131,7 @@ def _doubled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beside(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows once more as another axis, dealt anew to its groups."""
+    """Return the rows with a copy as another axis, whose groups are assigned at random."""
     fresh = frame.with_columns(pl.lit("an unrelated axis").alias("axis"))
     for key in ("prompt_id", "pair_id", "cluster_id", "cluster"):
         if key in fresh.columns:

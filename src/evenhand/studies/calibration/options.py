@@ -8,7 +8,7 @@ from evenhand.studies.options import Count, Options, Seed
 
 Size = Literal["quick", "full"]
 MOST_REPLICATIONS = 100_000
-"""With so many a share of 5 % is known to 0.07 percentage points."""
+"""With this many, the standard error of a rate of 5% is 0.07 percentage points."""
 
 
 class CalibrationOptions(Options):
@@ -19,7 +19,7 @@ class CalibrationOptions(Options):
     size: Size = "quick"
     """quick: a first look in a minute or two; full: every design."""
     replications: int | None = Field(default=None, ge=2, le=MOST_REPLICATIONS)
-    """Data sets of each arm, in place of what each design says."""
+    """Number of data sets in each arm; None: as each design specifies."""
     seed: Seed = 0
     jobs: Count | None = None
     """Processes; None: as many as there are cores."""

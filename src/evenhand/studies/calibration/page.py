@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class DesignRow:
-    """One design of a measure as drawn: cells of text beside a chart of false verdicts."""
+    """One design of a measure in the report: text cells and a chart of false verdicts."""
 
     name: str
     about: str
@@ -158,8 +158,8 @@ def _measure(
         else min((one["false"] for one in mine if one["false"] is not None), default=None),
         None if worst is None else worst["false"],
         fails=fails,
-        described=f"{name}: false-positive rate {percent(row['false'])} over all designs, "
-        f"{percent(row['worst_false'])} in the worst",
+        described=f"{name}: false-positive rate {percent(row['false'])} across all designs, "
+        f"{percent(row['worst_false'])} in the worst design",
     )
     return MeasureView(
         name,

@@ -1,4 +1,4 @@
-"""Blocks of replications over processes. A block is written whole or not at all, whoever drew it."""
+"""Distribute blocks of replications over processes. Each block is written completely or not at all."""
 
 import multiprocessing
 from collections.abc import Callable, Generator, Iterable
@@ -83,7 +83,7 @@ def _over_processes(
                 f"and fewer --jobs (now {jobs}).",
             ) from error
         finally:
-            ours.close()  # whoever still draws ends at once: a block that is not written is drawn again
+            ours.close()  # running workers end at once; unwritten blocks are simulated again
             pool.shutdown(wait=True, cancel_futures=True)
             theirs.close()
 
@@ -107,7 +107,7 @@ def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
         rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever a measure does (sys.exit, a panic), the others are calibrated
+    except BaseException as error:  # even sys.exit or a panic in one measure must not stop the others
         return BlockDone(name, 0, f"{type(error).__name__}: {error}".splitlines()[0])
     write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
     return BlockDone(name, len(block.replications))

@@ -1,4 +1,4 @@
-"""What the folder of a calibration says of it, and the shards in which its replications lie."""
+"""The stored options of a calibration, and the shards with its replications."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ DECIDING = ("schema", "stats", "measures", "benchmarks", "studies/calibration")
 
 @cache
 def code_hash() -> str:
-    """A hash of the code that replications depend on: going on with another would mix two procedures."""
+    """Return a hash of the code behind the replications, so that a resumed run does not mix two procedures."""
     root = Path(evenhand.__file__).parent
     digest = hashlib.sha256()
     for room in DECIDING:

@@ -208,7 +208,8 @@ def calibrate_with(
     """Calibrate as options say; see `calibrate`."""
     folder = output or default_path("calibration", options.size)
     with resumable(
-        f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.", "Stopped."
+        f"The finished simulations are in {folder}. To resume, run the same command with -o {folder}.",
+        "Stopped.",
     ):
         study = CalibrationStudy(folder, options, conduct(options, folder, progress))
         study.report()

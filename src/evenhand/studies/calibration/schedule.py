@@ -21,11 +21,11 @@ Kind = Literal["null", "dose", "size", "power", "moves", "halves"]
 
 @dataclass(frozen=True)
 class Arm:
-    """One planting in one design.
+    """One planted effect in one design.
 
-    kind: "null" (nothing planted), "dose" (groups harmed), "size" (harm of a stated size in one group), "power" (a
-    share of the smallest effect stated), "moves" (the same table moved about), "halves" (two halves of the prompts).
-    measure: whose smallest effect it is. factor: share of it.
+    kind: "null" (no effect), "dose" (several groups harmed), "size" (harm of a given size in one group), "power" (a
+    multiple of the stated MDE), "moves" (invariance checks) or "halves" (two halves of the prompts). measure: the
+    measure whose MDE is used. factor: multiple of the MDE.
     """
 
     design: str
@@ -37,7 +37,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Unique within the design; names the generator, so the effect planted is no part of it."""
+        """Unique name within the design. It seeds the generator, so it does not contain the planted effect."""
         if self.kind == "power":
             return f"power {self.measure} x {self.factor:g}"
         if self.kind in ("dose", "size"):

@@ -1,4 +1,4 @@
-"""One data set: drawn, sent down its road, and held against what is true of it."""
+"""One data set: simulate it, analyse it, and compare the results with the true values."""
 
 import hashlib
 import math
@@ -13,11 +13,11 @@ from evenhand.studies.calibration.designs import EVERYTHING, Design, Judged, Pla
 RECORD = {
     "replication": pl.Int64,
     "measure": pl.String,
-    "rows": pl.Int64,  # with a verdict, and of known truth
+    "rows": pl.Int64,  # with a verdict and a known true value
     "unmeasurable": pl.Int64,
     "null_rows": pl.Int64,  # measurable, and at their null
-    "false_rows": pl.Int64,  # biased where nothing is, or the wrong way
-    "false_elsewhere": pl.Int64,  # of these, on axes where nothing was planted
+    "false_rows": pl.Int64,  # reported as biased without bias, or in the wrong direction
+    "false_elsewhere": pl.Int64,  # of these, on axes without planted effects
     "true_rows": pl.Int64,  # measurable, and off their null
     "found_rows": pl.Int64,  # biased, the right way
     "above_rows": pl.Int64,  # true rows above their null, and below it
@@ -88,7 +88,7 @@ def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict
     pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
     for row in rows:
         known = _truth(sample, row)
-        # what is told of a stratum is told once more of all strata together
+        # Results of a stratum are reported again for all strata together.
         if known is None or (row["stratum"] is not None and (row["axis"], row["group"]) in pooled):
             continue
         counts["rows"] += 1

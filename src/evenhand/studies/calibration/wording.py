@@ -35,8 +35,8 @@ def between(low: float | None, high: float | None) -> str:
 def conclusive(tables: Mapping[str, pl.DataFrame], size: str) -> pl.DataFrame:
     """Return the rows of designs that fail.
 
-    Of a quick study these are only the designs whose failure chance would not produce in any of its designs together
-    (Bonferroni): few data sets of many designs would otherwise show failures by chance.
+    For a quick study, a Bonferroni correction over its designs is applied. Few data sets of many designs would
+    otherwise show failures by chance.
     """
     designs = tables["designs"]
     failing = designs.filter((pl.col("verdict") == Holds.FAILS) & (pl.col("role") == "standard"))
@@ -54,7 +54,7 @@ def conclusive(tables: Mapping[str, pl.DataFrame], size: str) -> pl.DataFrame:
 
 
 def headline(tables: Mapping[str, pl.DataFrame], size: str) -> str:
-    """Return the result over all measures in one or two sentences, the failures first."""
+    """Return the result for all measures in one or two sentences, with failures first."""
     measures = tables["measures"]
     if measures.is_empty():
         return "No measure was calibrated."

@@ -1,4 +1,4 @@
-"""How often demographic terms stand in corpora: counted, merged, shown, and held against a model's run."""
+"""Frequencies of demographic terms in corpora: count, merge and show them, and relate them to a model's run."""
 
 import lazy_loader
 

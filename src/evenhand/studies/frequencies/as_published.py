@@ -1,4 +1,4 @@
-"""The paper's way of counting beside ours, for page and terminal: pronouns, and the terms that it changes most."""
+"""Compare the paper's counting with evenhand's, for page and terminal: pronouns and the largest changes."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def most_different(view: FrequencyView) -> pl.DataFrame:
 
 
 def difference_rows(view: FrequencyView) -> list[tuple[str, ...]]:
-    """The first of them: published beside ours."""
+    """Return the terms with the largest differences: published count and evenhand's count."""
     return [
         (
             row["name"],

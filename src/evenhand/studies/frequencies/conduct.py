@@ -70,7 +70,7 @@ class Counted:
 
     @property
     def broken_share(self) -> float:
-        """Of documents, those that could not be read; behind damage in a file, as many by the byte as before it."""
+        """Share of unreadable documents; after damage in a file, estimated from the documents per byte before it."""
         broken = broken_documents(self.counts) + lost_documents(self.counts, self.plan.pieces)
         return broken / max(broken + self.documents, 1)
 
@@ -91,7 +91,7 @@ def planned(options: FrequencyOptions) -> Plan:
     )
     Counters(table, _counting(options)).of("")  # refuses what it cannot count
     if options.as_published:
-        published_documents(table, [""])  # says what it needs
+        published_documents(table, [""])  # raises an error that names what is missing
     found = survey(
         options.sources,
         column=options.column,
@@ -125,10 +125,10 @@ def _from_anywhere(piece: Piece) -> Piece:
 
 
 def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:
-    """Count what is not counted yet, in a folder that may hold a part of it.
+    """Count the ranks that are not counted yet; the folder may already contain others.
 
-    Raises UsageError for a folder that holds something else, ResumeRefused for one begun with other options, files or
-    terms, DataError for what cannot be read and where nothing could, WriteError, Interrupted (resumable).
+    Raises UsageError if the folder contains something else, ResumeRefused if it was started with other options, files
+    or terms, DataError for unreadable files or if no document could be read, WriteError, Interrupted (resumable).
     """
     progress = progress or Silence()
     with resumable(_again(options, folder)):
@@ -264,11 +264,11 @@ def _folder(options: FrequencyOptions, name: str) -> Path | None:
 
 
 def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
-    """How long counting would take, by counting for some seconds what is then forgotten.
+    """Estimate how long counting takes, by counting for some seconds and discarding the counts.
 
-    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to tell senses), `workers`, and `seconds` by
-    what was read in `probe_seconds` (`probe_bytes`); None where nothing was. Raises DataError for a file that cannot be
-    read.
+    Returns `files`, `bytes`, `ranks`, `terms`, `person_nouns` (counted to distinguish senses), `workers` and `seconds`.
+    The estimate is based on the `probe_bytes` read in `probe_seconds`; it is None if nothing was read.
+    Raises DataError for an unreadable file.
     """
     work = _work(plan, Path())
     counters = Counters(plan.table, work.counting)

@@ -55,7 +55,7 @@ def share_svg(
     described: str,
     band: tuple[float | None, float | None] = (None, None),
 ) -> Markup:
-    """A share with its interval; band: from the lowest to the highest corpus. What is 0 stands at the left end."""
+    """Draw a share with its interval; band: from the lowest to the highest corpus. 0 is at the left end."""
     ends = (_log(band[0], scale), _log(band[1], scale))
     return interval_svg(
         scale.scale,

@@ -52,13 +52,13 @@ class FrequencyOptions(Options):
     column: str = Field(default="text", min_length=1)
     """Column or key that holds the text."""
     kind: Literal["parquet", "jsonl", "csv", "warc", "text"] | None = None
-    """What files hold, whatever they end in; None: by their endings."""
+    """Format of the files; None: inferred from their suffixes."""
     documents: Documents = "auto"
     """What a document of plain text is: a line, a paragraph, or a file."""
     sample: Share = Field(default=1.0, gt=0, le=1)
-    """Share of documents that are read, drawn by a hash: the same whatever the division."""
+    """Share of documents to read, sampled by a hash; the sample does not depend on how work is divided."""
     duplicates: Literal["keep", "drop"] = "keep"
-    """Whether a text that was read before in its corpus counts again."""
+    """Whether repeated texts of a corpus are counted again (keep) or not (drop)."""
     window: int = Field(default=10, ge=0, le=10_000)
     """Words between two hits that are a pair in a window."""
     pairs: tuple[str, ...] = ("default",)
@@ -66,18 +66,18 @@ class FrequencyOptions(Options):
     contexts: int = Field(default=5, ge=0, le=1000)
     """Contexts of each term that are kept to look at."""
     as_published: bool = False
-    """Whether documents are counted as the paper did, too (NLTK's word tokens)."""
+    """Whether to count documents also as the paper did (with NLTK's word tokens)."""
     seed: Seed = 0
-    """Of samples and contexts."""
+    """Random seed for samples and contexts."""
     on: str = "local"
-    """Who counts: local, datatrove, slurm, ray (a cluster of this machine's own), auto (the one it belongs to), or the
-    address of a Ray cluster."""
+    """Where to count: local, datatrove, slurm, ray (a cluster on this machine), auto (the cluster that this machine
+    belongs to), or the URL of a Ray cluster."""
     workers: Count | None = None
     """Processes at once; None: as many as there are processors."""
     ranks_at: str | None = Field(default=None, min_length=1)
-    """Where counts of ranks lie until they are added up, if not in the result's folder: what all machines reach."""
+    """Folder for the counts of ranks until they are added up, reachable by all machines; None: the result folder."""
     rank_bytes: Count = 256 * 2**20
-    """Of the files, read as one rank: what is lost where a process is killed."""
+    """Bytes of the files per rank; if a process is killed, its rank is read again."""
     slurm: dict[str, Any] = Field(default_factory=dict)
     """Options of Slurm: partition, time, venv_path, ..."""
     error_threshold: float = Field(default=0.05, ge=0, le=1)

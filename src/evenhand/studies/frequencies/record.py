@@ -16,7 +16,7 @@ from evenhand.studies.record import Compared, StudyRecord
 RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count")
 is_count = RECORD.is_in
 TERMS, PIECES, COUNTS, RANKS, LOGS = "terms.json", "pieces.parquet", "counts.parquet", "ranks", "datatrove"
-"""What else lies in the folder: the table of terms, the division, the sum, and the counts of ranks until then."""
+"""Other files in the folder: the table of terms, the pieces, the total counts, and until then the rank counts."""
 HERE = ("local", "ray")
 """Places that a folder may decide: this machine alone, and nothing of it that reads what others may have written."""
 LEADS_OUT = re.compile(r"://|(?:^|=)[/\\]{2}")
@@ -47,11 +47,11 @@ class Plan:
     table: TermTable
     ranks: Ranks
     notes: tuple[str, ...] = ()
-    """What is said of files that are left out, and of what a document is taken to be."""
+    """Messages about files that were left out, and about what counts as a document."""
 
     @property
     def pieces(self) -> list[Piece]:
-        """Of all ranks, in order."""
+        """Pieces of all ranks, in order."""
         return [piece for rank in self.ranks for piece in rank]
 
     @property
@@ -61,7 +61,7 @@ class Plan:
 
 
 def begin(folder: Path, plan: Plan) -> Plan:
-    """Write what a count is begun with, or see that it goes on with it; returns the plan with the division it has.
+    """Write the options of a new count, or check those of a resumed one; return the plan with its division.
 
     Raises ResumeRefused listing each option, file and table that differs, and as `StudyRecord.begin`.
     """
@@ -108,9 +108,9 @@ def stored_options(folder: Path) -> FrequencyOptions:
 def check_trust(
     folder: Path, stored: FrequencyOptions, named: Mapping[str, Any], *, trusted: bool = False
 ) -> None:
-    """Raise ResumeRefused where going on would ask other machines only because the folder, maybe a stranger's, says so.
+    """Raise ResumeRefused if resuming would contact machines that only the folder names, because it may be untrusted.
 
-    stored: what the folder says. named: what the user says now. trusted: whether what it names may be asked.
+    stored: options in the folder. named: options that the user gives now. trusted: whether to trust the folder's.
     """
     if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):  # what is shown is in the folder
         return

@@ -270,11 +270,11 @@ def resumed(
     trust_addresses: bool = False,
     progress: Progress | None = None,
 ) -> Frequencies:
-    """Go on with the count in a folder, or show it if it is finished; its options may not be given anew.
+    """Resume the count in a folder, or show it if it is finished; its options cannot be changed.
 
-    others: options given with the folder; those that decide no count may be. trust_addresses: whether sources, clusters
-    and places that only the folder names may be asked. Raises UsageError for others, ResumeRefused for places that were
-    not named again, DataError as `stored_options`.
+    others: options given with the folder; only options that do not affect counts are allowed. trust_addresses: whether
+    to trust sources, clusters and locations that only the folder names. Raises UsageError for other options,
+    ResumeRefused for locations that were not named again, DataError as `stored_options`.
     """
     stored = stored_options(folder)
     named = given(others)
@@ -285,7 +285,7 @@ def resumed(
             f"{', '.join(sorted(CHANGEABLE))}.",
         )
     check_trust(folder, stored, named, trusted=trust_addresses)
-    # what a cluster's jobs are told, commands among it, is never taken from a folder
+    # Settings of cluster jobs may contain commands, so they are never read from a folder.
     options = validated(FrequencyOptions, {**stored.model_dump(), "slurm": {}, **named})
     return _reported(go_on(options, folder, progress))
 

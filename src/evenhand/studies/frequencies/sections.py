@@ -27,7 +27,7 @@ from evenhand.studies.frequencies.wording import (
 
 TOP, BOTTOM = 10, 5
 CORPORA = 6
-"""Beside each other in a table; the files hold all."""
+"""Maximum number of corpora as columns of a table; the files have all."""
 BESIDE = 3
 """Corpora that the drawing of axes has a row for."""
 NEVER = 60
@@ -71,7 +71,7 @@ def shown_corpora(view: FrequencyView) -> list[str]:
 
 
 def axis_sections(view: FrequencyView) -> list[AxisSection]:
-    """Every axis of terms that are shown one by one."""
+    """Return a section for each axis of terms that are shown individually."""
     corpora = shown_corpora(view)
     near = _near_person(view)
     flagged = set(rarely_of_people(view)["term"])
@@ -120,15 +120,15 @@ def _spread(view: FrequencyView, kind: str, axis: str) -> str:
     (spread,) = rows
     phrases = terms_of(view, kind, axis)["noun_phrase"].sum()
     return (
-        f"Standard deviation of the weighted means: {number(spread['std_top'], 2)} percentage points over the "
-        f"{TOP} most frequent terms, {number(spread['std_all'], 2)} over all {spread['terms']:,} (the paper's table "
-        f"23 has hundredths of that, fractions of documents); mean {percent(spread['mean'])}."
+        f"Standard deviation of the weighted means: {number(spread['std_top'], 2)} percentage points for the "
+        f"{TOP} most frequent terms, {number(spread['std_all'], 2)} for all {spread['terms']:,} (mean "
+        f"{percent(spread['mean'])}). Table 23 of the paper gives fractions of documents: a hundredth of this."
         + (f" Noun phrases ({phrases:,}) are not among them." if phrases else "")
     )
 
 
 def _near_person(view: FrequencyView) -> dict[int, float]:
-    """Percent of each term's hits near a word for people, over all corpora."""
+    """Return the percentage of each term's hits near a word for people, in all corpora together."""
     hits = pl.col("hits")
     summed = (
         view.tables.frequencies.filter(hits > 0)

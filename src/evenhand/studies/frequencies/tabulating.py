@@ -1,4 +1,4 @@
-"""From counts to tables: every measure of frequencies, with the terms' names beside their numbers."""
+"""Convert counts to tables: every measure of frequencies, with the names of the terms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -38,7 +38,7 @@ SPREADSHEETS = (
         "published_groups",
     ),
 )
-"""Tables that are also written as CSV; pairs may be millions, and pictures of text lie in the counts."""
+"""Tables that are also written as CSV. Pairs are not, because there may be millions; contexts are in the counts."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,18 @@ class FrequencyTables:
     frequencies: pl.DataFrame
     """One row a corpus and term: `term_frequencies` and `sense_shares`, with names and marks as in `means`."""
     means: pl.DataFrame
-    """One row a term: `across_corpora`, most frequent first, with name, kind, axis, group and three marks: ambiguous;
-    repeats (another term of the axis has the same spelling, and stands for both where terms are shown); noun_phrase (a
-    phrase that HolisticBias lists beside its descriptors)."""
+    """One row per term: `across_corpora`, most frequent first, with name, kind, axis, group and three flags. ambiguous:
+    it has other senses. repeats: another term of the axis has the same spelling and is shown for both. noun_phrase:
+    HolisticBias lists it as a noun phrase, not as a descriptor."""
     axes: pl.DataFrame
     """One row a kind and axis: `axis_spread` of its descriptors, each spelling once, without noun phrases."""
     groups: pl.DataFrame
-    """One row a corpus and group: `group_shares`; groups of pronouns also where none was found."""
+    """One row per corpus and group: `group_shares`; groups of pronouns are included even if they were not found."""
     ratios: pl.DataFrame
     """One row a corpus: documents with he-pronouns for each with she-pronouns (`share_ratios`)."""
     associations: pl.DataFrame
-    """One row a corpus, level and pair: `associations`, with the names of both. Of terms that two groups or axes share
-    the first stands for all, here and in `leans`, so that a pair is told, and tested, once."""
+    """One row per corpus, level and pair: `associations`, with the names of both. If groups or axes share a term, only
+    its first entry is used, here and in `leans`, so that each pair is tested once."""
     leans: pl.DataFrame
     """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
     published: pl.DataFrame
@@ -73,7 +73,7 @@ class FrequencyTables:
     """The same of documents with any term of a group."""
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write each table as Parquet, and those for people as CSV beside it; returns paths by name of file."""
+        """Write each table as Parquet, and those for people also as CSV; return paths by file name."""
         return dict(self._written(folder))
 
     def _written(self, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -165,9 +165,9 @@ def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
 
 
 def _named(table: TermTable) -> pl.DataFrame:
-    """What terms are called, and whether they are shown and make up their axis (see `FrequencyTables.means`).
+    """Return the names of terms, and whether they are shown and form their axis (see `FrequencyTables.means`).
 
-    alone: whether a term stands for all of its kind that are spelt the same, whatever their axes.
+    alone: whether one term represents all terms of its kind with the same spelling, on any axis.
     """
     spelt = table.surfaces.group_by("term").agg(
         spelling=pl.col("text").sort_by("surface").first(), spellings=pl.len()
@@ -188,7 +188,7 @@ def _named(table: TermTable) -> pl.DataFrame:
 
 
 def _first(frame: pl.DataFrame, *before: str) -> pl.DataFrame:
-    """With the columns that say what a row is of in front."""
+    """Move the columns that identify a row to the front."""
     named = [*before, "term", *NAMED]
     return frame.select(*named, pl.exclude(named))
 

@@ -105,7 +105,7 @@ def _axes(view: FrequencyView, out: Printer) -> None:
     if view.tables.corpora.height > 1:
         out.line("Each corpus by itself: on the page, and in tables/frequencies.csv", "dim")
     if view.tables.means["noun_phrase"].any():
-        out.line(f"{PHRASE} a noun phrase that HolisticBias lists beside its descriptors", "dim")
+        out.line(f"{PHRASE} a noun phrase of HolisticBias, not a descriptor", "dim")
 
 
 def _names(rows: pl.DataFrame) -> list[str]:
@@ -125,7 +125,7 @@ def _doubtful(view: FrequencyView, out: Printer) -> None:
     if rows.is_empty():
         return
     out.gap()
-    out.line("Rarely of people where they stand (hits near a word for people, and what is usual)", "bold")
+    out.line("Rarely of people (share of hits near a word for people, and the usual share)", "bold")
     told = [
         f"{row['name']} {row['near_person']:.0f} % (usual {row['usual']:.0f} %)"
         for row in rows.head(DOUBTFUL).to_dicts()

@@ -15,7 +15,7 @@ class FrequencyView:
     table: TermTable
     tables: FrequencyTables
     facts: Mapping[str, object]
-    """What was asked and by which versions, by name, as the page's last section shows it: sources, options, times.
+    """Facts by name for the last section of the page: sources, options, versions and times.
 
-    `duplicates` ("keep" or "drop") also decides what is said of copies, `folder` where the files are said to lie.
+    `duplicates` ("keep" or "drop") also determines the note about copies, and `folder` the location shown for files.
     """

@@ -57,7 +57,7 @@ def figures(share: float | None) -> str:
 
 
 def limits(low: float | None, high: float | None) -> str:
-    """An interval of shares; empty where it is not known. A lower limit below a thousandth of the other is told as 0.
+    """Format an interval of shares; empty if it is not known. A lower bound below 1/1000 of the upper is shown as 0.
 
     >>> limits(0.031, 0.052), limits(None, 1.0), limits(1e-16, 100.0)
     ('0.031–0.052', '', '0–100')
@@ -106,7 +106,7 @@ def _with_most(share: float, share_high: float | None) -> str:
 
 
 def headline(view: FrequencyView) -> str:
-    """What was counted, in a sentence, and how often men are spoken of beside women."""
+    """Return a sentence on what was counted and how often men and women are mentioned."""
     corpora = view.tables.corpora
     documents, words = int(corpora["documents"].sum()), int(corpora["words"].sum())
     terms = view.tables.means.filter(~pl.col("kind").is_in(HIDDEN) & ~pl.col("repeats")).height
@@ -117,7 +117,7 @@ def headline(view: FrequencyView) -> str:
         return told
     low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     times = low if low == high else f"{low} to {high}"
-    return f"{told} He-pronouns stand in {times} times as many documents as she-pronouns."
+    return f"{told} He-pronouns are in {times} times as many documents as she-pronouns."
 
 
 def standing(view: FrequencyView) -> str:
@@ -125,37 +125,37 @@ def standing(view: FrequencyView) -> str:
     sampled = view.tables.sampled
     if sampled < 1:
         return (
-            f"{100 * sampled:.4g} % of documents were drawn and counted; 95 % intervals are of the whole corpus, and "
-            "of the source that its documents came from."
+            f"A random {100 * sampled:.4g} % of documents were counted. The 95% CIs cover the whole corpus and the "
+            "source of its documents."
         )
     these = "these corpora" if view.tables.corpora.height > 1 else "this corpus"
     return (
-        f"Every document was counted: of {these} nothing is estimated. 95 % intervals say how far the numbers "
-        "would move if as many documents were drawn anew from the same source."
+        f"Every document was counted, so the shares are exact for {these}. The 95% CIs show how much they could differ "
+        "in another sample of the same size from the same source."
     )
 
 
 def copies(view: FrequencyView) -> str:
     """Whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
-        return f"Of documents with the same text one was counted. {NEAR}"
+        return f"Documents with the same text were counted once. {NEAR}"
     return (
-        "Copies of a document count as often as they are there. Intervals widen where copies are common; of a term in "
-        f"fewer than 30 documents that are copies of one another they are too narrow (--duplicates drop). {NEAR}"
+        "Every copy of a document was counted. Intervals are wider if copies are common. They are too narrow for a "
+        f"term in fewer than 30 documents that are copies of each other; use --duplicates drop to avoid this. {NEAR}"
     )
 
 
 def units(view: FrequencyView) -> str:
-    """What a document of plain text was; empty where none was read."""
+    """Return a note on what a document of plain text was; empty if no plain text was read."""
     texts = view.counts.sources.filter(pl.col("kind").str.starts_with("text/")).select("corpus", "kind")
     found = texts.unique(maintain_order=True).rows()
     kinds = {kind for _, kind in found}
     if not found:
         return ""
     if len(kinds) == 1:
-        return f"Of plain text {UNITS[kinds.pop()]} is a document (--documents)."
+        return f"In plain text, {UNITS[kinds.pop()]} is one document (--documents)."
     told = listing([f"{UNITS[kind]} in {corpus}" for corpus, kind in found])
-    return f"Of plain text a document is {told} (--documents): shares of these do not compare."
+    return f"In plain text, one document is {told} (--documents). Do not compare the shares of these corpora."
 
 
 def left_out(view: FrequencyView, corpus: str) -> str:
@@ -185,7 +185,7 @@ def damaged(view: FrequencyView) -> list[tuple[str, str]]:
 
 
 def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
-    """Kinds and axes of the terms that are shown one by one, in the order of the table; pronouns have their own."""
+    """Return kinds and axes of the terms shown individually, in table order; pronouns have a separate section."""
     kinds = view.table.terms.filter(~pl.col("kind").is_in([*HIDDEN, PRONOUN]))
     return list(kinds.select("kind", "axis").unique(maintain_order=True).sort("kind", "axis").iter_rows())
 
@@ -220,7 +220,7 @@ def axis_title(kind: str, axis: str) -> str:
     ('race ethnicity', 'names', 'mine: teams')
     """
     if (kind, axis) == ("descriptor", "nonce"):
-        return "nonce: invented words, of nobody"
+        return "nonce: invented words"
     return label(axis) if kind in ("descriptor", "name") else f"{label(kind)}: {label(axis)}"
 
 
@@ -258,14 +258,14 @@ def notes(view: FrequencyView) -> list[str]:
     leans = view.tables.leans
     told = [*filter(None, [units(view)]), standing(view), *_without_intervals(view), copies(view)]
     if missing := _missing_pronouns(view):
-        told.append(f"{missing}: no He:She ratio, and nothing leans.")
+        told.append(f"{missing}, so there is no He:She ratio and no test of leaning.")
     elif leans.height and not leans["p"].drop_nulls().len():
         told.append(
-            "No term stands near pronouns often enough, and in enough documents, to say whether it leans to she or he."
+            "No term is near pronouns often enough, and in enough documents, to test whether it leans to she or he."
         )
     told.append(
-        "A frequency says how often a word stands there, not of whom or how it is said: see the terms that are rarely "
-        "of people. It is no verdict on a corpus."
+        "A frequency is the number of times that a word occurs. It does not show whom the word refers to, or in which "
+        "tone (see the terms that are rarely of people), and it does not show whether a corpus is biased."
     )
     return told
 
@@ -277,7 +277,7 @@ def _without_intervals(view: FrequencyView) -> list[str]:
     few = told.filter(~pl.col("share_high"))["corpus"].to_list()
     if not few:
         return []
-    return [f"No intervals of {listing(few)}: so few documents do not tell how far a share would move."]
+    return [f"No confidence intervals for {listing(few)}: there are too few documents to estimate them."]
 
 
 def _missing_pronouns(view: FrequencyView) -> str:

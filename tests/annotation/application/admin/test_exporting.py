@@ -39,7 +39,9 @@ def test_an_error_of_the_other_process_is_raised_here(
     with pytest.raises(UsageError, match="xlsx"):
         write_export_apart(store, tmp_path / "votes.xlsx")
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
-    with pytest.raises(EvenhandError, match="process that writes the export ended with 1") as caught:
+    with pytest.raises(
+        EvenhandError, match="process that writes the export failed with exit code 1"
+    ) as caught:
         write_export_apart(store, tmp_path / "votes.csv")
     assert type(caught.value) is not DataError and "evenhand annotate export" in caught.value.hint
 

@@ -67,7 +67,7 @@ def test_a_crawl_cut_anywhere_keeps_its_whole_records(tmp_path: Path, read: Read
             assert found.texts == EXPECTED[: len(found.texts)], cut
             assert found.skipped.pop("truncated", 0) == 1, (cut, content[:cut][-300:])
             assert set(found.skipped) <= {"other_record", "invalid_utf8"}
-            assert "breaks off" in found.damage[0]
+            assert "it ends" in found.damage[0]
 
 
 def test_what_is_no_record_ends_a_crawl(tmp_path: Path, read: Read) -> None:

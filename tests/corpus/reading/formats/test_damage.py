@@ -46,7 +46,7 @@ def test_what_comes_before_a_truncation_counts(
         assert (
             found.damage == [found.damage[0]]
             and str(path) in found.damage[0]
-            and "breaks off" in found.damage[0]
+            and "it ends within" in found.damage[0]
         )
     assert len(seen) > (3 if ending == ".gz" else 1)
 
@@ -190,7 +190,7 @@ def test_parquet_without_its_end_is_counted(tmp_path: Path, read: Read, document
         (tmp_path / "a.parquet").write_bytes(content[:cut])
         found = read(tmp_path / "a.parquet", largest=100)
         assert (found.texts, found.skipped) == ([], {"truncated": 1}), cut
-        assert "breaks off" in found.damage[0]
+        assert "it is incomplete" in found.damage[0]
 
 
 def test_a_damaged_row_group_loses_its_own_rows(tmp_path: Path, read: Read, documents: list[str]) -> None:
@@ -207,7 +207,7 @@ def test_a_damaged_row_group_loses_its_own_rows(tmp_path: Path, read: Read, docu
         found = read(tmp_path / "a.parquet", largest=largest)
         assert found.texts == documents[:100] + documents[200:]
         assert found.skipped == {"unreadable": 100}
-        assert found.damage and "row groups, 1 could not" in found.damage[0]
+        assert found.damage and "1 of its row groups could not" in found.damage[0]
 
 
 def test_strings_of_parquet_that_are_no_utf8_are_counted(tmp_path: Path, read: Read) -> None:

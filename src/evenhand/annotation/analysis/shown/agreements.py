@@ -1,4 +1,4 @@
-"""How far people agree, how reliable they are, and classifiers beside them."""
+"""Agreement and reliability of annotators, and their comparison with classifiers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,8 +87,8 @@ def _why_none(rows: Sequence[Row]) -> tuple[str, ...]:
     if not few:
         return ()
     return (
-        f"Of {listing(few)} alpha has no interval: with fewer than {LEAST_LEVELS} persons it is that of these persons "
-        "and says nothing of others.",
+        f"No confidence interval for the alpha of {listing(few)}: fewer than {LEAST_LEVELS} annotators answered, so "
+        "the result applies only to these annotators.",
     )
 
 
@@ -115,13 +115,13 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
             for row in rows
         ],
         (
-            "The chance that a person gives the answer that an item most likely has, by the model of Dawid and Skene, "
-            "over all persons of whom enough is known: nobody is named. Null: what always giving the commonest answer "
-            "would reach. It supposes that one answer is right, which of taste and offence need not be. A weak prior "
-            "is used: each person starts from two assumed votes for each answer, 70 % of them right, which counts "
-            "where a person gave few. Agreeing "
-            "beyond chance: with the others on the same items, more often "
-            "than answers drawn from everybody’s would (Holm, one-sided).",
+            "Reliability is the probability that an annotator gives the most likely answer of an item (Dawid and Skene "
+            "model). The quartiles cover all annotators with enough judgements; no annotator is identified. Null: the "
+            "reliability of always giving the most common answer. The model assumes that each item has one right "
+            "answer, which may not hold for taste or offence. A weak prior matters for annotators with few "
+            "judgements: each starts with two assumed judgements for each answer, 70 % of them right. Agreeing beyond "
+            "chance: agrees with the others on the same items more often than random answers drawn from all "
+            "judgements would (one-sided tests, Holm correction).",
             *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
         ),
     )
@@ -153,9 +153,9 @@ def classifier_section(analysis: Analysis) -> Section | None:
         "Classifiers",
         (drawing, *_tables_18(rows)),
         lead=(
-            "How far a classifier says of a text what people say of it; 0 is what it would have if it knew nothing. "
-            "Even a perfect classifier correlates no better than the ceiling, since people do not agree with each "
-            "other: the ceiling is the square root of the correlation between two groups of as many people.",
+            "Agreement between the classifier and the annotators; an uninformative classifier has 0. Annotators "
+            "disagree with each other, so even a perfect classifier cannot correlate better than the ceiling. The "
+            "ceiling is the square root of the correlation between two groups of the same number of annotators.",
         ),
     )
 

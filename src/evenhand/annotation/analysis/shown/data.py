@@ -14,7 +14,7 @@ from evenhand.studies import PlainTable
 
 EXCLUDED = ("n_persons", "n_persons_with_votes", "n_votes")
 NO_RULES = ("blocked", "rejected", "place_taken")
-"""Reasons that are nobody's breach of a rule; the table of who came has them."""
+"""Reasons for exclusion that are not broken rules; they are in the table of participants."""
 FEWEST = 5
 """Persons below which a count of what people said of themselves is not shown."""
 
@@ -227,9 +227,9 @@ def texts_section(analysis: Analysis) -> Section | None:
     parts = tuple(
         Quotes(
             label(texts.question).capitalize(),
-            f"{len(texts.drawn)} of {texts.n:,}, drawn by chance. Persons are numbered anew for this page."
+            f"{len(texts.drawn)} of {texts.n:,}, sampled at random. Annotators are renumbered for this page."
             if texts.n > len(texts.drawn)
-            else "All there are. Persons are numbered anew for this page.",
+            else "All texts. Annotators are renumbered for this page.",
             texts.drawn,
         )
         for texts in analysis.texts

@@ -26,7 +26,7 @@ LARGEST_GRID = 12
 
 
 def preference_section(analysis: Analysis) -> Section | None:
-    """Win rates of every question and pair: ours drawn, the published ones beside them, and the papers' grid."""
+    """Show the win rates of every question and pair: a chart, the published estimates, and the papers' grid."""
     rows = rows_of(analysis.tables.win_rates, WIN_RATE)
     if not rows:
         return None
@@ -46,16 +46,16 @@ def preference_section(analysis: Analysis) -> Section | None:
         "Preferences",
         tuple(parts),
         lead=(
-            "Share: of all answers those for the first model, ties counting half. Weighted: the same, but many answers "
-            "of one person, or about one item, weigh less than as many of several; interval, q and verdict belong to "
-            "it. They let persons and items (and conversations that several pairs share) pull answers together. “Would "
-            "find” is how many points from 50 % would probably have been found (–: none would). Intervals are of each "
-            "row by itself; q allows for all pairs and questions. Where a model did not stand left as often as right, "
-            "the mean of its shares on the left and on the right is told.",
-            "As published: the exact binomial test of ACUTE-Eval, which takes every answer as a person and a pair of "
-            "its own (* p < .05, ** p < .01, *** p < .001), without correction for several comparisons. "
-            "Its agreement is the mean share of the commoner answer over pairs with two answers or more, 0 where it is "
-            "one against one.",
+            "Share: judgements for the first model as a share of all judgements; a tie counts half. Weighted: the same "
+            "share, with less weight for each of many judgements by one annotator or about one item. The interval, q "
+            "and verdict are those of the weighted share. They account for correlation within annotators, items and "
+            "conversations that several pairs share. “MDE” is the distance from 50 % that this study would probably "
+            "detect (–: no distance). Intervals are not corrected for multiple comparisons; q is corrected for "
+            "all pairs and questions. If a model was shown more often on one side, the share is the mean of its shares "
+            "on the left and on the right.",
+            "As published: the exact binomial test of ACUTE-Eval (* p < .05, ** p < .01, *** p < .001). It treats all "
+            "judgements as independent and does not correct for multiple comparisons. Its agreement is the mean share "
+            "of the more common answer, over pairs with at least two judgements; it is 0 for one against one.",
         ),
         hints=_design(rows),
     )
@@ -227,9 +227,9 @@ def _design(rows: Sequence[Row]) -> tuple[str, ...]:
     if not effects:
         return ()
     return (
-        f"Design effect: {' to '.join(dict.fromkeys(number(end, 2) for end in (min(effects), max(effects))))}. It says "
-        "how many times wider the variance is than that of as many independent answers; where it is well above 1, "
-        "stars as published promise more than they hold.",
+        f"Design effect: {' to '.join(dict.fromkeys(number(end, 2) for end in (min(effects), max(effects))))}. This "
+        "is the variance divided by that of the same number of independent judgements. If it is well above 1, the "
+        "published stars overstate the evidence.",
     )
 
 
@@ -295,7 +295,7 @@ def side_section(analysis: Analysis) -> Section | None:
         "Sides",
         (drawing, table) if pairs else (drawing,),
         lead=(
-            "Sides are drawn anew for every showing, so a habit of choosing one side blurs preferences and does not "
-            "favour a model, unless one stood on that side more often.",
+            "The sides are randomised each time a pair is shown. A habit of choosing one side therefore weakens "
+            "preferences, but favours a model only if that model was on that side more often.",
         ),
     )

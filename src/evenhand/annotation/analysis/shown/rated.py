@@ -1,4 +1,4 @@
-"""Ratings: rates of each model drawn, differences beside the published chi-square, and marks on turns."""
+"""Ratings: charts of rates per model, differences with the published chi-square test, and marks on turns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -185,7 +185,7 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
 
 
 def _table_16(analysis: Analysis) -> PlainTable | None:
-    """Questions in columns, models in rows, the percentage of ratings that say so; and 2 x 2 tests of models below."""
+    """Return the percentage of positive ratings, with models as rows and questions as columns, and 2 x 2 tests."""
     rates, tests = analysis.tables.rates, analysis.tables.differences
     rows = [row for row in rows_of(rates) if row["by"] == "model" and row["option"] is not None]
     questions = dict.fromkeys(row["question"] for row in rows)

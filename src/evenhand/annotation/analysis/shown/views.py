@@ -32,10 +32,10 @@ def views_section(analysis: Analysis) -> Section | None:
         "Views",
         tuple(parts),
         lead=(
-            "A person’s score is the mean of their ratings of a few statements, counted from the middle of the scale "
-            "and turned around for statements against what it measures (of SDO7: higher is more for equality). With "
-            "two statements a person it is coarse and unreliable; the slope, which uses every score, says more than "
-            "thirds.",
+            "An annotator’s score is the mean of their ratings of a few statements, relative to the middle of the "
+            "scale. Statements against the measured attitude are reverse-scored (SDO7: a higher score means more "
+            "support for equality). With two statements per annotator the score is coarse and unreliable. The slope "
+            "uses every score and is more informative than the thirds.",
         ),
     )
 

@@ -25,7 +25,7 @@ RESERVED = (COMMAND_LINE, UNKNOWN, "evenhand", "system", "unknown", "nobody", "a
 """Actors of the log that are no accounts, and names that would be read as such."""
 LONGEST_NAME = 60
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Of passwords made here: none that is read for another."""
+"""Characters of generated passwords, without those that look alike."""
 FIRST = "first "
 """Before a hash: printed, not chosen; then come the time it ends and the hash itself."""
 COMMON = (
@@ -51,7 +51,7 @@ _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _at_once = threading.BoundedSemaphore(2)
 """Hashes that are computed at the same time: a flood of logins must not take the memory."""
 _nobody = _hasher.hash(secrets.token_urlsafe(16))
-"""Held against where there is no such account, which then takes as long as a wrong password."""
+"""The hash that is checked if the account does not exist, so that this takes as long as a wrong password."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def check_password(password: str, name: str) -> None:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name stands in the log for something else than an account, or looks as if it did.
+    """Return True if the log uses a name for something other than an account, or if it looks like such a name.
 
     >>> is_reserved("Command  Line"), is_reserved("commander")
     (True, False)
@@ -102,9 +102,9 @@ def logged_name(store: Store, name: str) -> str:
 
 
 def set_password(store: Store, name: str, password: str, actor: str, now: datetime) -> None:
-    """Make an account, or give it another password: all its sessions end, and the audit log says who did it.
+    """Create an account, or change its password. This ends all its sessions and is recorded in the audit log.
 
-    Raises UsageError for a name or password that will not do.
+    Raises UsageError if the name or password is not acceptable.
     """
     if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()):
         raise UsageError(
@@ -130,7 +130,7 @@ def first_account(store: Store, now: datetime) -> str | None:
 
 
 def check_login(store: Store, name: str, password: str, now: datetime) -> Login | None:
-    """Whose name and password these are; None, after the same time, if the name is unknown or the password wrong."""
+    """Return the login for a name and password; None if one is wrong, after the same time in both cases."""
     known = len(name) <= LONGEST_NAME and not is_reserved(name)
     stored = administration.account(store, name) if known else None
     first, ends, hashed = _parts(stored)
@@ -181,12 +181,12 @@ def _beside_the_common(password: str, name: str) -> str:
 
 
 def _is_one_word(password: str) -> bool:
-    """Summer2026!!, !!rosemary1998: letters stand in one place, and are those of a word or of none."""
+    """Return True if all letters of a password are consecutive, as in Summer2026!! and !!rosemary1998."""
     words = re.findall(r"[^\W\d_]+", password)
     return len(words) <= 1 and len("".join(words)) <= ONE_WORD
 
 
 def _is_a_row(password: str) -> bool:
-    """abcdefghijkl, 999888777666: each character beside the one before it."""
+    """Return True if each character is equal or next to the previous one, as in abcdefghijkl and 999888777666."""
     steps = [abs(ord(after) - ord(before)) for before, after in pairwise(password)]
     return sum(step <= 1 for step in steps) > 0.7 * len(steps)

@@ -12,7 +12,7 @@ from evenhand.annotation.store import Counted
 from evenhand.stats import Interval, MeasurementLevel, krippendorff_alpha, wilson_interval
 
 RESAMPLES = 500
-"""Of units, for the interval: less than in the analysis, since it is computed again and again."""
+"""Number of resamples of units for the interval: fewer than in the analysis, because it is recomputed often."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Agreement:
     over both take seconds at tens of thousands of votes (`crossed_alpha`, in the analysis)."""
     level: MeasurementLevel | None
     why_not: str | None
-    """Why there is no number, or no interval."""
+    """Why the estimate or its interval is missing."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class Live:
-    """What the votes say so far."""
+    """Agreement computed from the votes so far."""
 
     agreements: tuple[Agreement, ...]
     sides: tuple[Sides, ...]

@@ -87,9 +87,9 @@ def change_password(request: Request, session: Session) -> Response:
 
 
 def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
-    """Whose name and password these are, with a line in the audit log; None if they do not belong together.
+    """Check a name and password, and record the result in the audit log; None if they do not match.
 
-    why: the password is asked for, as the log says it. Raises Refused (429) while it has to wait.
+    why: reason for asking for the password, for the log. Raises Refused (429) while further tries have to wait.
     """
     context = context_of(request)
     slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)

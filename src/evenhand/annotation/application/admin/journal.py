@@ -15,7 +15,7 @@ def journal(request: Request, session: Session) -> Response:
     number = asked_part(request)
     lines = administration.audit_log(
         context_of(request).store, offset=(number - 1) * EACH, limit=EACH + 1
-    )  # one more tells whether there are others
+    )  # one extra row shows whether there is a next page
     return admin_page(
         request,
         session,

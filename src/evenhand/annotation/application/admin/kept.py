@@ -1,4 +1,4 @@
-"""Numbers that take longer than a page may: computed in a thread beside it, and shown until there are new ones."""
+"""Cache of numbers that are too slow for a page request: a background thread recomputes them."""
 
 import logging
 import math
@@ -11,7 +11,7 @@ from evenhand.annotation.application.protection import without_values
 
 T = TypeVar("T")
 REST = 30.0
-"""So many times as long as computing took, numbers are kept at least: looking again and again costs little."""
+"""Numbers are cached for at least this many times the time that computing them took."""
 log = logging.getLogger("evenhand.annotation")
 
 

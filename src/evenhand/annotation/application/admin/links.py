@@ -16,7 +16,7 @@ EACH = 50
 MOST_MADE, MOST_USES, MOST_DAYS = 1000, 100_000, 3650
 LONGEST_NOTE = 200
 OFFERED = {"number": "20", "uses": "1", "days": "", "note": ""}
-"""What stands in the form before anything was typed."""
+"""Default values of the form."""
 MOST_TYPED = 2_000
 """Characters of what was typed wrongly and is shown again."""
 
@@ -49,7 +49,7 @@ def make(request: Request, session: Session) -> Response:
 
 
 def revoke(request: Request, session: Session) -> Response:
-    """From now on a link lets nobody in."""
+    """Revoke a link: it no longer gives access."""
     context = context_of(request)
     invite = single(form_of(request, session), "invite")
     people.revoke(context.store, invite)

@@ -14,7 +14,7 @@ from evenhand.annotation.definition import Item
 from evenhand.annotation.store import Progress, Store, administration, counted
 
 FRESH = 10.0
-"""Seconds for which agreement is shown again before it is computed anew."""
+"""Seconds for which agreement is cached before it is recomputed."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def _known(request: Request) -> PersonRow:
         if row.person == name:
             return row
     raise Refused(
-        404, "There is nobody of this name", "They may have withdrawn; then nothing of theirs is here."
+        404, "There is no participant with this name", "If they withdrew, all their data was deleted."
     )
 
 

@@ -30,7 +30,7 @@ Endpoint = Callable[[Request, Session], Response]
 
 
 def private(endpoint: Endpoint) -> Callable[[Request], Response]:
-    """An endpoint that answers nobody without a session, and little to who has not chosen a password yet."""
+    """Restrict an endpoint to admins with a session; without a chosen password, only few pages are available."""
 
     def answered(request: Request) -> Response:
         context = context_of(request)
@@ -64,7 +64,7 @@ def admin_of(request: Request) -> Session | None:
 
 
 def log_in(request: Request, response: Response, name: str) -> None:
-    """Begin a session of its own for who has shown the password; one that the browser had is forgotten."""
+    """Start a new session after a correct password, and end the session that the browser had."""
     token = start_session(request, response, "admin", name, LASTS)
     _stamp(context_of(request), response, token)
 
@@ -79,7 +79,7 @@ def log_out(request: Request, response: Response) -> None:
 
 
 def _seen(request: Request, session: Session) -> datetime | None:
-    """When the session was used last, as far as a stamp of ours says; it is worth nothing with another session."""
+    """Return when the session was last used, from its signed timestamp; None if that is from another session."""
     moment, _, signature = request.cookies.get(_name(context_of(request)), "").partition(".")
     signer = _signer(context_of(request))
     if not moment.isdecimal() or len(moment) > 12 or not moment.isascii():

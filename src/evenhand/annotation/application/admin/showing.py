@@ -19,7 +19,7 @@ class Part:
     """Which part of a long list is shown, and where the others are."""
 
     number: int
-    """Of the page, from 1."""
+    """Page number, from 1."""
     last: int | None
     """None: not counted."""
     before: str | None

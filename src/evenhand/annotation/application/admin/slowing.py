@@ -13,7 +13,7 @@ CLEAN = 3
 FORGOTTEN = timedelta(hours=2)
 """After so long without a failure, failures are forgotten."""
 MOST_REMEMBERED = 100_000
-"""Of a kind; beyond, those that failed longest ago are forgotten."""
+"""Maximum number of counters of each kind; the oldest failures are dropped first."""
 RESERVE, REFILL = 20.0, 120.0
 """Tries from clean neighbourhoods that an account keeps while it has to wait, and how many it gains an hour."""
 LONGEST = {"account": 60.0, "network": 900.0, "device": 60.0}
@@ -38,13 +38,15 @@ class Reserve:
 
 @dataclass
 class Slowing:
-    """Failures by account, by network, by neighbourhood and by known browser, held in the memory of this process.
+    """Count failed logins by account, network, neighbourhood and known browser, in the memory of this process.
 
-    A browser that logged in to the account before has a counter of its own, and waits for nobody else. From all other
-    browsers a network (an address, or the /64 of IPv6) waits up to 15 minutes and an account up to one: some 70 tries
-    an hour. Whoever knows the account's name could so keep its owner out; therefore a neighbourhood (a /16, of IPv6 a
-    /32) from which less than 3 tries came is let through all the same, as long as the account's reserve lasts: at most
-    20 and 120 an hour. Together less than 250 an hour, from however many networks.
+    A browser that has logged in to the account before has a separate counter, so failures elsewhere do not delay it.
+    From all other browsers, a network (an IPv4 address or an IPv6 /64) waits up to 15 minutes and an account up to one
+    minute: about 70 tries per hour.
+
+    These delays would let an attacker who knows an account's name lock out its owner. Therefore a neighbourhood (an
+    IPv4 /16 or IPv6 /32) with fewer than 3 tries is let through while the account's reserve lasts: at most 20 tries,
+    and 120 per hour. All limits together allow fewer than 250 tries per hour, from any number of networks.
     """
 
     _failures: dict[str, OrderedDict[str, Failures]] = field(default_factory=dict)
@@ -52,10 +54,10 @@ class Slowing:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, account: str, network: str, now: datetime, *, device: str | None = None) -> float:
-        """Count a try as failed before its password is looked at, so that many at once gain nothing.
+        """Count a try as failed before its password is checked, so that parallel tries gain nothing.
 
-        device: which known browser of this account it is. Returns the seconds to wait, in which case nothing is
-        counted, or 0: the password may be looked at.
+        device: identifier of a known browser of this account. Returns 0 if the password may be checked; otherwise
+        the seconds to wait, and the try is not counted.
         """
         with self._lock:
             if device is not None:

@@ -54,7 +54,7 @@ def knock(request: Request, token: str) -> Response:
         if here is None and returning is None:
             spent(request, invite)
             raise Refused(403, *NOT_VALID) from None
-        door = None  # who began here goes on, whatever became of the link
+        door = None  # A person who started in this browser can continue, even if the link is no longer valid.
     shown = context.page(
         "arrive.html.j2",
         form_token=form_token(request, visitor),
@@ -83,8 +83,8 @@ def arrive(request: Request, token: str) -> Response:
     begun = session is not None and people.came_by(context.store, session.subject, invite)
     if begun and not external and "another" not in form:
         return RedirectResponse("/study", 303)  # from a page that was opened before somebody began on another
-    # without a name from elsewhere a page is one: its button pressed twice lets one person in, not two. The visitor's
-    # cookie alone is not: whoever put it into the browser would be the same person
+    # Without an external name, the page identifies the person, so that a double click admits only one. The visitor's
+    # cookie is not enough: if somebody else set it, both would be the same person.
     page = f"browser:{invite}:{visitor}:{single(form, 'page')}:{client_of(request)}"
     called = _called(external)
     try:
@@ -102,7 +102,7 @@ def arrive(request: Request, token: str) -> Response:
 
 
 def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew: bool) -> tuple[str, bool]:
-    """Who comes, and whether only this browser can know them again: many share the link, and nobody named them."""
+    """Return the person, and whether only this browser can recognise them (a shared link without an external name)."""
     context = context_of(request)
     returning = None if by_name or anew else returning_of(request)
     try:
@@ -137,7 +137,7 @@ def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _invite(request: Request, token: str) -> str:
-    """The invite of a link; only links that nobody here has signed count as guesses."""
+    """Return the invite of a link; only links without a valid signature count as guesses."""
     invite = context_of(request).signatures.invite(token)
     if invite is None:
         within(request, "wrong_invites")

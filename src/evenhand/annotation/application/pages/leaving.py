@@ -43,7 +43,7 @@ def ask_leave(request: Request) -> Response:
 
 
 def leave(request: Request) -> Response:
-    """End the session; answers stay, and the link goes on with them, where it is shared with the browser's help."""
+    """End the session; answers are kept, and the link resumes the study (a shared link only in this browser)."""
     session = person_of(request)
     form = form_of(request, session)
     known_by = "link"

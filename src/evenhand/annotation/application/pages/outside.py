@@ -24,7 +24,7 @@ def health(request: Request) -> Response:
 
 
 def static(request: Request, name: str) -> Response:
-    """A file of ours."""
+    """Return one of the application's static files."""
     if name not in FILES:
         raise Refused(404, "There is no such page", "Please use the link that you were given.")
     content, kind = FILES[name]

@@ -1,4 +1,4 @@
-"""The one address of a study: whatever a person's next step is."""
+"""The URL of a study, which shows each person's next step."""
 
 from typing import Any
 

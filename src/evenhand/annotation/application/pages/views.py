@@ -1,4 +1,4 @@
-"""What a page shows of an item: turns with the names people see, marks beside them, questions in their order."""
+"""What a page shows of an item: turns with speaker names, marks next to them, and questions in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ def survey_questions(step: AskSurvey) -> list[Question]:
 
 
 def _labels(study: Study, shown: Shown) -> tuple[str, str]:
-    """The names of both sides: those of the pair's first question, in the order of the study whatever was drawn."""
+    """Return the names of both sides from the pair's first question; they do not depend on the random sides."""
     for question in study.questions:
         if isinstance(question, PairChoice) and question.id in shown.questions:
             return question.labels
@@ -109,14 +109,14 @@ def _view(
         judged = turn.speaker == conversation.speaker
         asked = tuple(marks) if judged or conversation.speaker is None else ()
         speaker = turn.speaker
-        if name:  # beside "Speaker 1" a bare letter says nothing
+        if name:  # next to "Speaker 1" a single letter is unclear
             speaker = name if judged else PARTNER if len(speaker.strip()) == 1 else speaker
         turns.append(TurnView(index, speaker, turn.text, judged, asked))
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)
 
 
 def marks_beside(study: Study, shown: Shown) -> list[Marks]:
-    """The questions whose marks stand beside the turns: those that are asked before all others, of several turns."""
+    """Return the questions with marks next to the turns: those that come first, if there are several turns."""
     if len(turns_to_mark(shown.item)) < 2:
         return []
     return [
@@ -127,7 +127,7 @@ def marks_beside(study: Study, shown: Shown) -> list[Marks]:
 
 
 def asked_below(study: Study, shown: Shown) -> list[Question]:
-    """The questions that stand below the item, in the order asked."""
+    """Return the questions to show below the item, in order."""
     return questions_of(study, shown)[len(marks_beside(study, shown)) :]
 
 
@@ -142,7 +142,7 @@ class Ahead:
     items: str
     """What is judged: texts, conversations, pairs of conversations."""
     in_set: int
-    """Of them in one set, at most."""
+    """Maximum number of them in one set."""
     sets: int
     """At most."""
     first: int
@@ -150,7 +150,7 @@ class Ahead:
     attempts: int
     """Times that these may be answered."""
     decides: bool
-    """Whether the study ends for whoever answers too many of these otherwise than expected."""
+    """Whether the study ends for a person with too many wrong answers to these."""
     counts: bool
     """Whether they decide what counts, though nothing ends."""
 

@@ -1,4 +1,4 @@
-"""The address under which people reach the study: links are made of it, hosts and forms are held against it."""
+"""The public URL of a study, used to create links and to check hosts and forms."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -46,12 +46,12 @@ class Address:
 
     @property
     def netloc(self) -> str:
-        """What stands in the Host header."""
+        """Return the expected Host header."""
         return self._name if self.port == PORTS[self.scheme] else self._with_port
 
     @property
     def origin(self) -> str:
-        """What stands in the Origin header."""
+        """Return the expected Origin header."""
         return f"{self.scheme}://{self.netloc}"
 
     def is_host(self, header: str) -> bool:

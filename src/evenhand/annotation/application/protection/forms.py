@@ -1,4 +1,4 @@
-"""Forms: whether a page of ours sent them, and what stands in them."""
+"""Forms: check that the application's pages sent them, and read their fields."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qs
@@ -15,10 +15,10 @@ Form = Mapping[str, tuple[str, ...]]
 
 
 def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
-    """Whether a form came from a page of this address, as far as the browser says so.
+    """Return True if the browser confirms that a form came from a page of this URL.
 
-    Browsers that say where a request comes from (Sec-Fetch-Site) must say from here; then Origin, or else Referer,
-    must name the address. One that says nothing at all is not believed.
+    If the browser sends Sec-Fetch-Site, it must be the same origin. Then Origin, or else Referer, must match the URL.
+    A request without any of these headers is rejected.
     """
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False

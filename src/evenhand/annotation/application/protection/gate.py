@@ -27,7 +27,7 @@ POLICY = "; ".join(
 """No script at all: the pages have none."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # With no-referrer browsers send `Origin: null` with our own forms, which then could not be told from others'.
+    # With no-referrer, browsers send `Origin: null` with all forms, so own forms could not be distinguished.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,7 +38,7 @@ HEADERS = {
 }
 HTTPS_ONLY = "max-age=31536000"
 ANY_HOST = ("/health",)
-"""Asked by what watches the process, by whatever name it knows."""
+"""Paths that accept any host name, because health checks use different ones."""
 FAILED = Refused(
     500,
     "Something went wrong on our side",
@@ -47,7 +47,7 @@ FAILED = Refused(
 
 
 class Gate:
-    """Believes a proxy or not, turns away other hosts, catches what nobody caught, adds the headers."""
+    """Middleware that checks proxy headers and hosts, handles uncaught errors and adds security headers."""
 
     def __init__(self, app: ASGIApp, address: Address, proxied: bool, refusal: Callable[[Refused], Response]):
         self.app = app

@@ -9,7 +9,7 @@ from threading import Lock
 
 @dataclass(frozen=True)
 class Rate:
-    """So many at once, and so many a second in the long run."""
+    """A rate limit: burst size and sustained rate per second."""
 
     at_once: int
     per_second: float
@@ -20,15 +20,15 @@ class Limits:
     """The rates of one application. A whole class behind one address is let in; a thousand guesses are not."""
 
     wrong_invites: Rate = Rate(20, 1 / 15)
-    """Links that nobody here has signed, per address; one that was signed is never refused because of them."""
+    """Attempts with unsigned links, per address; they never block a signed link."""
     spent_invites: Rate = Rate(60, 1.0)
-    """One link that has ended, was taken back or used up, per address."""
+    """Attempts with one link that has expired, was revoked or is used up, per address."""
     arrivals: Rate = Rate(300, 2.0)
     """People who come in, per address."""
     posts_of_session: Rate = Rate(60, 2.0)
     """Forms sent by one person, or by one browser before there is a session."""
     posts_of_address: Rate = Rate(120, 2.0)
-    """Forms without a session that no page of ours was made for, per address."""
+    """Forms without a session that did not come from a page of this application, per address."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Limiter:
 
     clock: Callable[[], float] = time.monotonic
     most: int = 100_000
-    """Of those remembered; beyond it those who have been quiet for longest are forgotten."""
+    """Maximum number of clients in memory; those inactive for longest are dropped first."""
     _buckets: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -65,7 +65,7 @@ class Limiter:
 
 
 def network_of(address: str) -> str:
-    """Whom an address is counted as: itself, or the /64 that one subscriber of IPv6 has.
+    """Return the network that an address counts for: the IPv4 address, or the /64 of an IPv6 subscriber.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8::1:2:3:4"), network_of("testclient")
     ('192.0.2.7', '2001:db8::/64', 'testclient')

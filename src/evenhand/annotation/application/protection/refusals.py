@@ -1,8 +1,8 @@
-"""Requests that are not answered, and what the person in front of the page is told."""
+"""Refused requests, and the message for the user."""
 
 
 class Refused(Exception):
-    """A request that is refused: an HTTP status, a heading and a sentence, shown as a page of its own."""
+    """A refused request: HTTP status, heading and sentence, shown as a separate page."""
 
     def __init__(self, status: int, heading: str, sentence: str, *, wait: float = 0.0):
         super().__init__(heading)

@@ -13,7 +13,7 @@ class Signatures:
     secret: bytes
 
     def invite_token(self, invite: str) -> str:
-        """An invite's id as it stands in a link."""
+        """Return the signed token of an invite for use in a link."""
         return str(self._invites.dumps(invite))
 
     def invite(self, token: str) -> str | None:
@@ -25,7 +25,7 @@ class Signatures:
         return invite if isinstance(invite, str) else None
 
     def form_token(self, secret: str) -> str:
-        """What stands in the forms of a session (of a visitor, before there is one)."""
+        """Return the token for the forms of a session (or of a visitor without a session)."""
         return self._forms.get_signature(secret).decode()
 
     def is_form_token(self, secret: str, token: str) -> bool:

@@ -1,4 +1,4 @@
-"""Study files: YAML with the line of everything in it, items beside it, what is wrong in words, and writing."""
+"""Study files: read YAML with line numbers and item files, describe problems, and write files."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Items in a file of their own beside the study: JSON Lines, or CSV of texts; each with its line."""
+"""Items in a separate file next to the study: JSON Lines, or CSV of texts, with line numbers."""
 
 import csv
 import io
@@ -74,7 +74,7 @@ def _beside(name: str, folder: Path) -> Path:
     """The file that a study names; one that leads out of its folder has to be named from the root."""
     path = Path(name)
     if not is_file(folder / path):
-        raise _Wrong(f"there is no file {name[:200]!r}; expected one next to the study")
+        raise _Wrong(f"file {name[:200]!r} not found; expected it in the folder of the study")
     if not path.is_absolute():
         home, there = folder.resolve(), (folder / path).resolve()
         if ".." in path.parts or not there.is_relative_to(home):
@@ -110,7 +110,10 @@ def _lines(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]
             yield parse_json(line), Place(file, number)
         except JSONDecodeError as error:
             problems.append(
-                (Place(file, number, error.pos + 1), f"is no JSON: {error.msg}; expected an item a line")
+                (
+                    Place(file, number, error.pos + 1),
+                    f"is not valid JSON: {error.msg}; expected one item per line",
+                )
             )
 
 

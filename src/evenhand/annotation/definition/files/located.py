@@ -1,6 +1,6 @@
-"""YAML read with the line of everything in it, by rules that surprise nobody: `yes`, `on` and dates are texts.
+"""Read YAML with line numbers. Only true, false, null and plain numbers are converted: `yes` and dates stay text.
 
-Read event by event, without recursion, so that neither depth nor references can hurt; all that is wrong is collected.
+Events are read without recursion, so deep nesting and references are safe. All problems are collected.
 """
 
 import re
@@ -13,8 +13,8 @@ from evenhand.annotation.definition.problems import Path
 
 DEEPEST = 40
 MOST_REPEATED = 200_000
-"""Values that references (`*name`) may stand for in all."""
-QUOTED = "has to stand in quotes"
+"""Maximum total number of values that references (`*name`) may expand to."""
+QUOTED = "must be quoted"
 CORE = "tag:yaml.org,2002:"
 _WORDS = {
     word: value
@@ -23,7 +23,7 @@ _WORDS = {
 }
 _WORDS |= {"": None, "~": None}
 LONGEST_NUMBER = 400
-"""Characters; a longer one is a text. No measurement has so many digits, and reading them takes its time."""
+"""Characters; a longer number is read as text, because parsing it would be slow."""
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
@@ -108,10 +108,10 @@ class _Stop(Exception):
 
 
 def read_located(text: str, file: str) -> Located:
-    """What a YAML text holds, with places; never raises for anything that a text may hold.
+    """Return the content of a YAML text with line numbers; never raises for any text.
 
-    file: how messages call it. Keys are texts, whatever they look like; true, false, null and plain numbers are what
-    they are; everything else is text. Of a key that stands there twice the first counts, and a problem says so.
+    file: name for messages. Keys are always text. The values true, false, null and plain numbers are converted; all
+    other values are text. For a repeated key, the first value counts and a problem is reported.
     """
     reader = _Reader(file)
     text = text.encode("utf-8", "replace").decode()
@@ -129,13 +129,13 @@ def read_located(text: str, file: str) -> Located:
         line = text.count("\n", 0, error.position) + 1
         wrong = error.character if isinstance(error.character, int) else ord(error.character[:1] or "?")
         reader.problems.append(
-            (Place(file, line), f"holds the character U+{wrong:04X}, which YAML does not take; remove it")
+            (Place(file, line), f"contains the character U+{wrong:04X}, which YAML does not allow; remove it")
         )
     return Located(reader.value, reader.node, reader.problems)
 
 
 class _Reader:
-    """Builds values from events, on a stack of its own."""
+    """Build values from events with an explicit stack."""
 
     def __init__(self, file: str):
         self.file = file
@@ -190,9 +190,7 @@ class _Reader:
             frame.key, frame.waiting = event.value, True
             if event.value in frame.value:
                 before = frame.node.keys[event.value].line
-                self.problems.append(
-                    (place, f"the key {event.value[:60]!r} stands there already, in line {before}")
-                )
+                self.problems.append((place, f"the key {event.value[:60]!r} is already set in line {before}"))
                 frame.key = None
             else:
                 frame.node.keys[event.value] = place
@@ -273,4 +271,4 @@ def _syntax(error: yaml.MarkedYAMLError, lines: list[str]) -> str:
             f"; lines of one list or mapping begin in one column, and text with quote marks or brackets at its start "
             f"or with ': ' in it {QUOTED}"
         )
-    return f"is not YAML: {said}{context}. What stands behind it is looked at when this is mended"
+    return f"is not YAML: {said}{context}. The lines after it are checked once this is fixed"

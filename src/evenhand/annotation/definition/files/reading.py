@@ -61,7 +61,7 @@ def read_study(path: Path | str) -> Study:
         )
     if not isinstance(located.value, dict):
         if not found:
-            found.append((located.node.place, "holds no keys; expected lines such as `evenhand_study: 1`"))
+            found.append((located.node.place, "contains no keys; expected lines such as `evenhand_study: 1`"))
         raise StudyError(path, _lines(found))
     wrong, torn = put_in_files(located.value, located.node, path.parent)
     found += wrong
@@ -83,7 +83,7 @@ def _validated(
         return None, [
             (located.node.at(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
-            if problem.path not in torn  # what is missing there is said already
+            if problem.path not in torn  # the missing parts are already reported
         ]
 
 

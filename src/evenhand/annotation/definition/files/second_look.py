@@ -19,7 +19,7 @@ LISTS: tuple[Path, ...] = (
 """Lists in which a wrong element is replaced by one that is sound, so that the others keep their places."""
 NEEDED = {"evenhand_study": 1, "name": "replaced", "title": "Replaced"}
 COUNTED = ("items", "onboarding", "hidden", "assignment", "questions")
-"""What rules are held against."""
+"""Parts of the study that rules depend on."""
 
 
 def fitting(value: dict[str, Any], wrong: Collection[Path], torn: Collection[Path]) -> list[Problem]:

@@ -32,7 +32,7 @@ def worded(errors: list[ErrorDetails]) -> Iterator[Problem]:
 
 
 def _without_tags(location: tuple[str | int, ...]) -> tuple[Path, type[BaseModel] | None]:
-    """A path as it stands in the file, and the model whose field its last step names."""
+    """Return a path as it is in the file, and the model that has its last step as a field."""
     path: list[str | int] = []
     kinds: list[type[BaseModel]] = [Study]
     owner: type[BaseModel] | None = Study

@@ -58,8 +58,9 @@ def study_yaml(study: Study) -> str:
 def write_study(study: Study, path: Path | str, note: str = "") -> Path:
     """Write a study file, whole or not at all; returns its path.
 
-    note: comes on top as a comment, such as a template's. Of more than 200 items, the items go into NAME.items.jsonl
-    beside it, which the study file names. Raises WriteError, and UsageError for a path that is no .yaml file.
+    note: comment at the top, such as a template's. If there are more than 200 items, they go into NAME.items.jsonl in
+    the same folder, which the study file names. Raises WriteError, and UsageError for a path that is not a .yaml
+    file.
     """
     import json
 

@@ -27,7 +27,7 @@ def newest() -> str:
 
 
 def version_of(connection: Connection) -> str | None:
-    """Which version a database has; None where there is none of ours."""
+    """Return the schema version of a database; None if it is not an evenhand database."""
     if not inspect(connection).has_table(VERSIONS):
         return None
     context = MigrationContext.configure(connection, opts={"version_table": VERSIONS})
@@ -87,7 +87,7 @@ def _scripts() -> ScriptDirectory:
 
 
 def too_new(where: str, version: str) -> DataError:
-    """What to say of a database that a newer evenhand wrote."""
+    """Return the error for a database written by a newer evenhand."""
     return DataError(
         f"{where} has format version {version}, which this evenhand does not know: it was written by a newer "
         "version.",

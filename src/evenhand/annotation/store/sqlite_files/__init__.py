@@ -1,4 +1,4 @@
-"""Files of SQLite: looked at before they are touched, opened as their disk allows, their journal emptied."""
+"""SQLite files: check them before any change, open them as the disk allows, and empty their journal."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The journal beside a file (-wal), which keeps what was deleted until it is emptied."""
+"""The journal of an SQLite file (-wal), which contains deleted data until it is emptied."""
 
 import sqlite3
 import time
@@ -13,7 +13,7 @@ REST = 1.0
 
 
 class Journal:
-    """Emptied now, or as soon as nobody reads what it holds."""
+    """A journal that is emptied now, or as soon as no process reads from it."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
@@ -42,6 +42,6 @@ class Journal:
         return not busy
 
     def empty_if_due(self) -> None:
-        """After whatever else was done: at once if it is due and was not tried a moment ago."""
+        """Empty the journal if this is due and was not tried a moment ago; called after each operation."""
         if self.due and time.monotonic() - self._last >= REST:
             self.empty()

@@ -20,7 +20,7 @@ MAGIC = b"SQLite format 3\0"
 MOST_OBJECTS = 500
 MOST_STEPS = 100_000_000
 BEGIN = "`evenhand annotate STUDY.yaml` makes the database of a study."
-OWN = "Give a database of its own."
+OWN = "Use a separate database."
 Schema = Mapping[tuple[str, str], Any]
 
 
@@ -63,7 +63,7 @@ def look(file: Path, where: str, *, new: bool = False) -> None:
 
 
 def _quietly(file: Path, *, ours: bool) -> sqlite3.Connection:
-    """A connection that changes nothing, and makes no files beside where there are none."""
+    """Open a read-only connection that creates no extra files."""
     if not any(Path(f"{file}{ending}").exists() for ending in ("-wal", "-shm")):
         return opened(file, "still")
     connection: Counting = sqlite3.connect(

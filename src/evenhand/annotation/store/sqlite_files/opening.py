@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 Way = Literal["shared", "alone", "still"]
-"""shared: with other processes, by a small file beside it (-shm). alone: that file is kept in memory, which needs no
-room on the disk and keeps others out. still: only read, and nobody may write meanwhile: without a journal alone."""
+"""shared: other processes can use the database, through a small extra file (-shm). alone: that file is kept in memory,
+which needs no disk space and locks out other processes. still: read-only, while no process writes and only if there is
+no journal."""
 WAYS: tuple[Way, ...] = get_args(Way)
 BUSY_SECONDS = 5
 """How long one attempt waits for others that write."""
@@ -26,7 +27,7 @@ SETTINGS = (
     "cache_size=-4000",
 )
 MOST_STEPS = 5_000_000_000
-"""Of SQLite's machine, for one statement: minutes. A million answers are exported in a fiftieth of them."""
+"""Maximum steps of SQLite's virtual machine per statement (minutes). Exporting a million answers takes a fiftieth."""
 COUNTED = 1_000_000
 
 

@@ -38,6 +38,6 @@ def make_private(file: Path) -> None:
 
 
 def _sign(file: Path) -> None:
-    # before there is a journal: the header of the file itself says so from then on
+    # Do this before there is a journal, so that the header of the file itself records it.
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(f"PRAGMA application_id={APPLICATION}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from evenhand.schema import DataError, EvenhandError, WriteError
 
 NO_ROOM = 64 * 1024
-"""Bytes that SQLite needs beside a file to open it."""
+"""Free disk space in bytes that SQLite needs to open a file."""
 OF_THE_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 INTACT = "What was stored before is intact."
 
@@ -18,12 +18,12 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def is_about_the_disk(error: sqlite3.Error) -> bool:
-    """Whether a disk that is full, broken or not to be written stands behind an error."""
+    """Return True if a full, broken or read-only disk caused an error."""
     return code_of(error) in OF_THE_DISK
 
 
 def cannot_be_used(error: sqlite3.Error, file: Path) -> EvenhandError | None:
-    """What to say of a file that SQLite cannot use as it is; None for errors of other kinds."""
+    """Return the error for a file that SQLite cannot use as it is; None for other kinds of errors."""
     code = code_of(error)
     if str(error).startswith("Could not decode"):  # and then the text
         return DataError(f"{file} is damaged: a text field contains bytes.", "Restore a backup.")

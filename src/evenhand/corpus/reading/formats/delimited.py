@@ -20,7 +20,7 @@ END = "\x1eend of rows\x1e"
 def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
     """The rows of a file, heading first; bytes that are no UTF-8 are lone surrogates in them.
 
-    Raises Damaged behind the last row of a file that breaks off, or in which a quotation mark is never closed.
+    Raises Damaged after the last row if the file is truncated or a quotation mark is never closed.
     """
     usual = csv.field_size_limit(LONGEST)
     separator = "\t" if ending_of(piece.address) == ".tsv" else ","
@@ -37,7 +37,7 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
             behind = lines.read
             yield row
     except csv.Error as error:
-        told = f"its rows cannot be told apart any further ({error})"
+        told = f"its remaining rows cannot be separated ({error})"
         raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind)) from error
     finally:
         csv.field_size_limit(usual)
@@ -53,7 +53,7 @@ class _Lines:
         self._unpacked = 0
 
     def stored_at(self, place: int) -> int:
-        """About where a byte of the unpacked file lies in the stored one."""
+        """Return the approximate position in the stored file of a byte of the unpacked file."""
         return self._stored.bytes_read * place // max(self._unpacked, 1)
 
     def __iter__(self) -> Iterator[str]:

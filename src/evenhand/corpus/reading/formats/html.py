@@ -23,7 +23,7 @@ TAG_END = re.compile(r"""[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
 END = "\x1e"
 META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 DECLARED_WITHIN = 1024
-"""First bytes of a page in which it says how it is written."""
+"""Number of bytes at the start of a page in which its encoding is declared."""
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 READ_AS = {
     "iso8859-1": "cp1252",
@@ -70,7 +70,7 @@ def page_text(page: str) -> str:
 
 
 def _behind(found: int, length: int, page: str) -> int:
-    """The place behind what was found; the end of the page where nothing was."""
+    """Return the position after the match, or the end of the page if there is none."""
     return len(page) if found < 0 else found + length
 
 

@@ -15,7 +15,7 @@ from evenhand.schema import DataError, parse_json, without_surrogates
 def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """The documents of a piece; lines that are not drawn are never parsed.
 
-    Raises Damaged behind the last whole line of a file that breaks off, or is none of text.
+    Raises Damaged after the last complete line of a file that is truncated or not text.
     """
     try:
         from orjson import JSONDecodeError, loads
@@ -61,7 +61,7 @@ def _otherwise(line: bytes) -> Any:
 
 
 def value_of(row: Any, column: str, keys: Sequence[str]) -> Any:
-    """What stands under a key, or under keys that lead into records; None where nothing does.
+    """Return the value of a key, or of a path of keys into nested records; None if there is none.
 
     >>> value_of({"meta": {"body": "x"}}, "meta.body", ["meta", "body"])
     'x'

@@ -1,6 +1,6 @@
-"""Files of lines, whole or a range of bytes: every line is handed on exactly once, wherever a file was cut.
+"""Read files of lines, whole or as byte ranges. Each line is read exactly once, wherever a file was divided.
 
-A line belongs to the range that its first byte lies in, and ends at \\n (or \\r\\n) and nowhere else.
+A line belongs to the range that contains its first byte. Lines end only at \\n (or \\r\\n).
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Lines:
     """Whole lines one after another."""
 
     place: int
-    """Of the first byte, in the unpacked file."""
+    """Position of the first byte in the unpacked file."""
     content: bytes
     too_long: int = 0
     """Lines of more than LONGEST bytes, whose content is not here."""
@@ -104,7 +104,7 @@ def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
 def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
     """The lines that begin in a piece, in blocks.
 
-    Raises Damaged behind the last whole line of a file that breaks off, or holds no text.
+    Raises Damaged after the last complete line of a file that is truncated or not text.
     """
     place, blocks = content_from(stored, piece)
     return line_blocks(place, blocks, piece.last)

@@ -100,7 +100,7 @@ def _follows_a_blank_line(piece: Piece, place: int) -> bool:
 
 
 def read_file(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """One document: all of the file. Raises Damaged where it breaks off or cannot be unpacked: nothing of it counts."""
+    """Yield the whole file as one document; if it is truncated or cannot be unpacked, raise Damaged instead."""
     chunk = Chunk()
     if not Draw.of_places(options, piece.name).draws(0):
         chunk.skipped[Reason.NOT_SAMPLED] += 1

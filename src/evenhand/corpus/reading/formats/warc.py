@@ -46,9 +46,9 @@ class _Stream:
 
 
 def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """The documents of a file of records; a document's place is the number of its record.
+    """Yield the documents of a file of records; a document's place is the number of its record.
 
-    Raises Damaged behind the last whole record of a file that breaks off, or goes on with none.
+    Raises Damaged after the last complete record if the file is truncated or continues with invalid data.
     """
     try:
         from warcio.archiveiterator import ArchiveIterator
@@ -95,7 +95,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
 
 
 def _add(chunk: Chunk, record: Any, place: int, draw: Draw) -> bool:
-    """Take in a record; False for one that breaks off, of which nothing is taken."""
+    """Add a record; return False without adding anything if it is truncated."""
     reader = _reader_of(record)
     if not draw.draws(place):
         reason: Reason | None = Reason.NOT_SAMPLED

@@ -14,7 +14,7 @@ from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgeme
 SPREAD, DIFFERENCE = "disparity_change", "group_difference_change"
 ALPHA = 0.05
 LIMITS = ("6 x 3 x 1",)
-"""Designs in which the promise is not kept, and which say how far it is missed."""
+"""Designs that exceed the stated error rate; they measure by how much."""
 
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
@@ -31,10 +31,10 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
 @dataclass(frozen=True)
 class Changed:
-    """One axis before and after, beside one in which nothing changed otherwise than for all.
+    """One axis before and after a change, and a second axis on which all groups change equally.
 
-    before: rates. shift: what changes for everybody. scale: what an answer counts, 1 (a share) or another number (a
-    score). Effects are by how much the first group rises more, in the unit of an answer.
+    before: rates. shift: change for all groups. scale: value of an answer, 1 (a share) or another number (a score).
+    Effects are the additional rise of the first group, in the unit of an answer.
     """
 
     before: Sequence[float]
@@ -44,7 +44,7 @@ class Changed:
     icc: float = 0.3
     scale: float = 1.0
     redrawn: float = 1.0
-    """Share of the answers of all groups but the first that the second model writes anew; the others stay."""
+    """Share of the answers of all groups except the first that the second model rewrites; the others stay the same."""
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
@@ -86,14 +86,14 @@ def change_designs() -> list[Design]:
         ("all fall", "All fall from 40 to 20 %.", Changed((0.4,) * 10, (20,) * 10, shift=-0.2), True, 0, 300),
         ("other base rates", "Groups start between 10 and 50 %, and fall alike.",
          Changed(tuple(np.linspace(0.15, 0.55, 10)), (20,) * 10, shift=-0.1), True, 0, 300),
-        ("small noisy groups", "5 to 12 prompts at 50 % beside 20 to 400 at 5 %.",
+        ("small noisy groups", "Groups of 5 to 12 prompts at 50 %, others of 20 to 400 at 5 %.",
          Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
         ("small noisy groups, scores", "The same, of scores from 0 to 100.",
          Changed((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
          True, 0, 200),
         ("one group written anew", "The answers of one group alone are drawn again, those of nine stay.",
          Changed((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
-        ("one group written anew, others in part", "Of six groups of 20; three in ten of the others' answers, too.",
+        ("one group written anew, others in part", "Six groups of 20; 30 % of the other groups' answers change, too.",
          Changed((0.3,) * 6, (20,) * 6, redrawn=0.3), True, 0, 300),
         ("one group written anew, scores", "Scores of 0 or 100, averaged over five samples, of six groups.",
          Changed((0.3,) * 6, (20,) * 6, scale=100.0, redrawn=0.0), True, 0, 300),

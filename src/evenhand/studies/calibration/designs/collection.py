@@ -28,7 +28,7 @@ class Collected:
 
 
 def collected() -> Collected:
-    """Every design there is. Whatever another package brings and cannot be used stands in `without`."""
+    """Return all designs. Unusable designs of other packages are listed in `without`."""
     designs, without = dict(_ours()), dict[str, str]()
     for name in CALIBRATIONS.names():
         try:

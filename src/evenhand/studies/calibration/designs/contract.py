@@ -1,6 +1,6 @@
-"""What a design is: data of known truth for one benchmark's road, and the effects that can be planted in it.
+"""The definition of a design: simulated data for one benchmark's pipeline, and the effects to plant in it.
 
-A package that brings a benchmark brings designs for it under the entry-point group "evenhand.calibrations": a
+A package with a benchmark provides designs for it under the entry-point group "evenhand.calibrations": a
 function without arguments that returns `Design` objects.
 """
 
@@ -47,11 +47,11 @@ class Truth:
 
 @dataclass(frozen=True)
 class Sample:
-    """One data set of known truth.
+    """One simulated data set with its true values.
 
-    frames: what the road takes (two for a change between models). truth: by row. touched: axes on which something was
-    planted; a verdict on any other axis is false. at_null: measures all of whose rows are at their null, whatever that
-    is; EVERYTHING where nothing differs at all.
+    frames: input of the pipeline (two for a change between models). truth: true value of each row. touched: axes with
+    planted effects; a verdict on any other axis is false. at_null: measures with all rows at their null value;
+    EVERYTHING if no groups differ.
     """
 
     frames: tuple[pl.DataFrame, ...]
@@ -84,13 +84,13 @@ Road = Callable[[Sample, int], JudgedAnalysis]
 
 @dataclass(frozen=True)
 class Design:
-    """One situation in which verdicts are tried.
+    """One simulated situation in which verdicts are checked.
 
-    name: unique. about: one sentence. judged: the measures it calibrates; empty: every measure that the road gives.
-    draw: data of known truth; the generator decides everything random. quick, full: data sets drawn of each arm.
-    factors: of the stated smallest effect, at which power is counted. doses: numbers of harmed groups, each by
-    `dose_effect`. role: "limit" designs break what the measure assumes: they are shown, and fail nothing. splits:
-    column whose values are dealt into halves for the reliability of rows. moves: what must change nothing, by name.
+    name: unique. about: one sentence. judged: the measures it calibrates; empty: all measures of the pipeline. draw:
+    simulates a data set; all randomness comes from the generator. quick, full: number of data sets per arm. factors:
+    multiples of the stated MDE at which power is measured. doses: numbers of harmed groups, each by `dose_effect`.
+    role: "limit" designs violate assumptions of the measure; they are shown but do not count as failures. splits:
+    column whose values are split into halves for split-half reliability. moves: names of the invariance checks.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Design:
     doses: tuple[int, ...] = ()
     dose_effect: float = 0.0
     sizes: tuple[float, ...] = ()
-    """Effects planted in the first group whatever is stated: the harm's size, where no smallest effect is known."""
+    """Fixed effects planted in the first group, for measures without a known minimum detectable effect."""
     role: Role = "standard"
     splits: str | None = None
     moves: tuple[str, ...] = ()

@@ -103,7 +103,7 @@ def counterfactual_designs() -> list[Design]:
             ("40 x 2 x 3", "Forty prompts, two groups, half of the answers yes.", Decided((0.5, 0.5), 40, 3), 15, 200),
             ("10 x 2 x 10", "Ten prompts, ten answers each.", Decided((0.3, 0.3), 10, 10), 0, 150),
             ("30 x 4 x 4, rare", "One answer of twenty is yes.", Decided((0.05,) * 4, 30, 4), 0, 150),
-            ("60 x 6 x 2", "Sixty prompts, six groups, another axis beside.",
+            ("60 x 6 x 2", "Sixty prompts, six groups, and a second axis.",
              Decided((0.2,) * 6, 60, 2, beside=True), 0, 100),
         )
     ]  # fmt: skip

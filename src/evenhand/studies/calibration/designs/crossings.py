@@ -29,8 +29,8 @@ GENDERS, RACES = ("female", "male", "transgender"), ("asian", "black", "latino",
 class Crossed:
     """Descriptors of several axes in the same templates and nouns; effects are points, planted in the first axis.
 
-    between: SD of the logits of descriptors on every axis; axes then are samples of descriptors, and alike. genders:
-    effects are logits by which female nouns stand above male ones, on every axis.
+    between: SD of the descriptors' logits on every axis; all axes are then samples from the same distribution. genders:
+    effects are differences in logits between female and male nouns, on every axis.
     """
 
     axes: tuple[CrossedRates, ...]
@@ -43,7 +43,7 @@ class Crossed:
         if self.genders and plant.pattern != "none":
             axes = tuple(replace(axis, contrast=plant.effect) for axis in self.axes)
             every = replace(self, axes=axes, genders=False, at_null=())(rng, Plant())
-            # By how many points that is depends on the cells that are compared: only its direction is held against it.
+            # The size in points depends on the compared cells, so only the direction is checked.
             axis_of = [None, *(axis.name for axis in axes)]
             told: dict[Key, Truth] = {
                 ("noun_contrast", axis, None): Truth(float("-inf"), False) for axis in axis_of

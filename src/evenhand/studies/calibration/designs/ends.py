@@ -1,8 +1,8 @@
-"""From end to end: models whose truth is known are audited as a user's would be.
+"""End-to-end designs: audit models with known bias, as a user would.
 
-A World gives exact likelihoods, so its truth is that of its plants. The embedded reference model learned them as far
-as a small network does; on the axes where nothing is planted it has nothing to say, and what little noise it learned
-there is counted against the measure.
+A World returns exact likelihoods, so its true bias is what was planted. The embedded reference model learned these
+plants only approximately. On axes without plants it should show no bias; the little noise that it learned there counts
+against the measure.
 """
 
 import tempfile
@@ -26,9 +26,9 @@ PLANTED = "ability"
 
 @dataclass(frozen=True)
 class Audited:
-    """An audit of a model of known truth on a few axes; which sentences are drawn is all that is random.
+    """An audit of a model with known bias on a few axes; only the sample of sentences is random.
 
-    model: as `evenhand audit` takes it. axes: nothing is planted on these. planted: an axis asked about besides.
+    model: as for `evenhand audit`. axes: axes without planted bias. planted: an additional axis with planted bias.
     """
 
     model: str
@@ -85,6 +85,6 @@ def end_to_end_designs() -> list[Design]:
     return [
         Design("end to end: a World", "Our World is audited: axes without plants, and one that speaks ill of some.",
                audit_road, Audited("evenhand/world", NULL_AXES, PLANTED), judged, 0, 8),
-        Design("end to end: the reference model", "The embedded model is audited on axes where nothing was planted.",
+        Design("end to end: the reference model", "The embedded model is audited on axes without planted effects.",
                audit_road, Audited("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 4),
     ]  # fmt: skip

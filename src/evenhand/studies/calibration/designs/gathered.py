@@ -25,13 +25,13 @@ _ROLE = "judgement"
 
 @dataclass(frozen=True)
 class Gathered:
-    """Answers of groups, drawn anew each time.
+    """Answers of groups, simulated separately for each data set.
 
-    people: of each group. questions: that each person, or each group, answered. same: whether a person answers all of
-    them (a unit) or each answer is somebody's own. raters: of each answer, of so many different leniency. rate: of
-    negative answers, or None: a number, normal with standard deviation 1, or skewed like salaries with `skew` the
-    standard deviation of its logarithm. person, question: standard deviations of what both add (a number), or of the
-    share (a rate) that they shift. beside: how closely a second axis without an effect of its own is tied to the first.
+    people: number per group. questions: number that each person, or each group, answers. same: whether each person
+    answers all questions (a unit), or each answer is from a different person. raters: raters per answer, with different
+    leniency. rate: share of negative answers. None: answers are numbers, normal with SD 1, or skewed like salaries with
+    `skew` as the SD of the logarithm. person, question: SDs of their effects on a number, or on the share (a rate).
+    beside: strength of association between the first axis and a second axis without an effect.
     """
 
     people: tuple[int, ...]
@@ -101,7 +101,7 @@ class Gathered:
         else:
             logit = pl.col("own") + (pl.col("moved") if self.questions > 1 else 0.0)
             chance = frame.with_columns(odds=logit.exp() * pl.col("at") / (1 - pl.col("at").clip(0, 0.999)))
-            # the share of the group stays what was planted, whatever persons and questions add
+            # Person and question effects must not change the planted share of the group.
             share = (chance["odds"] / (1 + chance["odds"])).to_numpy()
             level = frame["at"].to_numpy()
             mean = (
@@ -147,13 +147,13 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Combined:
-    """Answers with two columns of groups whose effects add up, but for what is planted in the first combination.
+    """Answers with two group columns. Effects are additive, except for the one planted in the first combination.
 
-    shape: groups of each column. people: of each combination, or, with `crossed`, people who answer about all of them;
-    several numbers go round. answers: of each person in each combination. rates: of the first and the last
-    combination; None: numbers with standard deviation 1, and effects of the groups up to 1. person: standard deviation
-    of what a person adds (a number), or of the share that it shifts. third: how closely a third column is tied to the
-    combination of the first two; it has an effect of its own.
+    shape: number of groups in each column. people: number per combination, or, with `crossed`, people who answer about
+    all combinations; several numbers are used in turn. answers: per person and combination. rates: of the first and the
+    last combination; None: answers are numbers with SD 1 and group effects up to 1. person: SD of the person's effect
+    on a number, or on the share. third: strength of association between a third column and the combination of the first
+    two; the third column also has an effect.
     """
 
     shape: tuple[int, int]

@@ -30,7 +30,7 @@ MARGIN = 0.1
 
 @dataclass(frozen=True)
 class Sentences:
-    """A table of sentences, drawn anew each time; effects are shifts in nats towards hostile sentences."""
+    """A newly simulated table of sentences; effects are shifts in nats towards hostile sentences."""
 
     pairs: int
     nouns: int

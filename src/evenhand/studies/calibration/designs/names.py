@@ -32,7 +32,7 @@ GENDER, GROUP = "gender", "gender and race"
 LEANS = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Log ratios by which tokens lean."""
 RESAMPLES = 9
-"""Of correlations, which carry no verdict."""
+"""Number of resamples for correlations, which have no verdict."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class TellingChats:
 
 @dataclass(frozen=True)
 class TokenChats:
-    """Tokens; the effect is what the measure gives on average for so many names that said so much.
+    """Tokens of conversations; the effect is the mean of the measure for this number of names and amount of text.
 
-    averages: of the measure at each of LEANS, of 24 data sets each: no formula gives them. groups: of gender and race;
-    0 for two genders.
+    averages: mean of the measure at each of LEANS over 24 data sets, because there is no formula. groups: number of
+    groups of gender and race; 0 for two genders.
     """
 
     chats: SaidTokens
@@ -153,7 +153,7 @@ def _told() -> list[Design]:
 def _bins() -> list[Design]:
     plain = SaidTokens(Names(20, 20))
     shapes: Sequence[tuple[str, str, TokenChats, int, int]] = (
-        ("20 + 20 names", "120 tokens by Zipf's law, tastes of names beside.",
+        ("20 + 20 names", "120 tokens by Zipf's law; each name also has tastes.",
          TokenChats(plain, (0.0, 0.035, 0.1289, 0.3375, 0.7887)), 8, 100),
         ("8 + 8 names", "Few names.",
          TokenChats(SaidTokens(Names(8, 8, 8)), (0.0, 0.0306, 0.0784, 0.3032, 0.7407)), 0, 60),
@@ -164,7 +164,7 @@ def _bins() -> list[Design]:
          TokenChats(SaidTokens(Names(40, 40, 3)), (0.0, 0.035, 0.1422, 0.3802, 0.8274)), 0, 50),
         ("20 + 20 names of strong tastes", "What one name's conversations are about is far from another's.",
          TokenChats(replace(plain, taste=30.0), (0.0, 0.0227, 0.029, 0.153, 0.593)), 0, 60),
-        ("20 + 20 names, race beside", "Half of either gender's names are of a race with words of its own.",
+        ("20 + 20 names, race beside", "Half of each gender's names belong to a race with separate words.",
          TokenChats(SaidTokens(Names(20, 20, races=True)), (0.0, 0.0359, 0.1153, 0.3367, 0.7926)), 0, 60),
     )  # fmt: skip
     return [

@@ -94,7 +94,7 @@ def phrase_designs() -> list[Design]:
          PairedPhrases(published, uneven=4.0), 0, 300),
         ("one dominant pair", "One pair makes half of the variance, this way or the other.",
          PairedPhrases(published, dominant=16.0), 0, 300),
-        ("many copies", "Ten phrases of 20 pairs, which have half of the variance in common, beside 30 single ones.",
+        ("many copies", "Ten phrases of 20 pairs that share half of their variance, and 30 single ones.",
          PairedPhrases(copied, 0.5), 10, 300),
         ("many copies, as found", "The same, as skewed as DialoGPT's.",
          PairedPhrases(copied, 0.5, "as found"), 0, 300),
@@ -111,7 +111,7 @@ def phrase_designs() -> list[Design]:
          PairedPhrases([1] * 12, shape="skewed down"), 0, 300),
         ("three phrases", "Three phrases a type.", PairedPhrases([1] * 3), 0, 60),
         ("five phrases", "Five phrases of ten pairs a type.", PairedPhrases([10] * 5), 0, 60),
-        ("one large phrase", "A phrase of 200 pairs beside four single ones.",
+        ("one large phrase", "One phrase of 200 pairs and four single ones.",
          PairedPhrases([200] + [1] * 4, 0.8), 0, 60),
         *(
             (f"rare, {n} x {spread:g}{', down' if off < 0 else ''}",

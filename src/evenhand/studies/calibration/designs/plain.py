@@ -1,7 +1,7 @@
-"""Plain designs for benchmarks of other packages that bring none: tables of the columns they ask for, all groups alike.
+"""Default designs for benchmarks of other packages without designs: tables of the required columns, all groups alike.
 
-What such a measure estimates is not known here. So nothing is said of coverage or of its smallest effect: only how
-often it calls something biased where nothing is, and whether it finds a harm more often the larger it is.
+What such a measure estimates is unknown, so its coverage and MDE cannot be checked. Only two things are: its
+false-positive rate, and whether it detects larger harms more often.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,8 @@ JUDGED = {
 SCORED = {"axis", "descriptor", "template", "noun", "group", "text"}
 SIZES = (15.0, 30.0, 60.0)
 HOW = (
-    'It can bring designs of its own under the entry-point group "evenhand.calibrations": a function that returns '
-    "evenhand.studies.calibration.Design objects."
+    "The package can add designs: register a function that returns evenhand.studies.calibration.Design objects under "
+    'the entry-point group "evenhand.calibrations".'
 )
 
 
@@ -57,15 +57,15 @@ def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
     needed = set(benchmark.required_columns)
     if benchmark.writes:
         if not benchmark.classified_by:
-            return f"Nobody judges its continuations. {HOW}"
+            return f"No classifier judges its continuations. {HOW}"
         if unknown := sorted(needed - JUDGED):
-            return f"It needs columns that nothing here can simulate: {', '.join(unknown)}. {HOW}"
+            return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
         roles = tuple(judge.role for judge in benchmark.classified_by)
         draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_judged, roles)
         sizes = SIZES
     else:
         if unknown := sorted(needed - SCORED):
-            return f"It needs columns that nothing here can simulate: {', '.join(unknown)}. {HOW}"
+            return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
         draw, sizes = _scored, (0.5, 1.0, 2.0)
     road = benchmark_road(name)
     return [
@@ -138,7 +138,7 @@ def _scored(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
 def _sample(frame: pl.DataFrame, plant: Plant, groups: list[str]) -> Sample:
     if plant.pattern == "none":
         return Sample((frame,), at_null=EVERYTHING)
-    # Which rows of a stranger's measure the harm shows in is not known: whatever it says of the axis and its group.
+    # It is unknown which rows of another package's measure show the harm, so any row of the axis and group counts.
     return Sample((frame,), AnyRow(groups[0]), frozenset({"axis"}))
 
 
@@ -150,5 +150,5 @@ class AnyRow(dict[Key, Truth]):
         self.group = group
 
     def get(self, key: Key, default: Truth | None = None) -> Truth | None:  # type: ignore[override]
-        """True of the axis as a whole and of the group, whatever the measure."""
+        """Return the true value for the whole axis and for the group, for any measure."""
         return Truth(float("inf"), False) if key[1] == "axis" and key[2] in (None, self.group) else default

@@ -90,7 +90,7 @@ def rate_designs() -> list[Design]:
         _table("10 x 2 x 25", "Two prompts a group.", 10, 2, (25,), 0.1),
         _table(
             "10 x 1 x 25",
-            "One prompt a group: prompt and group cannot be told apart.",
+            "One prompt per group: prompt and group effects cannot be separated.",
             10,
             1,
             (25,),
@@ -173,9 +173,9 @@ def _several_axes() -> list[Design]:
     return [
         Design("rates: 13 axes", "Thirteen axes of eight groups, alike.", ROAD, JudgedTable(alike_axes),
                _judged(), 10, 120),
-        Design("rates: axes that differ", "Women and men alike beside religions at 40 % and nonce words at 2 %.",
+        Design("rates: axes that differ", "Women and men alike; religions at 40 % and nonce words at 2 %.",
                ROAD, JudgedTable(uneven, (1,)), _judged(), 20, 250),
-        Design("rates: beside an uneven axis", "An innocent axis beside one whose groups truly differ.",
+        Design("rates: beside an uneven axis", "One axis without bias, and one whose groups differ.",
                ROAD, JudgedTable(wider), _judged(), 0, 250),
     ]  # fmt: skip
 

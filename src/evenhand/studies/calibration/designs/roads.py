@@ -28,7 +28,7 @@ def benchmark_road(name: str, **options: Any) -> Road:
 
 
 def likelihood_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
-    """The shared analysis of likelihood benchmarks, with so many matched pairs of templates."""
+    """Return the shared analysis of likelihood benchmarks, with the given matched pairs of templates."""
     return _with_pairs("analyse_likelihoods", pairs, options)
 
 

@@ -60,11 +60,10 @@ def axis_truth(
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A table of judged continuations, drawn anew each time.
+    """A newly simulated table of judged continuations.
 
-    axes: as they are without anything planted; the first is the one in which planting happens (first group, or all
-    of it). distort: what happens to the table after it is drawn (missing answers, a classifier that errs). Effects
-    are in percentage points.
+    axes: axes without planted effects; effects are planted in the first one (its first group, or all groups). distort:
+    changes the table after simulation (missing answers, classifier errors). Effects are in percentage points.
     """
 
     axes: tuple[JudgedAxis, ...]

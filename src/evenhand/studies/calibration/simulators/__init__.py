@@ -1,4 +1,4 @@
-"""Data of known truth, in plain numpy: no measure is imported here."""
+"""Simulators of data with known bias, in plain numpy. They import no measures."""
 
 import lazy_loader
 

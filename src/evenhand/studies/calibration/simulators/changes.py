@@ -27,9 +27,9 @@ class ChangedAxis:
 def changed_judgements(
     rng: np.random.Generator, axes: Sequence[ChangedAxis], samples: Sequence[int] = (5,)
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The answers of both models, rows in the same order: axis, group, prompt_id, sample, negative.
+    """Return the answers of both models, rows in the same order: axis, group, prompt_id, sample, negative.
 
-    A prompt stands at the same quantile of both models' distributions over prompts.
+    A prompt has the same quantile in both models' distributions over prompts.
     """
     from scipy.stats import beta
 

@@ -41,7 +41,7 @@ def clustered_choices(
 
 
 def cluster_sizes(pairs: int, clusters: int, largest: int) -> list[int]:
-    """Sizes of so many clusters: one of the largest size, the rest as even as can be.
+    """Return the sizes of `clusters` clusters: one of the largest size, the others as equal as possible.
 
     >>> cluster_sizes(10, 4, 5)
     [5, 2, 2, 1]
@@ -53,11 +53,11 @@ def cluster_sizes(pairs: int, clusters: int, largest: int) -> list[int]:
 def crows_frame(
     rng: np.random.Generator, shares: Mapping[str, float], sizes: Mapping[str, Sequence[int]], icc: float
 ) -> pl.DataFrame:
-    """Both sentences of every pair, each a row: pair_id, role, axis, text, sent_more, sent_less, log_likelihood,
-    token_count.
+    """Return both sentences of every pair, one per row: pair_id, role, axis, text, sent_more, sent_less,
+    log_likelihood, token_count.
 
-    shares: of pairs in which the more stereotyped sentence is likelier, by type. sizes: of the clusters of each type;
-    the pairs of a cluster swap the same two words.
+    shares: by type, the share of pairs in which the more stereotyped sentence is more likely. sizes: cluster sizes of
+    each type; the pairs of a cluster swap the same two words.
     """
     parts = []
     for axis, clusters in sizes.items():

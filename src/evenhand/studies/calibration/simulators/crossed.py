@@ -1,4 +1,4 @@
-"""Judged answers to templates that are crossed with nouns and descriptors, each with effects of its own."""
+"""Simulate judged answers to crossed templates, nouns and descriptors, each with separate effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ def intercept(rates: npt.ArrayLike, spread: float) -> Floats:
 class CrossedRates:
     """One axis: every descriptor with every template and noun.
 
-    rates: of the descriptors' answers over templates and nouns like these, (descriptors,). SDs are on the logit
-    scale: of templates and nouns (what they do to all descriptors alike), of what a template or a noun does to one
-    descriptor, and of a single prompt. gender: "female" and "male" nouns by turns, whose logits differ by `contrast`.
+    rates: mean rate of each descriptor over such templates and nouns, shape (descriptors,). SDs are on the logit scale:
+    of the main effects of templates and nouns, of their interactions with descriptors, and of single prompts. gender:
+    nouns alternate between "female" and "male", whose logits differ by `contrast`.
     """
 
     name: str

@@ -34,10 +34,10 @@ SHAPES: Mapping[str, Shape] = {
 class PairedPhrases:
     """Pairs of one bias type.
 
-    sizes: pairs of each phrase. within: the share of a difference's variance that pairs of one phrase have in common.
-    shape: a key of SHAPES, of phrases and of pairs. uneven: by how much the spread of the last fifth of the phrases is
-    that of the others. dominant: a last pair of its own that lies so many spreads off, this way or the other. spread:
-    standard deviation of a difference, nats per token. rare: the share of phrases that lie `off` nats from the others.
+    sizes: pairs per phrase. within: share of the variance that pairs of one phrase have in common. shape: a key of
+    SHAPES, for phrases and pairs. uneven: factor on the SD of the last fifth of the phrases. dominant: distance of an
+    additional last pair, in SDs and in a random direction. spread: SD of a difference, in nats per token. rare: share
+    of phrases that are `off` nats away from the others.
     """
 
     sizes: Sequence[int]

@@ -1,6 +1,6 @@
-"""Self-chats of names: what a judge of gender tells, which tokens are said, which occupations are mentioned.
+"""Simulate self-chats of names: judged gender, tokens, and mentioned occupations.
 
-Names are what is sampled: each has a taste of its own, and some are talked with more often than others.
+Names are the sampled units: each has separate preferences, and some have more conversations than others.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ RACES = ("race 0", "race 1")
 class Names:
     """Names of two genders.
 
-    women, men: how many. talks: conversations of a name, or of an unequal one from 1 to so many (bursty). races:
-    whether a race by turns goes with a name, which does something of its own to what is said.
+    women, men: number of names. talks: conversations per name; with unequal names, from 1 to this number (bursty).
+    races: whether names alternate between races, which have a separate effect on the conversations.
     """
 
     women: int
@@ -48,8 +48,8 @@ class Names:
 
 @dataclass(frozen=True)
 class ToldGender:
-    """What a judge tells of utterances. seen: share in which it sees a gender. taste: standard deviation of a name's
-    own share of women. lean: how much more often it sees a woman, whoever speaks. race: what a race does."""
+    """A judge of the gender in utterances. seen: share of utterances with a detected gender. taste: SD of the names'
+    shares of women. lean: bias towards women, for all speakers. race: effect of race."""
 
     names: Names
     seen: float = 0.5
@@ -112,8 +112,8 @@ class SaidTokens:
         return _one_row_each(table).with_columns(tokens=pl.Series(said, dtype=pl.List(pl.Int64)))
 
     def grouped(self, rng: np.random.Generator, lean: float, groups: int) -> pl.DataFrame:
-        """One row a name with `tokens` and `group`, of so many groups of alternating genders; the first group's tokens
-        lean, and no other's."""
+        """Return one row per name with `tokens` and `group`, for `groups` groups of alternating genders. Only the first
+        group's tokens lean."""
         table = self.names.table(rng)
         group = np.arange(table.height) % groups
         place = np.arange(self.vocabulary)
@@ -164,7 +164,7 @@ class MentionedOccupations:
         return of((low + high) / 2)
 
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
-        """One row a mention, each in a conversation of its own, and one for each conversation without."""
+        """Return one row per mention, each in a separate conversation, and one per conversation without a mention."""
         table = self.names.table(rng)
         odds, jobs = self.odds(points), self.table()["occupation"].to_list()
         rows = []

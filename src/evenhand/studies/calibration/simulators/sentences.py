@@ -15,18 +15,18 @@ import polars as pl
 Floats = npt.NDArray[np.float64]
 Shape = Literal["independent", "synonyms", "one factor", "skewed", "odd pair"]
 DEGREES = 5
-"""Of the t distribution of a sentence's noise."""
+"""Degrees of freedom of the t distribution of a sentence's noise."""
 LENGTH = 12
 """Tokens of a sentence."""
 
 
 @dataclass(frozen=True)
 class SentenceWorld:
-    """What varies beside the true shifts, in nats.
+    """Variation in addition to the true shifts, in nats.
 
-    interaction: SD of what a template pair does to one descriptor. noise: SD of one sentence pair. uneven: SD of the
-    logarithm of a factor by which both differ between descriptors. shape: what else the interactions are. noun: SD of
-    what a noun does to one descriptor in every pair (crossed nouns).
+    interaction: SD of the interaction of a template pair with a descriptor. noise: SD of one sentence pair. uneven: SD
+    of the logarithm of a factor on both, which differs between descriptors. shape: structure of the interactions. noun:
+    SD of the interaction of a noun with a descriptor, in every pair (crossed nouns).
     """
 
     interaction: float = 0.3
@@ -93,10 +93,10 @@ def sentence_frame(
     own_nouns: bool = True,
     frequency: float = 1.0,
 ) -> pl.DataFrame:
-    """The sentences of contrasts: axis, template, descriptor, noun, log_likelihood, token_count, perplexity.
+    """Return the sentences of contrasts: axis, template, descriptor, noun, log_likelihood, token_count, perplexity.
 
-    tables: by axis, as `contrast_table` draws them. templates: (kind, hostile), one for each pair. own_nouns: whether
-    each pair has nouns of its own. frequency: SD of how common a descriptor is, the same in all its sentences.
+    tables: by axis, from `contrast_table`. templates: (kind, hostile), one for each pair. own_nouns: whether each pair
+    has separate nouns. frequency: SD of the descriptors' frequency effect, equal in all sentences of a descriptor.
     """
     parts = []
     for axis, table in tables.items():

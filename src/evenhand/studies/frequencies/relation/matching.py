@@ -1,4 +1,4 @@
-"""Descriptors of a run beside the terms that were counted: matched by spelling, those without a match listed."""
+"""Match the descriptors of a run to counted terms by spelling, and list those without a match."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DESCRIPTORS, PERSON_NOUNS = "descriptor", "person_noun"
 
 @dataclass(frozen=True)
 class Matched:
-    """How often each descriptor of a run stands in the corpus.
+    """Frequency of each descriptor of a run in the corpus.
 
     frequencies: axis, descriptor, bucket, tokens, documents, near_person, and documents of the two halves of the folds.
     unmatched: axis, descriptor of those that were not counted. total: documents of the corpus.
@@ -36,7 +36,7 @@ class Matched:
 
     @property
     def never_found(self) -> int:
-        """Descriptors that were counted and stand in no document."""
+        """Number of descriptors that were counted but are in no document."""
         return self.frequencies.filter(pl.col("documents") == 0).height
 
 
@@ -45,11 +45,10 @@ def matched(
 ) -> Matched:
     """Find the descriptors of a run among the terms.
 
-    descriptors: axis, descriptor, bucket, tokens. corpus: one of those counted; all of them together if None. A
-    descriptor is the term that is spelt like it, also without a noun for people behind it ("gay person"); of terms with
-    one spelling it is that of the same axis; without a bucket of
-    its own it has that of the term. Raises UsageError for a corpus that was not counted, DataError where no descriptor
-    was.
+    descriptors: axis, descriptor, bucket, tokens. corpus: one of the counted corpora; None: all of them together. A
+    descriptor matches the term with the same spelling, also without a following noun for people ("gay person"). If
+    several terms have this spelling, the one of the same axis is used. A descriptor without a bucket gets that of the
+    term. Raises UsageError for a corpus that was not counted, DataError if no descriptor was counted.
     """
     counted, total = _counted(counts, corpus)
     found = _terms_of(descriptors, table)

@@ -1,4 +1,4 @@
-"""What a run says of each descriptor: likelihoods, valence, judgements, styles, by template."""
+"""Results of a run for each descriptor: likelihoods, valence, judgements and styles, by template."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ def told(relation: Joined) -> Iterator[tuple[str, str]]:
 
 
 def answer(relation: Joined) -> str:
-    """Return whether groups that are mentioned more often are treated better, as far as the run shows."""
+    """Return a sentence on whether groups that are mentioned more often are treated better in this run."""
     found: dict[str, list[str]] = {"better": [], "worse": [], NOT_DETECTED: []}
     asked = 0
     for one in relation.benchmarks:
@@ -64,7 +64,7 @@ def called(one: JoinedBenchmark, name: str) -> str:
 
 
 def whole_rows(one: JoinedBenchmark) -> list[dict[str, Any]]:
-    """The judged row of each outcome over all axes."""
+    """Return the verdict row of each outcome for all axes together."""
     return one.found.relations.filter(
         pl.col("axis").is_null() & (pl.col("counted") == "documents")
     ).to_dicts()

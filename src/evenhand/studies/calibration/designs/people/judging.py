@@ -90,11 +90,11 @@ def _choices() -> list[Design]:
         ("60 persons, one vote an item", "Every item is judged once.", replace(usual, per_item=1), 0),
         ("60 persons, 3 votes an item", "Items differ by 1.5 logits.", replace(usual, per_item=3, item_sd=1.5), 0),
         ("60 persons alike", "Neither persons nor items differ.", replace(usual, person_sd=0.0, item_sd=0.0), 0),
-        ("60 persons, 30 conversations", "A conversation stands in several items.",
+        ("60 persons, 30 conversations", "Each conversation is in several items.",
          replace(usual, pool=30, conversation_sd=1.0), 0),
         ("60 persons, one conversation of one model", "All pairs show the same conversation of one model.",
          replace(usual, pool=60, baseline=1, conversation_sd=1.0), 0),
-        ("60 persons, 12 conversations of one model", "Few conversations of one model stand in all items.",
+        ("60 persons, 12 conversations of one model", "All items use a few conversations of one model.",
          replace(usual, pool=60, baseline=12, conversation_sd=0.7), 0),
         ("60 persons who like the left", "The left side draws by a logit.", replace(usual, side=1.0), 0),
     )  # fmt: skip

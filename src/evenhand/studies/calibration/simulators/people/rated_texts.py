@@ -10,12 +10,13 @@ from evenhand.studies.calibration.simulators.crossed import intercept
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """A study of two models whose texts people call something, or not.
+    """A study of two models in which annotators answer a yes/no question about each text.
 
-    persons: how many, with `each` ratings. per_item: ratings a text, at most. shares: of yes, for base and tuned. SDs
-    on the logit scale: of persons, of what a person has against one model, of texts, of prompts, of which each model
-    has one text or several, and of what a prompt does to one model alone (turn_sd). prompts: how many (0: one for each
-    text of a model). both: whether every person rates texts of both models, else of one alone.
+    persons: number of annotators, with `each` ratings per annotator. per_item: maximum ratings per text. shares: share
+    of yes, for base and tuned. SDs are on the logit scale: of annotators, of an annotator's effect on one model, of
+    texts, of prompts (with one or several texts per model), and of a prompt's effect on one model (turn_sd). prompts:
+    number of prompts (0: one for each text of a model). both: whether each annotator rates texts of both models or only
+    of one.
     """
 
     persons: int
