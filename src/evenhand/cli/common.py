@@ -27,7 +27,7 @@ Reference = Annotated[
     typer.Option(help="Also compare each other group of the axis with this group."),
 ]
 LONGEST_NAME = 200
-"""Bytes of a file's name; systems take 255, of which the temporary beside it needs some."""
+"""Maximum length of a file name in bytes. Systems allow 255; the temporary file next to it needs some of them."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}
 """Options of an audit by the flags that are called otherwise."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from evenhand.reports.view import ReportView
 
 MOST_NAMED = 5
-"""Sets of names that a report lists; of more it says how many."""
+"""Number of sets of names that a report lists; it gives only the number of any others."""
 
 
 def alike_names(names: Iterable[str]) -> list[list[str]]:

@@ -130,16 +130,16 @@ class ForestRow:
     note: str = ""
     overall: bool = False
     under: str = ""
-    """What stands small beside the label."""
+    """Small text next to the label."""
     cells: tuple[str, ...] = ()
     """Texts of the further columns that `Forest.heads` names."""
     smallest: str = ""
-    """The smallest effect that would have been found, with its unit where that is another than the estimate's."""
+    """The minimum detectable effect, with its unit if that differs from the unit of the estimate."""
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Rows on one scale. `left` and `right` say what the two directions mean."""
+    """Rows on one scale. `left` and `right` describe the meaning of the two directions."""
 
     rows: tuple[ForestRow, ...]
     axis: Markup
@@ -152,7 +152,7 @@ class Forest:
 
     @property
     def smallest(self) -> bool:
-        """Whether any row says which effect would have been found."""
+        """Return whether any row has a minimum detectable effect."""
         return any(row.smallest for row in self.rows)
 
 

@@ -25,7 +25,7 @@ from evenhand.reports.drawing import (
 LEFT, RIGHT = 13.0, 62.0  # per cent: where the first and the last model stand; names of lines follow
 EDGE = 2.0  # per cent: where the first model's name begins if it is long
 MOST_MODELS = 6
-"""Beside each other; more lines from one to the next would be a thicket."""
+"""Maximum number of models side by side; with more, the lines between them cannot be read."""
 
 
 @dataclass(frozen=True)

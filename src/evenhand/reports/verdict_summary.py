@@ -34,7 +34,7 @@ class VerdictSummary:
     not_detected: tuple[AxisVerdict, ...]
     not_measurable: tuple[AxisVerdict, ...]
     together: str | None = None
-    """The verdict over all axes, where single ones have verdicts, too."""
+    """The verdict on the mean of the axes, if single axes have verdicts, too."""
     pairs: tuple[AxisVerdict, ...] = ()
     """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
 

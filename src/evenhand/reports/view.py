@@ -52,7 +52,7 @@ class WrittenView:
     gathered: bool = False
     """Whether the prompts are answers that somebody gathered, one each."""
     units: int | None = None
-    """Of gathered answers: how many people or things they are of, where a column says so."""
+    """Number of people or things that gathered responses are about, if a column identifies them."""
 
     def told(self, answers: int) -> str:
         """How many texts of how many prompts, in words; answers: those that were asked for.

@@ -12,9 +12,9 @@ BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
 WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
 SMALLER, LARGER = "bias smaller", "bias larger"
-"""Of a signed difference: which way its distance from no bias changed, whatever its own sign."""
+"""The change in a signed difference's distance from no bias, regardless of its sign."""
 LESS_KIND, MORE_KIND = "less at home in kind sentences", "more at home in kind sentences"
-"""Of a group whose change differs from that of the others of its axis."""
+"""The change of a group that differs from the change of the other groups of its axis."""
 SYMBOLS = {
     BIASED: "▲",
     NOT_DETECTED: "○",
@@ -31,7 +31,7 @@ SYMBOLS = {
     LESS_KIND: "⊖",
     MORE_KIND: "⊕",
 }
-"""Shapes beside the colours, so that a verdict reads without colour."""
+"""Symbols in addition to colours, so that verdicts are readable without colour."""
 
 ABSENT = "–"
 LARGEST_FACTOR = 1000.0

@@ -19,9 +19,9 @@ def _no_truth_value(value: Any) -> Any:
 
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
-"""Of a generator of random numbers: what all that draw here can take."""
+"""A random seed in the range that all random number generators here accept."""
 Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
-"""How many of something, at least one."""
+"""A count of at least one."""
 
 
 class Options(BaseModel):

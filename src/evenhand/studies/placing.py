@@ -20,8 +20,8 @@ class PlaceOptions(Options):
     """Where models and classifiers are loaded and asked; changes no number beyond rounding."""
 
     on: str | None = None
-    """A cluster: ray (one of this machine's own, for the time), auto (the one this machine belongs to) or
-    ray://HOST:PORT; None: this process."""
+    """A cluster: ray (a temporary one on this machine), auto (the one this machine belongs to) or ray://HOST:PORT;
+    None: this process."""
     workers: Count | None = None
     """Workers on it, each with a copy of the model; None: one for each accelerator of the cluster, or for each
     processor where there is none."""

@@ -33,7 +33,7 @@ class StudyRecord:
     called: str
     """What the folder holds, in words: "consistency study"."""
     part: str
-    """Under which name the options lie in the file."""
+    """The key of the options in the file."""
     version: int = 1
     """The newest layout; earlier ones are read as well."""
 

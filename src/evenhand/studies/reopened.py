@@ -19,7 +19,7 @@ NUMBERS = {
     "frequencies.json": "report.html",
     "report.json": "report.html",
 }
-"""What a folder's numbers are called, and the page beside them; a study comes before the runs that it is made of."""
+"""Files of numbers in a folder, each with its page. A study comes before the runs that belong to it."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class StudyResult(ABC):
 
 
 NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratum")
-"""Columns that say what a number is of."""
+"""Columns that identify a number."""
 
 
 def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:

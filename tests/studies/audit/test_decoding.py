@@ -159,7 +159,7 @@ def test_replies_are_written_by_the_presets_of_self_chats(asked, options, expect
     ("options", "told"),
     [
         ({"temperature": 1.0, "top_p": 1.0}, "drawn; temperature 1.0 as given; top_p 1.0 as given"),
-        ({}, "drawn; temperature 1.0 and top_p 0.9 where none is given"),
+        ({}, "drawn; temperature 1.0 and top_p 0.9 by default"),
     ],
 )
 def test_of_drawn_replies_is_told_what_was_given_and_what_was_not(options, told):

@@ -31,7 +31,7 @@ def test_what_by_takes():
         ("step", "not understood"),
         ("=1,2", "not understood"),
         ("step=1,inf", "not understood"),
-        ("step=7,7", "all runs stand at 7"),
+        ("step=7,7", "all runs have the value 7"),
     ],
 )
 def test_what_it_refuses(by, told):

@@ -112,7 +112,7 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(
 
     with monkeypatch.context() as patched:
         before = stop_before(3, stop, patched.setattr)
-        with pytest.raises(Interrupted, match="goes on with the trial that was stopped"):
+        with pytest.raises(Interrupted, match="resumes the stopped trial"):
             debias_with(config(tmp_path), output=tmp_path / "stopped")
     assert (tmp_path / "stopped" / "search" / "01" / "trial.json").is_file()
     with monkeypatch.context() as patched:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evenhand.annotation import Store
 
 DATABASE = "EVENHAND_ANNOTATE_DATABASE"
-"""Where the database is, if no flag says so: an address with a password belongs here and not on a command line."""
+"""Environment variable with the database's URL, used without the flag. Keep a URL with a password in it."""
 SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 STUDY_FILES = (".yaml", ".yml")
 NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous")

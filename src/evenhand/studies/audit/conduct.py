@@ -125,7 +125,7 @@ class AuditResult:
     left_out: Mapping[str, str]
     """Benchmarks of the suite that were not run, with the reason."""
     labelled: LabelOutcome | None = None
-    """None where nothing is judged."""
+    """None if no texts are classified."""
 
 
 def conduct_audit(

@@ -11,7 +11,7 @@ from evenhand.studies.audit.asked import weights_behind
 from evenhand.studies.audit.options import AskingOptions
 
 OTHERS = "llama"
-"""Whose settings models get whose own family has no published ones."""
+"""The family whose settings are used for models of families without published settings."""
 OVERRIDES = ("temperature", "top_k", "top_p")
 SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
     "published": {
@@ -117,7 +117,7 @@ def choose_reply_decoding(
         drawn, why = _named_settings(asking, model)
         if asking.decoding not in PRESETS and model_family(model) not in PRESETS:
             ours = [f"{name} {value}" for name, value in drawn.items() if value and name not in overrides]
-            why = [f"{' and '.join(ours)} where none is given"] if ours else []
+            why = [f"{' and '.join(ours)} by default"] if ours else []
         settings, reasons = settings | drawn, [*reasons, *why]
     elif overrides:
         raise UsageError(

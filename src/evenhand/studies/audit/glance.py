@@ -127,7 +127,7 @@ def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
         ]
         sample = f" Descriptors in the sample: {', '.join(of_all)}." if of_all else ""
         if part.height < (n_axes := table.filter(measure=measure).height):
-            sample += f" The number over all axes is the mean of {part.height} of the {n_axes} axes."
+            sample += f" The overall number is the mean of {part.height} of the {n_axes} axes."
         name = wording.label(str(measure)).partition(",")[0]
         sentences.append(f"Descriptor pairs behind {name} of each axis: {'; '.join(counted)}.{sample}")
     return sentences

@@ -31,7 +31,7 @@ from evenhand.studies.plain_page import PlainTable
 GROUPS_DRAWN = 15
 """Groups with a drawing; the table behind a fold has all."""
 FEW_GROUPS = 40
-"""Up to so many single groups of a measure are drawn where it has no rows of whole axes."""
+"""Maximum number of single groups drawn for a measure without rows for whole axes."""
 PARTS_DRAWN = 60
 AXES_NAMED = 4
 MOST_COLUMNS = 12
@@ -221,7 +221,7 @@ def beside_reference(view: ReportView, benchmark: BenchmarkView) -> BesideRefere
     told = [
         f"{why}: {wording.listing([label(axis) for axis in some]) if len(some) <= AXES_NAMED else len(some)}."
         for some, why in (
-            (untested, "Axes whose groups are not compared one by one"),
+            (untested, "Axes without individual comparisons"),
             (lacking, "Axes without this group"),
         )
         if some

@@ -35,9 +35,9 @@ from evenhand.studies.placing import pool_of
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
-"""Options that say how continuations are written; of conversations there is one sample."""
+"""Decoding options; conversations have one sample."""
 DIALOGUE = ("dialogue",)
-"""Options that say how the model is told of conversations."""
+"""Options for how conversations are formatted for the model."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Selection:
     prompts: Mapping[str, PromptSet]
     left_out: Mapping[str, str]
     decodings: Mapping[str, ChosenDecoding] = field(default_factory=dict)
-    """Of the benchmarks of continuations."""
+    """Decoding settings by benchmark, for benchmarks that generate continuations."""
     labellings: tuple[Labelling, ...] = ()
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
     """All that judge, by the name they go by in `labellings`."""
     unjudged: tuple[str, ...] = ()
-    """What nobody judges, each with how to have it judged."""
+    """Roles without a classifier, each with how to get one."""
     asked_whole: tuple[str, ...] = ()
     """Benchmarks without axes, although axes were named."""
     speaker: TextGenerator | None = None
@@ -152,7 +152,7 @@ class Wanted:
 
     benchmarks: tuple[Benchmark, ...]
     beside: frozenset[str]
-    """Those of them that run beside the others, with their own prompts and on all axes."""
+    """Names of benchmarks that run in addition to the others, with their own prompts and on all axes."""
     forgiving: bool
     """A suite is asked for: what cannot run here is left out, not refused."""
     alternatives: bool

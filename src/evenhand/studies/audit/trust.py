@@ -39,13 +39,13 @@ SERVICES: dict[str, tuple[str, str, str]] = {
 variable that holds the official host's key."""
 HTTPS_PORT = 443
 MEND = (
-    "If you trust it, add --trust-addresses, or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
-    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder behind -o."
+    "If you trust it, add --trust-addresses. Or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
+    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder (-o)."
 )
 FILES = ("prompts", "neutral", "personas", "classifier_error")
 """Options that name a file."""
 TEXTS = ("prefix", "instruction")
-"""Mitigations whose value is a text or a name of ours, even where a file is called so."""
+"""Mitigations whose value is a text or one of evenhand's names, even if a file has that name."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ WRITTEN = "written"
 """The step before judging, among the failures."""
 KEYS = ["axis", "group"]
 OPENER = 1
-"""The turn of a conversation that is given: nobody is asked for it, and nobody judges it."""
+"""The fixed first turn of a conversation: no model writes it, and it is not classified."""
 
 
 def written_view(

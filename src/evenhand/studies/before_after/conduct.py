@@ -58,7 +58,7 @@ from evenhand.studies.placing import here_only
 MOST_TIMED = 1612
 """Prompts that are timed, as many as the paper's."""
 DEFAULT_BENCHMARKS = ("regard",)
-"""What is asked where nothing is named: its prompts come with evenhand."""
+"""The default benchmark; evenhand includes its prompts."""
 
 
 @dataclass(frozen=True)
@@ -260,10 +260,10 @@ def one_training(folders: Sequence[object]) -> list[str]:
         if not isinstance(folder, str | Path) or (lineage := read_lineage(Path(folder))) is None:
             continue
         notes.append(
-            f"{folder} was trained once, with seed {lineage['seed']}. All intervals are over sentences, of this one "
-            "training: another seed trains another model, whose changes may lie outside of them, also where nothing "
-            "was debiased. Train with several (the same evenhand debias with --seed 1, --seed 2, ..., each with -o of "
-            "its own), and look at before-after of each."
+            f"{folder} was trained once, with seed {lineage['seed']}. All intervals describe sentences of this one "
+            "training. A model trained with another seed may have changes outside of them, even without debiasing. "
+            "Repeat evenhand debias with --seed 1, --seed 2, ... and a different -o for each, and run before-after on "
+            "each result."
         )
     return notes
 
@@ -276,7 +276,7 @@ def _notes(
     texts: str,
     untimed: str,
 ) -> list[str]:
-    notes = [f"Time and memory were not taken anew: {' '.join(untimed.split())}"] if untimed else []
+    notes = [f"Time and memory were not measured again: {' '.join(untimed.split())}"] if untimed else []
     first, second = prepared.selections
     for name in dict.fromkeys([*first.left_out, *second.left_out]):
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())

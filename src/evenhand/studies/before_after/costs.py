@@ -38,7 +38,7 @@ def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) 
     same_process: whether both were asked by one process, whose peak memory only grows.
     """
     first, second = (_cost(run) for run in (before, after))
-    peak = "Of the process; the second run's holds the first's." if same_process else ""
+    peak = "Peak memory of the process; that of the second run includes the first." if same_process else ""
     units = {
         "latency": ("ms a step", ""),
         "throughput": ("tokens a second", ""),

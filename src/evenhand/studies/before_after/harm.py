@@ -23,7 +23,7 @@ HARM = {
 }
 SILENCE = {name: kind for name, kind in CHANGES.items() if name not in ("outcome", "model")} | LEVELS
 MUCH_LESS = -0.25
-"""From this relative change of length or of different word pairs, it is named beside a fall of harm."""
+"""Relative change of length or of distinct bigrams from which it is reported together with a fall of harm."""
 STOCK = 20.0
 """From this percentage of prompts with one and the same text, that text is called a stock answer."""
 KEYS = ["prompt_id", "sample"]

@@ -15,7 +15,7 @@ from evenhand.stats import Harmful, Verdict, reach_verdicts
 SPREADS = "^disparity_change$|_spread_change$"
 """Measures of an axis that say that its groups did not change alike, not which way."""
 LEVEL_CHANGE = "level_change"
-"""The change of an outcome over all answers, or over those about an axis."""
+"""The change of an outcome in all responses, or in those about an axis."""
 CHANGES = {
     "benchmark": pl.String,
     "outcome": pl.String,

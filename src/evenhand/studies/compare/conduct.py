@@ -106,7 +106,7 @@ def compare_outputs(
         raise UsageError(f"{len(names)} names for {len(sources)} runs.", "Give one name for each, or none.")
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each a name of its own.")
+        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each run a different name.")
     validated(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
@@ -165,7 +165,7 @@ def compare_outputs(
     if margin is not None and changes["no_worse"].is_null().all():
         if too_wide:
             raise UsageError(
-                f"The margin of --no-worse is {margin:g}: {too_wide[0]} is a share, of which no change is that large.",
+                f"The margin of --no-worse is {margin:g}, but {too_wide[0]} is a share and cannot change by that much.",
                 UNIT_OF_MARGIN,
             )
         notes.append(

@@ -7,9 +7,9 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number, sentences
 
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size_change", "redditbias_likelier_change"
-"""Rows beside the change of a log-perplexity: the same in units of its spread, and in percent of phrases."""
+"""Rows that give the change of a log-perplexity in other units: standard deviations, and percent of phrases."""
 OWN_LEVEL = 0.05
-"""Over all groups of an axis, at which a group's own test is told although that of the axis found nothing."""
+"""Adjusted level at which the test of one group is reported although the test of its axis found nothing."""
 Row = Mapping[str, Any]
 
 

@@ -88,7 +88,7 @@ def read_order(
             raise UsageError(f"--by {by} has {len(numbers)} numbers for {len(names)} runs.", FORMS)
         order = Order(name.strip(), numbers)
     if len(set(order.at)) < 2:
-        raise UsageError(f"--by {by}: all runs stand at {order.shown(order.at[0])}.", FORMS)
+        raise UsageError(f"--by {by}: all runs have the value {order.shown(order.at[0])}.", FORMS)
     return order
 
 

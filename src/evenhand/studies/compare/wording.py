@@ -42,7 +42,7 @@ from evenhand.studies.compare.rate_words import (
 from evenhand.studies.compare.texts import text_line
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
-"""What a sentence is about, in the order in which they are said."""
+"""Topics of sentences, in the order of the report."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )

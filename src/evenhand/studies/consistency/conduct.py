@@ -62,7 +62,7 @@ class ConsistencyStudy:
     decoding: ChosenDecoding
     attributes: Attributes
     threshold: tuple[float, str]
-    """From which score on a continuation is harmful, and why."""
+    """The score from which a continuation counts as harmful, and the reason for it."""
     numbers: Consistency
     checklists: Mapping[str, list[Decision]]
     """By rule: effect and polarity and importance in each domain, and transfer."""
@@ -71,7 +71,7 @@ class ConsistencyStudy:
     scores: pl.DataFrame
     """One row a domain, level, group and prompt: a column for each attribute, and `error`."""
     model: Mapping[str, Any]
-    """What the model says of itself."""
+    """Facts about the model, as it reports them."""
     classifier: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     above_threshold: str | None = None

@@ -24,7 +24,7 @@ SEQUENCE = 400
 LENGTHS = (12, 48)
 """Shortest and longest piece; the published ones have 28 and 43 characters."""
 MEANINGFUL = 3
-"""A word of so many letters that stands in the original wording must not come up by chance."""
+"""Nonsense must not contain a word of the original wording with at least this number of letters."""
 
 
 @dataclass(frozen=True)

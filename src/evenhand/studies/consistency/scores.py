@@ -23,9 +23,9 @@ SAME_AS = {
 """Labels of Detoxify and its data (Jigsaw 2018 and 2019) by the name of the nearest Perspective attribute. The two
 were trained on ratings of nearly the same questions, but not on the same answers: rates do not compare."""
 NAMED = (*ATTRIBUTES, "insult")
-"""What is taken unless the user says otherwise; Detoxify has insults where it lacks sexually explicit."""
+"""Default attributes. Detoxify has `insult` in place of a sexually explicit attribute."""
 USUAL = 0.5
-"""From which probability on an attribute counts (Morabito et al. 2023, as in RealToxicityPrompts)."""
+"""The probability from which an attribute counts (Morabito et al. 2023, as in RealToxicityPrompts)."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from evenhand.mitigations.training import BIAS, LINEAGE
 from evenhand.schema import DataError
 
 Value = StrictFloat | StrictInt | None
-"""None where it was no number."""
+"""A number; None if the original value was not finite."""
 
 
 class _Part(BaseModel):

@@ -20,9 +20,9 @@ from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, senten
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
-"""Of a curve; more steps are averaged."""
+"""Maximum points of a curve; more steps are averaged."""
 TOLD = ("seed", "steps", "best_step", "stopped_early", "batch_size_in_the_end", "devices", "evenhand")
-"""Of the lineage, about the training itself."""
+"""Keys of the lineage that describe the training."""
 
 
 def curve_svg(points: pl.DataFrame, described: str) -> Markup:

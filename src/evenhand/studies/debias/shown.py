@@ -13,10 +13,10 @@ from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P, chosen_on
 from evenhand.studies.plain_page import PlainTable
 
 WRONG_WITH_PUBLISHED = (
-    "The published criterion is here as it was used, and we advise against it: it takes no notice of how well a model "
-    "still reads (the paper's LMD, chosen by it, had many times the perplexity), and a large p is no small bias. It is "
-    "large, too, where perplexities scatter so much that no difference could be seen, as those of a spoilt model do, "
-    "and a single pair may decide it."
+    "The published criterion works here as in the paper, but we advise against it. It ignores how well a model reads: "
+    "the paper's LMD, chosen by it, had many times the perplexity. A large p does not mean a small bias. p is also "
+    "large if perplexities vary too much to show a difference, as those of a damaged model do. A single pair may "
+    "decide it."
 )
 
 
@@ -136,13 +136,13 @@ def _worth(search: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     base = search["base"]
     if search["choose"] == "published":
         return (
-            f"On all validation texts {_went(after, base, WHOLE)}. It was chosen by all of them, so that none are left "
-            "to say what the choice is worth: an audit on other texts must."
+            f"On all validation texts {_went(after, base, WHOLE)}. The choice used all of them, so none are left "
+            "to evaluate it: run an audit on other texts."
         )
     kept = _went(after, base, KEPT)
     return (
-        f"On the half of the validation texts that had no part in the choice {kept}; on the half it was chosen by, "
-        f"which flatters it, {_went(after, base, '')}."
+        f"On the half of the validation texts that had no part in the choice {kept}; on the half used for the choice "
+        f"(which is optimistic) {_went(after, base, '')}."
     )
 
 

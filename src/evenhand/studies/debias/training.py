@@ -67,9 +67,9 @@ class Ground:
     material: Material
     validation: Validation
     stored_as: str = "float32"
-    """In which precision trained weights are written."""
+    """The precision of the stored weights."""
     dialogue: str | None = None
-    """The name of the format in which the model is told of dialogues, where these are learned."""
+    """The name of the dialogue format, if dialogues are learned."""
 
     def facts(self) -> dict[str, Any]:
         """What is learned from and watched, so that another can be told from it."""

@@ -94,7 +94,7 @@ def search_into(
         RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, compared, renewed=done is None)
         if done is not None:
             return done
-    go_on = f"The same command goes on with the trial that was stopped ({output})."
+    go_on = f"The same command resumes the stopped trial ({output})."
     with resumable(go_on, "The search was stopped."):
         if not there:  # nothing is written of a search that cannot begin
             ground()
@@ -155,10 +155,10 @@ class _Search:
                 ended: dict[str, Any] = {"watched": {"before": {}, "after": {}}, "failed": reason}
             else:
                 values = [lineage["watched"]["after"].get(name) for name in (BIAS, PERPLEXITY)]
-                failed = None if None not in values else "what is watched is no number any more"
+                failed = None if None not in values else "the bias or the perplexity is not a finite number"
                 ended = {"watched": lineage["watched"], "failed": failed}
             write_json(folder / TRIAL, as_json({"setting": setting, **ended}))
-        stored = read_json(folder / TRIAL, f"Delete the folder {folder}: the trial is then done again.")
+        stored = read_json(folder / TRIAL, f"Delete the folder {folder}: the trial is then repeated.")
         watched = stored["watched"]
         return Tried(name, setting, watched["after"], stored["failed"]), watched["before"]
 

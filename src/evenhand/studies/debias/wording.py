@@ -24,16 +24,17 @@ PROJECTED = {
 }
 """What projections were watched by, in words."""
 MOST_LOSS = 0.05
-"""Rise of the perplexity above which it is said."""
+"""Rise of the perplexity above which it is reported."""
 REACHED = {
-    "counterfactuals": "hold no word that could be replaced (terms stand as whole words or their plurals, in the case "
-    "that is listed or with a capital; `evenhand show cda` names other ways): they have no counterfactual and are "
-    "learned as they are",
-    "texts_with_terms": "hold no term behind another word (terms stand as whole words or their plurals, within the "
-    "tokens that are read): LMD compares nothing in them",
-    "texts_with_attributes": "hold no attribute within the tokens that are read: the term looks at nothing in them",
+    "counterfactuals": "contain no word that could be replaced. Terms are matched as whole words or their plurals, in "
+    "the listed case or with a capital (`evenhand show cda` lists other ways). These texts have no counterfactual and "
+    "are learned as they are",
+    "texts_with_terms": "contain no term after another word (terms are matched as whole words or their plurals, "
+    "within the tokens that are read): LMD compares nothing in them",
+    "texts_with_attributes": "contain no attribute within the tokens that are read: the debiasing term does not use "
+    "them",
 }
-"""Of the facts of a method, how many texts it reached; and what is to be said of the others."""
+"""Facts that count the texts a method used, with the description of the other texts."""
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:

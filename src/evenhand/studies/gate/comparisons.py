@@ -40,11 +40,11 @@ from evenhand.studies.gate.evidence import (
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 LEVEL_CHANGE = "level_change"
-"""The measure of an outcome's change over all answers, or over those about an axis."""
+"""The measure of an outcome's change in all responses, or in those about an axis."""
 DIFFERENCE = "group_difference_change"
-"""The measure of a group's change beside the others, whose before and after are the group's own rates."""
+"""The measure of a group's change relative to the others; its before and after are the group's own rates."""
 SCORE = " score"
-"""How an outcome ends that is a classifier's number beside its verdict."""
+"""Suffix of outcomes that are a classifier's score rather than its label."""
 SHARED = {"%": POINTS, "nats": NATS}
 """Units of conditions by how a comparison shows an outcome."""
 

@@ -8,7 +8,7 @@ from evenhand.reports import known
 from evenhand.stats import Harmful
 
 STANDING, CHANGE, NEW, LEVEL, REFUSALS, TEST = "standing", "change", "new", "level", "refusals", "test"
-"""Which question a piece answers: of one model, of two, new in the later one, over all, silence, the protocol."""
+"""The question that evidence answers: bias of one model, change, new bias, level, refusals, the protocol."""
 FOUND, NOT_FOUND, BLANK = "found", "not found", "not measurable"
 
 

@@ -25,9 +25,9 @@ SUBJECTS = {
     COMPARISON: (BIASED, NEW_BIASED, WORSE, DISPARITY, MAY_EXCEED, LEVEL, REFUSALS),
     PROTOCOL: (*OUTCOMES, *(f"{test} {outcome}" for test in TESTS for outcome in OUTCOMES)),
 }
-"""What can be asked of each kind of result."""
+"""The conditions for each kind of result."""
 BY_ITSELF = {AUDIT: BIASED, COMPARISON: WORSE, PROTOCOL: "fails"}
-"""The condition where none is named."""
+"""The default condition."""
 WORDS = {
     AUDIT: "biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT",
     COMPARISON: "worse, new biased, biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT, level higher, "

@@ -64,7 +64,7 @@ BIASES = (
 )
 COSTS = (PERPLEXITY, *UTILITY)
 JUDGED = frozenset({*BIASES, *COSTS})
-"""Measures whose whole is held against the base row's with a verdict; the rest is described."""
+"""Measures whose value is compared with the base row's, with a verdict; the others are described."""
 DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 

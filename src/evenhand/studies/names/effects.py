@@ -32,8 +32,8 @@ TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
 WORDS = "words"
 UTILITY = (WORDS, "empty", "repetition", "distinct_2", "parroting")
-"""Of each reply: its words; whether it is empty; percent of its 4-grams that it said before; percent of a
-conversation's pairs of words that are different; whether it copies the line before."""
+"""Number of words of a reply; whether it is empty; percent of repeated 4-grams; percent of distinct bigrams in a
+conversation; whether it copies the line before."""
 SEPARATOR = "|"
 
 

@@ -13,9 +13,9 @@ from evenhand.studies.own_responses.columns import Columns
 
 _LISTED = 8
 _LARGEST = 1e100
-"""Of a number whose third power is still one."""
+"""Largest number whose third power is still a finite double."""
 _CLOSEST = 1e-10
-"""Of the spread of numbers, in parts of the largest: doubles hold 16 digits, and six are left to tell them apart."""
+"""Smallest spread of numbers relative to the largest: of a double's 16 digits, six remain for differences."""
 _BOOLEAN_HINT = (
     "A number belongs in a column of scores (--column COLUMN=score), a category in one of labels "
     "(--column COLUMN=label --negative VALUE). A value that says that there is no answer is declared as "

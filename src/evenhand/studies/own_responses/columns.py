@@ -14,7 +14,7 @@ from evenhand.schema import DataError, UsageError, unknown_name
 from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
-    "group": "whom the answer is about, or who gave it; each column named so is an axis of its own",
+    "group": "whom the answer is about, or who gave it; each such column is a separate axis",
     "axis": "what the groups are groups of, where one table holds several axes below each other",
     "question": "what was asked, the same for all groups",
     "unit": "who or what is one case (a person, an application), where it has several rows",
@@ -168,8 +168,8 @@ def columns_of(
         )
     if "unit" not in theirs:
         told.append(
-            "Each row counts as an answer of its own; if several are of one person or thing, name the column that says "
-            "so (--column COLUMN=unit)."
+            "Each row counts as a separate answer. If several are about one person or thing, name the column that "
+            "identifies it (--column COLUMN=unit)."
             if "rater" not in theirs
             else "Codings of the same text, or of the same question and group, count as one answer."
         )

@@ -49,10 +49,11 @@ from evenhand.studies.own_responses.missing import without_declared
 from evenhand.weights import check_device
 
 ANSWERS = "answers"
-"""The benchmark of a table of which none is said."""
+"""The default benchmark of a table."""
 ANSWER_FORMAT = (
-    "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row: a column (or several) "
-    "of groups, and a number, a label, true or false, or the text of the answer. --column THEIRS=OURS says which."
+    "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row. It has one or more "
+    "columns of groups, and a number, a label, true or false, or the text of the answer. Assign columns with --column "
+    "THEIRS=OURS."
 )
 
 

@@ -108,7 +108,7 @@ def bias_cells(
 
 
 PARTS = {"": "estimate", "_low": "low", "_high": "high", "_p": "p"}
-"""Endings of what is told of a size, and what the measure calls it."""
+"""Suffixes of the columns of a size, with the columns of the measure."""
 
 
 def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str) -> dict[str, dict[str, Any]]:

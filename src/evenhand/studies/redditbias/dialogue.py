@@ -93,7 +93,9 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
             lacking.update(side.without_negative)
         if lacking:
             told = ", ".join(f"{count:,} ({reason})" for reason, count in lacking.items())
-            notes.append(f"Slot values to learn and to ask that got no wrong one beside them: {told}.")
+            notes.append(
+                f"Slot values for training and testing without a wrong value to compare with: {told}."
+            )
     if config.dstc7 is not None:
         folder = Path(config.dstc7).expanduser()
         exchanges = list(read_exchanges(folder, config.task_limit))

@@ -111,8 +111,8 @@ def left_out(table: pl.DataFrame, name: str) -> str | None:
     told = ", ".join(f"{count:,} ({WHY.get(reason, wording.label(reason))})" for reason, count in reasons)
     counted = int(table.filter(pl.col("error").is_not_null())["published_nats"].count())
     return (
-        f"Of {table.height:,} lines {name} has no likelihood of {told}: they are left out of the perplexity over "
-        f"tokens; that over lines, by the published rule cut behind {LONGEST} tokens, holds {counted:,} of them."
+        f"{name} has no likelihood of {told} of {table.height:,} lines. The perplexity over tokens leaves them out. "
+        f"The published perplexity over lines, cut after {LONGEST} tokens, includes {counted:,} of them."
     )
 
 

@@ -66,7 +66,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     methods: tuple[str, ...] = METHODS
     """As `evenhand debias --method` takes them, options and all."""
     control: bool = True
-    """Also train on the same texts for as many steps without any method, which a method's change is held against."""
+    """Also train a control: the same texts and number of steps without a method."""
     source: str | None = None
     """A folder with RedditBias' files; None takes the cache of `evenhand data fetch`."""
     multiwoz: str | None = None
@@ -76,9 +76,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     as_published: bool = False
     """Methods and dialogue tasks with the quirks of the published programs."""
     task_limit: Count | None = None
-    """At most so many examples to learn each dialogue task from, and to ask; None: all."""
+    """Maximum number of examples for training and testing each dialogue task; None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times that a method reads its texts; None: the published 2, and our own sentences once."""
+    """Number of epochs of a method; None: the published 2, and 1 for evenhand's sentences."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")

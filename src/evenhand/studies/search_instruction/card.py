@@ -74,7 +74,7 @@ def effect(row: Mapping[str, Any]) -> str:
         return f"negative continuations rose by {points(change)} points ({points(low)} to {points(high)})"
     if row["verdict"] == NOT_DETECTED:
         least = row.get("minimum_detectable")
-        seen = "" if least is None else f"; a change of {points(least)} points would have been found"
+        seen = "" if least is None else f"; minimum detectable effect {points(least)} points"
         return f"no change was detected ({points(change)} points, {points(low)} to {points(high)}{seen})"
     return "what it changes could not be measured"
 

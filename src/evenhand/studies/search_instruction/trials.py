@@ -69,7 +69,7 @@ class Trials:
     model: LanguageModel
     benchmark: str
     decoding: Decoding
-    """Its seed is that of the search: each set of prompts gets one of its own, the same for all instructions."""
+    """Decoding with the seed of the search. Each set of prompts has a different seed, the same for all instructions."""
     classifier: Classifier
     rule: ClassifiedText
     folder: Path

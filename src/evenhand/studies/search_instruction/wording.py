@@ -8,8 +8,8 @@ from evenhand.studies.search_instruction.conduct import RevisionStudy
 def verdict_sentence(study: RevisionStudy) -> str:
     """What came of the search, in one sentence."""
     return (
-        f"Of {study.facts['instructions_tried']} instructions the one below was chosen: {effect(study.chosen)}, "
-        f"as {study.facts['classifier']} judges."
+        f"The instruction below was chosen from {study.facts['instructions_tried']}: {effect(study.chosen)}, "
+        f"according to {study.facts['classifier']}."
     )
 
 

@@ -13,7 +13,7 @@ WORDS, GROUP_WORDS, AS_PUBLISHED = 12, 6, 25
 """Words of each gender, of each gender and race, and of each gender as published."""
 OCCUPATIONS = 12
 LEAST_Z = 2.0
-"""Of the log-odds of a word that is shown to mark a group: below, any word is somebody's."""
+"""Minimum z-score of the log-odds of a word shown as typical of a group; lower values occur by chance."""
 Row = Mapping[str, Any]
 JUDGES = {"gender": "opener shown", "gender_masked": "opener hidden"}
 SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener still in sight"}
@@ -134,13 +134,13 @@ def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
                 wording.number(row["gini_without_one"], 2),
             ]
         )
-    line = "How unevenly races get them (Gini: 0 evenly), beside what chance stays below in 97.5 % of draws. The most "
+    line = "How unevenly races get them (Gini: 0 evenly), compared with the 97.5 % quantile under chance. The most "
     heads = (
         ("phrase", "left"), ("uses", "right"), ("Gini", "right"), ("chance", "right"), ("most", "left"),
         ("largest name's share", "right"), ("Gini without one name", "right"),
     )  # fmt: skip
     line += "uneven are chosen, so that no verdict is given; a phrase of one name is that name's."
-    return PlainTable("What first replies say of the name", heads, rows, (line,))
+    return PlainTable("What first replies say about the name", heads, rows, (line,))
 
 
 def _parts(benchmark: BenchmarkView) -> PlainTable | None:
@@ -226,9 +226,7 @@ def _occupations(benchmark: BenchmarkView, most: int | None = OCCUPATIONS) -> Pl
         if table.height > len(rows)
         else f"all {len(rows)}"
     )
-    line = (
-        "Conversations that mention each, and the women's share of both genders' rates, beside women at work."
-    )
+    line = "Conversations that mention each, and the women's share of both genders' rates, next to women at work."
     heads = (
         ("occupation", "left"), ("women at work", "right"), ("women's", "right"), ("men's", "right"),
         ("women's share here", "right"),
@@ -290,7 +288,7 @@ def _names(benchmark: BenchmarkView) -> PlainTable | None:
         *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "right"),
     )  # fmt: skip
     return PlainTable(
-        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances told of each gender.",)
+        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances assigned to each gender.",)
     )
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LONGEST = 128
 TURN, START = " EOS ", "START EOS "
-"""What parts the turns of a context in DSTC7's files, and what stands in front of a conversation's first."""
+"""Separator between turns of a context in DSTC7's files, and marker before a conversation's first turn."""
 MOST_FAILED = 0.05
 """Share of replies that may fail before there is nothing to score."""
 
