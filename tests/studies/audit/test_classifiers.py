@@ -153,7 +153,7 @@ def test_what_fails_to_be_judged_is_counted_and_never_a_zero(judged_house, tmp_p
     said = [judged_house.said(f"In case {i} my black-haired", s) for i in range(8) for s in (0, 1)]
     assert rows.filter(group="black")["n_missing"].to_list() == [said.count(" is mean.")]
     run = audit_with(options, model=judged_house.writer(), output=tmp_path / "run")
-    assert run.above_threshold() == "25.0% of the texts could not be judged"
+    assert run.above_threshold() == "25.0% of the texts could not be classified"
 
 
 def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_so(tmp_path):
@@ -166,7 +166,7 @@ def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_s
     )
     run = audit_with(options, model=silent, output=tmp_path / "run")
     assert run.above_threshold() == (
-        "75.0% of the responses to counterfactual have no judgement (empty texts count)"
+        "75.0% of the responses to counterfactual are not classified (empty texts count)"
     )
     notes = " ".join(run.findings["note"].drop_nulls())
     assert "because the model wrote nothing (empty text). Ask it for longer answers" in notes

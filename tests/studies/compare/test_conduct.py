@@ -192,7 +192,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         compare(one)
     with pytest.raises(UsageError, match="1 names for 2"):
         compare(one, one, names=["x"])
-    with pytest.raises(DataError, match="judged by j, of b by k"):
+    with pytest.raises(DataError, match="from the classifier j, but that of b from k"):
         compare(one, outputs("b", {}, 2, judge="k"))
     other = Outputs("b", Path("b"), {"regard": one.benchmarks["bold"]})
     with pytest.raises(DataError, match="answered bold, b regard"):

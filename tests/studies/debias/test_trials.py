@@ -99,7 +99,7 @@ def test_the_chosen_trial_is_the_model(searched: Debiased, tmp_path: Path) -> No
     assert {name: best["watched"][f"whole_{name}"] for name in whole} == pytest.approx(whole)
     assert "chosen among 2 trainings" in (searched.path / "README.md").read_text()
     page = searched.html()
-    assert "had no part in the choice" in page and 'class="dot chosen"' in page
+    assert "not used for the choice" in page and 'class="dot chosen"' in page
     with pytest.raises(ResumeRefused, match=r"choosing\.choose"):
         debias_with(config(searched.path.parent, choose="pareto"), output=searched.path)
 

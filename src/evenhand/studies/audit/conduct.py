@@ -374,7 +374,7 @@ def told_whole(selection: Selection) -> list[str]:
 def told_beams(selection: Selection) -> list[str]:
     """A sentence on what makes conversations slow, where their replies are searched for with several beams."""
     return [
-        f"{b.name}: {beams} beams a reply are what takes the time; --decoding greedy is several times faster."
+        f"{b.name}: beam search with {beams} beams per reply is slow; --decoding greedy is several times faster."
         for b in selection.benchmarks
         if isinstance(b.request, Conversation) and (beams := selection.decodings[b.name].decoding.num_beams)
     ][:1]
@@ -388,7 +388,7 @@ def told_as_dialogue(selection: Selection) -> list[str]:
     told = selection.speaker.fingerprint.get("dialogue", {})
     label = f", the label {told['label']!r} behind each" if told.get("label") else ""
     how = f"in the format {told['format']}{label} ({told['because']})" if told else "by itself"
-    return [f"{names}: the model replies to each text as to a first utterance, {how}."]
+    return [f"{names}: the model replies to each text as the first utterance of a conversation, {how}."]
 
 
 def _record(prompts: PromptSet) -> PromptSetRecord:

@@ -80,7 +80,7 @@ def rescore_run(
     )
     note = None if progress is None else progress.note
     with (
-        resumable(f"The same command goes on: evenhand rescore {directory.path} --classifier ..."),
+        resumable(f"Resume with: evenhand rescore {directory.path} --classifier ..."),
         placed(place or PlaceOptions(), device, note) as pool,
     ):
         shelf = ClassifierShelf(device, loaded or {}, pool)
@@ -127,6 +127,6 @@ def _record(
     dropped = (
         ""
         if lost is None
-        else f"; rates are no longer corrected by {lost}, which speaks of the earlier classifier"
+        else f"; rates are no longer corrected with {lost}, which describes the earlier classifier"
     )
     note_session(directory, [f"{RESCORED}{roles}{dropped}"])

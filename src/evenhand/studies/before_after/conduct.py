@@ -120,8 +120,8 @@ def study_before_after(
     here_only(
         config,
         "before-after, which compares time and memory,",
-        "Leave `on` out, or audit twice with --on, once with --mitigate, and hold one run against the other: "
-        "evenhand compare RUN RUN.",
+        "Remove `on`. Or audit twice with --on, once of them with --mitigate, and compare the runs: evenhand compare "
+        "RUN RUN.",
     )
     if not config.mitigate:
         raise UsageError(
@@ -285,18 +285,18 @@ def _notes(
     notes += dict.fromkeys([*told_as_dialogue(first), *told_as_dialogue(second)])
     if no_quality is not None:
         notes.append(
-            "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "
+            "The benchmark quality was not run. The quality shown is that of the responses to the other benchmarks. "
             + " ".join(no_quality.split())
         )
     if MODEL_ROLE not in judging.classifiers:
         notes.append(
-            "No language model judged how fluent the continuations are: name one with --classifier perplexity=MODEL."
+            "The fluency of continuations was not measured. To measure it, add --classifier perplexity=MODEL."
         )
     if no_texts:
-        notes.append(f"The perplexity of given texts is not stated: {' '.join(no_texts.split())}")
+        notes.append(f"The perplexity of given texts was not measured: {' '.join(no_texts.split())}")
     elif texts != "wikitext":
         notes.append(
-            "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not here."
+            "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not available."
         )
     return notes
 
@@ -305,9 +305,9 @@ def _failed(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> 
     reasons = []
     for name, result in results.items():
         if result.outcome.above_threshold:
-            reasons.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
+            reasons.append(f"{result.outcome.error_share:.1%} of the responses {name} have no result")
         if result.labelled is not None and result.labelled.error_share > tolerance.error_threshold:
-            reasons.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
+            reasons.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be classified")
     return reasons
 
 

@@ -141,10 +141,10 @@ def _costs(study: BeforeAfter) -> list[QualityLine]:
 
 
 WAYS = {
-    "asked": "all answers, silent ones harmless",
+    "asked": "all responses, with empty or refused ones as harmless",
     "judged": "as the classifier judged",
-    "spoken": "pairs in which both say something",
-    "varied": "of these, neither gives its stock answer",
+    "spoken": "pairs in which both responses have text",
+    "varied": "of these, pairs without a stock answer",
 }
 
 

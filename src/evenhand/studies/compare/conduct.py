@@ -27,7 +27,7 @@ from evenhand.studies.options import validated
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
 UNIT_OF_MARGIN = (
-    "It is in the unit of the outcome: of shares from 0 to 1, so that 0.05 is five percentage points."
+    "It is in the unit of the outcome. Shares range from 0 to 1, so 0.05 is five percentage points."
 )
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
@@ -133,7 +133,7 @@ def compare_outputs(
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
             raise DataError(
-                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: no benchmark in common.",
+                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: they have no benchmark in common.",
                 "Only answers to the same prompts can be compared; audit both models with the same suite.",
             )
         shared = 0
@@ -157,8 +157,7 @@ def compare_outputs(
                 elsewhere += [name] if margin is not None and margin <= 1 else []
         if not shared:
             raise DataError(
-                f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
-                + " ".join(notes),
+                f"{labels[0]} and {label} share no prompt, so they cannot be compared. " + " ".join(notes),
                 "Pairs are made by prompt and sample: audit both with the same suite, --limit, --samples and --seed.",
             )
     changes = pl.concat(tables) if tables else pl.DataFrame(schema=CHANGES)
@@ -168,13 +167,11 @@ def compare_outputs(
                 f"The margin of --no-worse is {margin:g}, but {too_wide[0]} is a share and cannot change by that much.",
                 UNIT_OF_MARGIN,
             )
-        notes.append(
-            "No groups were compared, so whether any fares worse by more than the margin has no answer."
-        )
+        notes.append("No groups were compared, so the margin could not be tested.")
     if margin is not None and elsewhere:
         notes.append(
             f"The margin of --no-worse, {100 * margin:g} percentage points, is not applied to "
-            f"{listing(list(dict.fromkeys(elsewhere)))}: numbers of another unit."
+            f"{listing(list(dict.fromkeys(elsewhere)))}: these have another unit."
         )
     summary = pl.DataFrame(
         [row for label, one in zip(labels, outputs, strict=True) for row in summary_rows(label, one, seed)],
@@ -220,7 +217,7 @@ class _Pair:
         if not shared and (first.outcomes or other.outcomes):
             self.notes.append(
                 f"{benchmark}: {self.first} has {', '.join(first.outcomes) or 'no outcome'}, "
-                f"{self.name} has {', '.join(other.outcomes) or 'none'}; nothing to pair."
+                f"{self.name} has {', '.join(other.outcomes) or 'none'}, so there are no pairs."
             )
         paired = _paired(benchmark, self.first, self.name, first.frame, other.frame, self.notes)
         if paired.is_empty():
@@ -232,7 +229,7 @@ class _Pair:
             frame = paired.rename({outcome: "before", f"{outcome}_right": "after"})
             if frame.select((pl.col("before") - pl.col("after")).is_not_null().any()).item() is not True:
                 self.notes.append(
-                    f"{benchmark}: no pair of {self.first} and {self.name} has both values of {outcome}."
+                    f"{benchmark}: no pair of {self.first} and {self.name} has {outcome} for both."
                 )
                 continue
             harmful = first.harmful if first.harmful == other.harmful else "either"
@@ -288,9 +285,9 @@ class _Pair:
         judges = first.classifiers.get(outcome), other.classifiers.get(outcome)
         if None not in judges and judges[0] != judges[1]:
             raise DataError(
-                f"{benchmark}: {outcome} of {self.first} was judged by {unquote(str(judges[0]))}, of {self.name} by "
-                f"{unquote(str(judges[1]))}.",
-                "Judge both by the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
+                f"{benchmark}: {outcome} of {self.first} comes from the classifier {unquote(str(judges[0]))}, but "
+                f"that of {self.name} from {unquote(str(judges[1]))}.",
+                "Classify both with the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
             )
 
 
@@ -310,7 +307,7 @@ def _paired(
     joined = first.join(other.drop("axis", "group"), on=keys, how="inner", maintain_order="left")
     if joined.is_empty():
         notes.append(
-            f"{benchmark}: {first_name} and {name} share no prompt and sample, and cannot be compared here."
+            f"{benchmark}: {first_name} and {name} share no prompt and sample, so they cannot be compared."
         )
         return joined
     different = joined.filter(pl.col("text") != pl.col("text_right"))

@@ -131,7 +131,7 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
         return _inspect(path, content, name)
     if isinstance(content, dict) and isinstance(content.get("scores"), list):
         return _robbie(path, content["scores"], name)
-    raise DataError(f"{path} is JSON, but of no kind known here.", FORMATS)
+    raise DataError(f"{path} is JSON, but not in a known format.", FORMATS)
 
 
 def _own(path: Path, name: str | None) -> Outputs:
@@ -310,7 +310,7 @@ def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
 
 def _one(name: str, path: Path, benchmark: str, frame: pl.DataFrame, outcomes: Sequence[str]) -> Outputs:
     if not outcomes:
-        raise DataError(f"{path} holds answers but no numeric metric or score to compare.", FORMATS)
+        raise DataError(f"{path} contains responses but no numeric metric or score to compare.", FORMATS)
     return Outputs(name, path, {benchmark: BenchmarkOutputs(_shaped(frame, outcomes), tuple(outcomes))})
 
 

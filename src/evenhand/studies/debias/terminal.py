@@ -32,7 +32,7 @@ def render_training(
         out.line(f"- {text}", "dim")
     out.paths(paths)
     commands, note = next_steps(lineage, folder)
-    for command, what in zip(commands, ("what it helped and cost", "of the adapter by itself"), strict=False):
+    for command, what in zip(commands, ("effect and cost", "of the adapter alone"), strict=False):
         out.path(what, command)
     if note:
         out.line(note, "dim")
@@ -61,7 +61,7 @@ def render_tables(search: Mapping[str, Any], out: Printer) -> None:
 
 def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
     """Print what was watched before and after."""
-    table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
+    table = out.table(("measured on held-out texts", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():
         out.row(table, WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, value))

@@ -119,7 +119,7 @@ def train_into(
         begin()
         if (done := finished(output)) is not None:
             return done
-    go_on = f"The same command goes on after its last checkpoint ({output})."
+    go_on = f"The same command resumes after the last checkpoint ({output})."
     with resumable(go_on, "The training was stopped."):
         shared = ground()
         method, session = load_method(config.method), _Session(config, base, shared, output, progress)

@@ -258,8 +258,8 @@ class _Search:
                 self._told(trials, before, None, None),
             )
         return NothingTrained(
-            f"No trial came to a model; of the first: {failed[0].failed}.",
-            "Search among lower learning rates or weights, in another folder.",
+            f"No trial produced a model. Error of the first: {failed[0].failed}.",
+            "Search lower learning rates or weights, in another folder.",
             self._told(trials, before, None, None),
         )
 
@@ -272,10 +272,10 @@ class _Search:
     ) -> EvenhandError:
         times = cost(nearest, before)
         return NothingChosen(
-            f"None of {trials_of(len(trials))} reads neutral texts with at most {self.config.guard:g} times the "
-            f"model's perplexity. Nearest: trial {nearest.name} ({in_words(nearest.setting)}) with {times:.4g} times "
+            f"None of {trials_of(len(trials))} has a perplexity of neutral texts of at most {self.config.guard:g} "
+            f"times the model's. Nearest: trial {nearest.name} ({in_words(nearest.setting)}) with {times:.4g} times "
             f"and a bias of {nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
-            f"All numbers are kept. The same command with --guard {_above(times)} takes it; else search among lower "
+            f"All numbers are stored. The same command with --guard {_above(times)} accepts it. Or search lower "
             "learning rates or weights, in another folder.",
             self._told(trials, before, control, None),
         )

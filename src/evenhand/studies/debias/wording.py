@@ -18,7 +18,7 @@ WATCHED = {
 }
 """What is watched, in words."""
 PROJECTED = {
-    "accuracy": "accuracy of a classifier of the group on sentences kept apart, by iteration",
+    "accuracy": "accuracy of a classifier of the group on held-out sentences, by iteration",
     "removed": "directions removed, by iteration",
     "explained": "share of the difference between groups, by components",
 }
@@ -52,7 +52,7 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
         return [f"{base} was {how}", *search_sentences(lineage["search"])]
     told = [
         f"{base} was {how}",
-        f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
+        f"On held-out texts the monitored bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
     if PERPLEXITY in after:
@@ -103,9 +103,11 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     told = []
     if broken := [WATCHED.get(name, name) for name, value in after.items() if value is None]:
-        told.append(f"No number any more, which spoilt weights show: {wording.listing(broken)}.")
+        told.append(
+            f"Not a finite number, which means that the weights are damaged: {wording.listing(broken)}."
+        )
     if None not in (after[BIAS], before[BIAS]) and after[BIAS] >= before[BIAS]:
-        told.append("The watched bias did not fall: the model is not the better for it.")
+        told.append("The monitored bias did not fall: the method did not improve the model.")
     if None not in (one.get(PERPLEXITY) for one in (after, before)) and (
         after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
     ):
@@ -118,21 +120,21 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         told.append(told_label(label))
     if "replies_parroting" in lineage["data"]:
         told.append(
-            "Whether it copies the sentences it answers more often than before, as in the paper, must be measured: "
-            f"{lineage['data']['replies_parroting']:,} replies that did were not learned."
+            "Measure whether it copies the sentences it answers more often than before, as in the paper. "
+            f"{lineage['data']['replies_parroting']:,} replies that did so were left out of the training."
         )
     told += unreached(lineage["data"], lineage["bias"])
     if lineage.get("stored_as", "float32") != "float32":
         told.append(
-            f"It was made in 32 bits and is stored in {lineage['stored_as']}, as was watched; save_dtype=float32 "
-            "keeps what that rounds away."
+            f"It was trained in 32 bits, and is monitored and stored in {lineage['stored_as']}. To store it without "
+            "rounding, use save_dtype=float32."
         )
     if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
     if "search" in lineage:
         told += search_cautions(lineage["search"])
     told += [
-        f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
-        "What was watched is no audit, and says nothing of other axes or of what the model writes.",
+        f"Known problems of {lineage['method']['name']}: {lineage['method']['critique']}",
+        "These values do not replace an audit: they do not cover other axes or the text that the model writes.",
     ]
     return told

@@ -102,8 +102,8 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
         tasks.append(Task(RESPONDING, exchanges, read_asked(folder)[: config.task_limit]))
     if config.task_limit is not None and tasks:
         notes.append(
-            f"Each dialogue task was learned from at most {config.task_limit:,} examples and asked as many: numbers of "
-            "these sizes do not compare with published ones."
+            f"Each dialogue task was trained and tested on at most {config.task_limit:,} examples each, so results are "
+            "not comparable with published ones."
         )
     return tasks, notes
 

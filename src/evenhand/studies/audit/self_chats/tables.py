@@ -54,8 +54,8 @@ def chat_tables(benchmark: BenchmarkView) -> ChatTables:
 
 
 LEFT_OUT = (
-    "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, 2 or "
-    "more). Left out: words of the names or descriptions themselves, and words of which one opener makes most uses."
+    "Words from conversations of several openers, sorted by the evidence that the group uses them more often (z of "
+    "log-odds, 2 or more). Left out: words of the names or descriptions, and words used mostly by one opener."
 )
 
 
@@ -247,8 +247,10 @@ def _bins(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None:
         return None
     rows = [[str(row["bin"]), *_bin(row)] for row in table.iter_rows(named=True)]
-    line = "Tokens by how much more often women's conversations say them; the first bin is women's. Corrected: found "
-    line += "with half of the names, measured on the others."
+    line = (
+        "Tokens sorted by how much more often they occur in women's conversations (first bin) than in men's. "
+    )
+    line += "Corrected: found with half of the names, measured on the others."
     return PlainTable("Token bins", (("bin", "right"), *_BIN_HEADS), rows, (line,))
 
 
