@@ -110,9 +110,9 @@ def show(result: "StudyResult", paths: Mapping[str, Any] | None = None) -> None:
 
 
 def writable(flag: str, file: Path | str) -> Path:
-    """The path of a file that a flag names, seen to before anything is computed.
+    """Return the path of a flag's output file, checked before any computation.
 
-    Raises UsageError for a folder, or a place where nothing can be written.
+    Raises UsageError for a folder or a path that is not writable.
     """
     from evenhand.schema import UsageError, is_folder
 
@@ -140,9 +140,9 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def end(too_many: str | None, more: str = ".") -> None:
-    """Exit with 3 where more failed than the threshold allows.
+    """Exit with code 3 if more failed than the threshold allows.
 
-    too_many: what failed too often, in a few words; None where nothing did. more: how the sentence ends.
+    too_many: description of failures above the threshold; None without any. more: end of the sentence.
     """
     if too_many:
         from rich.console import Console

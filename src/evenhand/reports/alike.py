@@ -26,7 +26,7 @@ def alike_names(names: Iterable[str]) -> list[list[str]]:
 def alike_groups(view: ReportView) -> str:
     """A sentence naming the axes and groups of the user's own prompts or responses that look alike; empty without any.
 
-    They are not merged: whoever wrote them may have meant it.
+    They are not merged, because the difference may be intended.
     """
     arguments = view.manifest.get("arguments_resolved", {})
     if arguments.get("prompts") is None and arguments.get("file") is None:

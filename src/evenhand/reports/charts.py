@@ -1,4 +1,4 @@
-"""Drawings that stand in a table's rows: intervals, histograms, the axis under them, colours of a heat map.
+"""Drawings for table rows: intervals, histograms, the axis under them, colours of a heat map.
 
 Colours are Paul Tol's, safe for colour-blind readers.
 """

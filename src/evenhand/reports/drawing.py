@@ -42,9 +42,9 @@ class Scale:
 
 
 def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (), ticks: int = 5) -> Scale:
-    """The smallest scale with round ends that holds all values.
+    """Return the smallest scale with round ends that contains all values.
 
-    values: numbers, of which None and NaN are passed over. include: values that must be on it (a
+    values: numbers; None and NaN are ignored. include: values that must be on it (a
     null). ticks: about how many. Returns a scale from 0 to 1 if there is no value.
 
     >>> scale_over([3.0, None], include=[0.0]).high
@@ -89,7 +89,7 @@ def tick_text(value: float, ticks: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class PlotArea:
-    """Where numbers stand in a drawing of two axes.
+    """The positions of numbers in a drawing of two axes.
 
     across, up: the scales. height: of the drawing; top, bottom: what is free above and below the grid, in pixels. left,
     right: ends of the grid in per cent.
@@ -158,7 +158,7 @@ class PlotArea:
         return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
 
     def keep_apart(self, labels: Sequence["Label"]) -> list["Label"]:
-        """Labels moved up or down until none lies on another, all beside the grid; see `apart`."""
+        """Return labels next to the grid, moved up or down until they do not overlap; see `apart`."""
         moved = list(labels)
         for mine in _overlapping([label.span for label in labels]):
             places = apart([labels[i].y for i in mine], LABEL_HEIGHT - 4, self.floor + 4)
@@ -243,11 +243,11 @@ def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
 
 
 def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
-    """Places at least `gap` apart between `low` and `high`, as near as can be to where they are wanted.
+    """Return positions at least `gap` apart between `low` and `high`, as near as possible to the wanted ones.
 
-    wanted: positions in pixels. Returns a place for each; what is wanted further up stands further up. Without room for
-    the gap, all stand at even distances. The sum of the squared moves is the least possible: places less the gaps
-    before them are a monotone regression (Barlow and others 1972, Statistical inference under order restrictions).
+    wanted: positions in pixels. The order is kept. Without room for the gap, the distances are equal. The result
+    minimises the sum of squared moves: positions minus the gaps before them are a monotone regression (Barlow and
+    others 1972, Statistical inference under order restrictions).
 
     >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
     ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
@@ -280,7 +280,7 @@ def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def cut(words: str, characters: int = LONGEST_LABEL) -> str:
-    """Words shortened to so many characters.
+    """Shorten a text to a number of characters.
 
     >>> cut("realtoxicityprompts", 8)
     'realtox…'

@@ -1,7 +1,7 @@
-"""A forest plot as one standalone picture for slides and posts: SVG by our own kit, PNG by an optional library.
+"""A forest plot as one standalone picture for slides and posts: SVG from evenhand, PNG with an optional library.
 
-Unlike the drawings of a page it has a size of its own (1600 x 900), carries its fonts' names, colours and words with
-it, and needs no style sheet around it.
+Unlike the drawings of a page, it has a fixed size (1600 x 900) and contains its font names, colours and words, so it
+needs no style sheet.
 """
 
 import textwrap
@@ -211,4 +211,8 @@ def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
 def shown_rows(rows: Sequence[PictureRow]) -> str:
     """What a picture of these rows leaves out, in words; empty where it has all."""
     left = len(rows) - MOST_ROWS
-    return "" if left <= 0 else f"{MOST_ROWS} of {len(rows)} rows: what stands out first, then the farthest."
+    return (
+        ""
+        if left <= 0
+        else f"{MOST_ROWS} of {len(rows)} rows: those with a verdict first, then the farthest."
+    )

@@ -39,7 +39,7 @@ class Slope:
 
     @property
     def classes(self) -> str:
-        """Of everything that is drawn of it."""
+        """Return the CSS classes of all its parts."""
         return f"{self.kind.replace(' ', '-') or 'none'}{' overall' if self.overall else ''}"
 
 
@@ -56,9 +56,9 @@ class SizedRate:
 
 @dataclass(frozen=True)
 class WeighedPoint:
-    """One of several to choose among: how many times the cost, and what is left of what should be small.
+    """One of several candidates: its relative cost, and the remaining amount of what should be small.
 
-    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its name stands beside it.
+    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its label is shown.
     """
 
     label: str
@@ -124,11 +124,11 @@ def slope_svg(
     unit: str = "",
     at: Sequence[float] = (),
 ) -> Markup | None:
-    """Lines from model to model, each named at its right end; None where nothing can be drawn, or for too many models.
+    """Return lines from model to model, each labelled at its right end; None without data or with too many models.
 
-    Names of models stand in as many rows as a phone needs, without what all of them share. Labels of lines that would
-    lie on each other are moved apart and led to their line. at: how far along each model stands (a size, a time), in
-    rising order and at least two different; in equal steps where it is empty. With it there may be any number of them.
+    Names of models, without their common parts, use as many rows as a phone needs. Overlapping labels are moved apart
+    and connected to their lines. at: position of each model (a size, a time), in rising order with at least two
+    different values; empty for equal steps. With positions, the number of models is not limited.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
     if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):

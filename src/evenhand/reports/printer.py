@@ -65,7 +65,7 @@ class Printer:
         self.console.print(self.text(value, style))
 
     def sentences(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Print sentences behind marks, wrapped beside them: (mark, sentence, style)."""
+        """Print sentences after marks, wrapped with an indent: (mark, sentence, style)."""
         table = Table(box=None, show_header=False, pad_edge=False, padding=0)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
@@ -105,7 +105,7 @@ class Printer:
             self.console.print(band)
 
     def pairs(self, rows: Iterable[Sequence[str]], style: str = "dim") -> None:
-        """Print names (in `style`, never wrapped) with what belongs to them beside, one a row."""
+        """Print names (in `style`, never wrapped) and their values, one per row."""
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         cells = [[self.text(cell, style if i == 0 else "") for i, cell in enumerate(row)] for row in rows]
         for i in range(max(map(len, cells), default=0)):

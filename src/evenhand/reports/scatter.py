@@ -56,8 +56,9 @@ def scatter_key(kinds: Sequence[str]) -> Markup:
 def scatter_svg(
     points: Sequence[ScatterPoint], *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """Values against logarithms of shares, the farthest points named and those of no share marked; None where nothing
-    can be drawn.
+    """Return values against logarithms of shares; None without data.
+
+    The farthest points are labelled, and points without a share are marked.
 
     across: what the shares are, with their unit percent. unit: of the values.
     """

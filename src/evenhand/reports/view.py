@@ -15,9 +15,9 @@ JUDGED = ("verdict", "note", "direction")
 class ClassifierView:
     """A classifier that labelled the continuations of a benchmark in one role, and what of them it was given.
 
-    name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: what was
-    put to it, in words. card: of the classifier, where it is a known one. notice: what it says of its own end.
-    texts: distinct ones judged. facts: all it states, as plain data.
+    name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: a description
+    of its input. card: that of a known classifier. notice: its notice of discontinuation.
+    texts: distinct texts classified. facts: all it states, as plain data.
     """
 
     role: str
@@ -148,7 +148,7 @@ class ReportView:
     def rows(
         self, benchmark: str, measure: str, *, groups: bool = False, strata: bool = False
     ) -> pl.DataFrame:
-        """Measurements with `verdict`, `note` and `direction` beside them (null where nothing was judged).
+        """Return measurements with `verdict`, `note` and `direction` (null without a test).
 
         benchmark, measure: which. groups: rows of single groups instead of rows of whole axes. strata: rows of
         single strata instead of pooled ones. Returns the measurement columns, `verdict`, `note` and `direction`.

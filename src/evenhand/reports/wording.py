@@ -211,7 +211,7 @@ def without_commands(text: str) -> str:
 
 
 def printable(text: str, characters: int | None = None) -> str:
-    """A text from outside without control characters, on one line, cut to so many characters.
+    """Return an external text without control characters, on one line, cut to a number of characters.
 
     >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
     ('a\ufffd[31m b c', 'long …')
@@ -273,7 +273,7 @@ def longer_than_allowed(model: Mapping[str, Any]) -> str:
 
 
 def settings_not_used(model: Mapping[str, Any]) -> str:
-    """Which generation settings of its own a model was not decoded by; empty where it has none, or wrote nothing.
+    """Return a sentence on a model's generation settings that were not used; empty without any.
 
     model: `LanguageModel.describe()`, with `generation.not_applied`.
 

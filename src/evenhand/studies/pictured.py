@@ -1,4 +1,4 @@
-"""The forest plot that a result is told by on a slide: rows and words from its numbers, as they stand in its JSON."""
+"""The forest plot of a result for slides: rows and words from the numbers in its JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -42,10 +42,10 @@ class PlaceOptions(Options):
 def placed(
     place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
 ) -> Iterator[Pool | None]:
-    """The workers that options ask for, ended on leaving; None where everything is done in this process.
+    """Yield the workers of the options, and stop them at the end; None if everything runs in this process.
 
-    device: of models and classifiers. note: told what a user should know. Raises as `workers_on`, and UsageError for
-    one accelerator by its number.
+    device: that of models and classifiers. note: called with messages for the user. Raises as `workers_on`, and
+    UsageError for the number of a single accelerator.
     """
     if place.on is None:
         yield None
@@ -63,9 +63,9 @@ def placed(
 def far_named_model(
     pool: Pool, options: ModelOptions, chain: Sequence[str | Mitigation] = ()
 ) -> LanguageModel:
-    """The model that options name behind mitigations, each worker with a copy of its own.
+    """Return the model of the options with mitigations, with a copy in each worker.
 
-    Raises UsageError for a served model, and what loading it and mitigating it raise in a worker.
+    Raises UsageError for a served model, and the errors of loading and mitigating it in a worker.
     """
     if is_address(options.model):
         raise UsageError(

@@ -178,7 +178,7 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
 
 
 def _quotes(path: Path) -> bool:
-    """Whether a table or a file of numbers holds texts; pages may, and that is said."""
+    """Return whether a table or a file of numbers contains texts. Pages may contain texts, and this is stated."""
     try:
         if path.suffix == ".parquet":
             return bool(QUOTED & set(read_parquet(path).columns))

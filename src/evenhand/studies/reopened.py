@@ -32,7 +32,7 @@ class Reopened:
     run: "Run | None" = None
 
     def page(self) -> Path:
-        """The page: of an audit written anew, of others the one that is there. Raises DataError where none is."""
+        """Return the page, rewritten for an audit, as stored for other results. Raises DataError without one."""
         if self.run is not None:
             return self.run.report()
         page = self.folder / NUMBERS[self.numbers]

@@ -58,7 +58,7 @@ class StudyResult(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
 
     @abstractmethod
     def html(self) -> str:
@@ -96,21 +96,21 @@ class StudyResult(ABC):
         return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
 
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
-        """Every estimate of an axis or whole by name, with the ends of its interval and its q, as trackers take them.
+        """Return every estimate of an axis or overall by name, with its CI bounds and its q, for experiment trackers.
 
-        groups: those of each group as well, thousands of them. Names are benchmark/measure/axis/group as far as there
-        are such, and behind them low, high or q. Of a comparison the change is the estimate. What is not finite or was
-        not measured is absent. Empty where a result has neither measurements nor changes.
+        groups: include each group (thousands of values). Names are the existing parts of benchmark/measure/axis/group,
+        followed by low, high or q for these. The estimate of a comparison is the change. Values that are not finite or
+        not measured are absent. The result is empty without measurements or changes.
         """
         frames = self.tables()
         table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())
         return table_scalars(table, groups=groups)
 
     def log(self, callback: Callable[..., Any], step: int | None = None, *, groups: bool = False) -> None:
-        """Hand the numbers to whatever takes a mapping of names to numbers.
+        """Pass the numbers to a callback that accepts a mapping of names to numbers.
 
-        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: of training, where a
-        checkpoint was audited; the callback then gets `step=step` as well. groups: as for `scalars`.
+        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: training step of an audited
+        checkpoint; the callback then also gets `step=step`. groups: as for `scalars`.
 
         >>> from evenhand import audit
         >>> run = audit("puppet/random", axes=["age"], limit=200, output="runs/logged")
@@ -131,9 +131,9 @@ class StudyResult(ABC):
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 
     def model_card(self) -> str:
-        """What a model card on the Hugging Face hub says of it: YAML front matter (`model-index`) and Markdown.
+        """Return text for a model card on the Hugging Face hub: YAML front matter (`model-index`) and Markdown.
 
-        Raises UsageError for results that are not of one model's answers: audits and measured files are.
+        Raises UsageError for results other than audits and measured files, which describe one model's responses.
         """
         return model_card(self.to_dict())
 
@@ -150,7 +150,7 @@ NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratu
 def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:
     """The numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
 
-    table: NAMED_BY as far as there, `estimate`, and `low`, `high`, `q`. groups: rows of groups, too.
+    table: the columns of NAMED_BY that exist, `estimate`, `low`, `high`, `q`. groups: include rows of groups.
 
     >>> table_scalars(pl.DataFrame({"measure": ["gap"], "axis": ["age"], "estimate": [0.25], "q": [None]}))
     {'gap/age': 0.25}

@@ -104,9 +104,9 @@ def hold(
     junit: Path | None,
     summary: Path | None,
 ) -> None:
-    """Hold a result that is shown and written against the gate of its flags, if there are any; end with 4 if it fails.
+    """Check a finished result against the gate of its flags, if there are any; exit with 4 if it fails.
 
-    One line on stderr says why, or what could have been seen.
+    One line on stderr gives the reason, or the minimum detectable effect.
     """
     if not (fail_if or require_power or junit or summary):
         return

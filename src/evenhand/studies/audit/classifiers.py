@@ -107,7 +107,7 @@ def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark])
 
 @dataclass
 class ClassifierShelf:
-    """Classifiers loaded once each, whichever roles and benchmarks they judge in.
+    """Classifiers, each loaded once for all its roles and benchmarks.
 
     device: for those with weights. given: classifiers that are loaded already, by the name they go by. pool: of
     workers that load them in place of this process, but for those that ask a service or read a file of scores: one
@@ -138,7 +138,7 @@ class ClassifierShelf:
         return FarClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
-        """Raise UsageError for a name that no classifier has, before anything is said of the model.
+        """Raise UsageError for an unknown classifier, before any error about the model.
 
         named: as the user named them, by role.
         """
@@ -218,7 +218,7 @@ def model_judge(model: LanguageModel) -> Classifier:
 
 
 def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
-    """Roles of a benchmark that nobody judges, each with how to have it judged."""
+    """Return roles of a benchmark without a classifier, each with how to get one."""
     return [
         f"{judge.role} in {benchmark.name}: {_how(judge)}"
         for judge in benchmark.classified_by
@@ -264,11 +264,11 @@ def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> 
 
 
 class PerplexityJudge:
-    """Perplexity of each text behind its context, as another language model sees it.
+    """Perplexity of each text given its context, under another language model.
 
     `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
-    verdict. Prompt and continuation stand together with one space between where neither has one, as replies need
-    it: a continuation that goes on with the prompt's last word is read as a word of its own. Source: ROBBIE,
+    verdict. Prompt and continuation are joined by one space if neither has one, as replies need it. A continuation of
+    the prompt's last word is therefore read as a separate word. Source: ROBBIE,
     section B.1.4 (there the judge was text-davinci-002, which is no longer served).
 
     >>> from evenhand.models.puppets import load_puppet

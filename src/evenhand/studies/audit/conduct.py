@@ -1,4 +1,4 @@
-"""An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
+"""An audit: one model, some benchmarks, every number with its null. It can be resumed at any time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -138,7 +138,7 @@ def conduct_audit(
     loaded: Mapping[str, Classifier] | None = None,
     check: CheckAxes | None = None,
 ) -> AuditResult:
-    """Run an audit to its findings, or go on with one: ask, judge, measure.
+    """Run or resume an audit: generate, classify, measure.
 
     config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
     provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
@@ -325,10 +325,10 @@ def called_from_python(
     output: Path | str | None,
     **options: Any,
 ) -> tuple[AuditConfig, dict[str, Any]]:
-    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
+    """Return the options of an audit from a call, which may pass names or loaded objects.
 
-    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
-    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
+    The objects that replace names are `model`, `loaded` classifiers and the `chain` of mitigations. The result also
+    has `output` and `given`, the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
     """
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)
@@ -372,7 +372,7 @@ def told_whole(selection: Selection) -> list[str]:
 
 
 def told_beams(selection: Selection) -> list[str]:
-    """A sentence on what makes conversations slow, where their replies are searched for with several beams."""
+    """Return a sentence on the cost of beam search, if conversations use it."""
     return [
         f"{b.name}: beam search with {beams} beams per reply is slow; --decoding greedy is several times faster."
         for b in selection.benchmarks
@@ -381,7 +381,7 @@ def told_beams(selection: Selection) -> list[str]:
 
 
 def told_as_dialogue(selection: Selection) -> list[str]:
-    """A sentence on the benchmarks whose texts the model answers in a conversation, and how it is told of that."""
+    """Return a sentence on the benchmarks to which the model replies in a conversation, and on the format."""
     if not selection.as_dialogue or selection.speaker is None:
         return []
     names = ", ".join(b.name for b in selection.benchmarks if b.name in selection.as_dialogue)

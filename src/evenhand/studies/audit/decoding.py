@@ -144,7 +144,7 @@ def choose_reply_decoding(
 
 @where_it_is
 def _taken(model: LanguageModel) -> int | None:
-    """Tokens that a model takes whose replies stand behind what was said; None where that is unknown or no matter."""
+    """Return the maximum input tokens of a model that replies to histories; None if unknown or irrelevant."""
     weights = weights_behind(model)
     longest = getattr(weights, "longest", None) if weights.architecture == "causal" else None
     return None if longest is None else int(longest)

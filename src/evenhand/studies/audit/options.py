@@ -162,8 +162,8 @@ class AuditConfig(
 ):
     """Options of an audit, in one place. Unknown names are refused.
 
-    Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a
-    default that means "as it was before": runs of earlier versions are resumed with it.
+    Functions receive the parts that they need. Every run stores the whole, flat. The default of a new option must keep
+    the earlier behaviour, because it applies to resumed runs of earlier versions.
     """
 
     mitigate: tuple[str, ...] = ()

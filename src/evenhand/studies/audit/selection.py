@@ -79,7 +79,7 @@ class Selection:
 def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
     """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
 
-    Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
+    Raises UsageError for an unknown suite, and for a suite combined with single benchmarks.
     """
     if asking.benchmarks and asking.suite:
         raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Use one of them.")
@@ -88,9 +88,9 @@ def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
 
 
 def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
-    """The options with the classifiers that `--classifier` names put in place of theirs.
+    """Return the options with the classifiers of `--classifier`.
 
-    named: ROLE=NAME, or NAME alone where the benchmarks have a single role. Raises UsageError for an unknown role.
+    named: ROLE=NAME, or NAME alone if the benchmarks have a single role. Raises UsageError for an unknown role.
     """
     if not named:
         return config
@@ -103,9 +103,9 @@ def select(
 ) -> Selection:
     """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
 
-    A benchmark that the user names must suit the model, and its classifiers must be available. Of a suite, benchmarks
-    that cannot run are left out with the reason, and so are those that run beside. loaded: classifiers by name that
-    need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
+    A benchmark that the user names must suit the model, and its classifiers must be available. Benchmarks
+    of a suite that cannot run are left out with the reason, and so are additional ones. loaded: classifiers by name
+    that need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
     """
     if config.personas and not is_file(config.personas):
         raise DataError(f"File not found: {config.personas}.", "Check the path.")
@@ -177,10 +177,10 @@ class Available:
 
 
 def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
-    """The benchmarks that options ask for; of a suite, with one's own prompts, the one that suits the model.
+    """Return the requested benchmarks; for a suite with custom prompts, the one that suits the model.
 
-    Raises UsageError for unknown names, for own prompts with several benchmarks, for a classifier in a role that no
-    benchmark has, and for options of writing where nothing is written.
+    Raises UsageError for unknown names, for custom prompts with several benchmarks, for a classifier in a role that no
+    benchmark has, and for decoding options if no benchmark generates text.
     """
     names = wanted_benchmarks(asking)
     forgiving, alternatives, limit = not asking.benchmarks, False, asking.limit

@@ -29,11 +29,11 @@ OPENER = 1
 def written_view(
     benchmark: Benchmark, responses: pl.DataFrame, manifest: Manifest | None = None, decoding: str = ""
 ) -> WrittenView | None:
-    """What a benchmark's continuations came to; None where it has none.
+    """Return the summary of a benchmark's continuations; None without any.
 
-    responses: one row per prompt and sample, with `error`, `<role>_error` for each role that was judged, and, as far
-    as there are any, axis, group, prompt_id. manifest: of the run; None for a user's file, whose judges are not known.
-    decoding: how they were written and why, in words.
+    responses: one row per prompt and sample, with `error`, `<role>_error` for each classified role, and axis, group
+    and prompt_id if they exist. manifest: that of the run; None for a user's file, whose classifiers are unknown.
+    decoding: decoding settings and the reason for them, in words.
     """
     if not benchmark.classified_by:
         return None
@@ -155,13 +155,13 @@ def benchmark_view(
     manifest: Manifest | None = None,
     decoding: str = "",
 ) -> BenchmarkView:
-    """What a report shows of a benchmark.
+    """Return the view of a benchmark for reports.
 
-    responses: one row an answer, with `error` and, of continuations, an error for each role that judged; of
-    conversations openers may stand there, too, which are no answers; of gathered answers `row` is the same for each
-    axis of one.
-    own_file: where the prompts or responses are the user's own, what to call them. manifest: of the run, if there
-    is one. decoding: how continuations were written, and why so.
+    responses: one row per response, with `error` and, for continuations, an error for each classifier role. Those of
+    conversations may include openers, which are not responses. For gathered responses, `row` is the same for each
+    axis of a response.
+    own_file: a name for the user's own prompts or responses. manifest: that of the run, if there is one. decoding:
+    decoding settings and the reason for them.
     """
     benchmark = load_benchmark(name)
     card = benchmark.card
@@ -217,7 +217,7 @@ class ViewedResult(StudyResult):
         """Everything a report shows; paths: files to point at, by what they are."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Measurements, findings and manifest as plain data, as they stand in measurements.json."""
+        """Return measurements, findings and manifest as plain data, as in measurements.json."""
         return measurement_numbers(self.view())
 
     def html(self) -> str:
@@ -225,7 +225,7 @@ class ViewedResult(StudyResult):
         return render_html(self.view())
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
+        """Print the verdicts, every tested axis with its null, the worst groups, and missing responses."""
         render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
 
     def write(self, folder: Path | str) -> dict[str, Path]:

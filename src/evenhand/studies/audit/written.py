@@ -40,7 +40,7 @@ FAILING_SHOWN = 10
 
 
 def length_note(failures: pl.DataFrame) -> str:
-    """Return what to change where responses were lost to a length limit, "" where none were.
+    """Return advice if responses were lost to a length limit, else "".
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class HarmedGroup:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measure that has no figure of its own."""
+    """A measure without a separate figure."""
 
     name: str
     heading: str

@@ -43,7 +43,7 @@ class Panel:
 
 
 def trade_off(study: BeforeAfter) -> list[Panel]:
-    """A panel for answers that say something, one for perplexity, one for diversity, as far as they are known."""
+    """Return panels for non-empty responses, perplexity and diversity; unknown ones are left out."""
     perplexity = "judge_perplexity" if "judge_perplexity" in study.quality["measure"] else "text_perplexity"
     judged = perplexity == "judge_perplexity"
     wanted = (

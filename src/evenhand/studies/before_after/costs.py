@@ -1,4 +1,4 @@
-"""What a mitigation costs beside its texts: perplexity of given texts, speed and memory."""
+"""Costs of a mitigation apart from its texts: perplexity of given texts, speed and memory."""
 
 from collections.abc import Mapping
 

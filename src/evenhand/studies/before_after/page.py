@@ -28,8 +28,9 @@ CITED = (
 
 @dataclass(frozen=True)
 class VerdictBox:
-    """One kind of harm: where, what changed between groups (sentence, verdict), what became of it over all, in what
-    class and shape, and the numbers in sentences."""
+    """One kind of harm: its place, the change between groups (sentence, verdict) and the overall change.
+
+    It has a CSS class, a symbol, and sentences with the numbers."""
 
     where: str
     between: tuple[tuple[str, str], ...]
@@ -183,7 +184,7 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:
-    """Measures of both runs: those over all, and of single axes those that carry a verdict."""
+    """Return measures of both runs: overall ones, and those of single axes with a verdict."""
     lines = []
     for row in study.measured.to_dicts():
         judged = row["verdict_before"] or row["verdict_after"]

@@ -279,11 +279,11 @@ def check_going_on(
     classifiers: Sequence[str] = (),
     trust_addresses: bool = False,
 ) -> None:
-    """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
+    """Raise ResumeRefused if resuming a study would run code or use servers that only its folder names.
 
-    path: of the study. config: with which it is gone on. said: what the user says now, the model aside. classifiers:
-    those that the user names now, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the addresses in the
-    folder.
+    path: the study's folder. config: options for resuming. said: the user's present arguments without the model.
+    classifiers: the user's present classifiers, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the
+    URLs in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(

@@ -66,9 +66,9 @@ def place(verdict: HarmVerdict) -> str:
 
 
 def price(quality: pl.DataFrame, benchmark: str = "") -> str:
-    """By how much perplexities rose, where that is much: of given texts, and of the answers to `benchmark`.
+    """Return large rises of perplexity: that of given texts, and that of the responses to `benchmark`.
 
-    quality: judged changes of the texts. Empty where none rose by a factor beyond DEAR.
+    quality: tested changes of the texts. Empty if no perplexity rose by a factor beyond DEAR.
     """
     asked = pl.col("benchmark").is_in([benchmark, QUALITY_BENCHMARK]) | (
         pl.col("measure") == "text_perplexity"
@@ -117,7 +117,7 @@ def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, 
 
 
 def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
-    """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
+    """Return sentences for a study without a verdict on harm: the reason, and the cost of the mitigation."""
     written = comparison.texts.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
     if written.height or comparison.summary.filter(pl.col("benchmark") != QUALITY_BENCHMARK).height:
         told = [harm.NOT_CLASSIFIED]
@@ -219,7 +219,7 @@ def _harm(verdict: HarmVerdict) -> str:
 
 
 def _judged(verdict: HarmVerdict) -> str:
-    """Return the change among classified responses, if it differs from that over all responses."""
+    """Return the change among classified responses, if it differs from that in all responses."""
     row = verdict.judged
     if row is None or not verdict.disagree:
         return ""

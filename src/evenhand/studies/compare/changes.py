@@ -1,4 +1,4 @@
-"""What changed between two models in one outcome, judged by the one rule: first between groups, then over all."""
+"""Changes between two models in one outcome, tested by one rule: first between groups, then overall."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -99,8 +99,8 @@ def outcome_changes(
     """CHANGES of one outcome, without benchmark, outcome and model.
 
     frame: prompt_id, pair, before, after, and, if there are groups, axis and group. n_axes: axes that share alpha.
-    harmful: which side of an outcome is worse. margin: as `evenhand.measures.disparity_change` takes it. First the axes
-    with their groups, then the level over all and by axis.
+    harmful: the harmful side of an outcome. margin: as in `evenhand.measures.disparity_change`. The rows give the axes
+    with their groups first, then the level, overall and by axis.
     """
     tables = []
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)

@@ -35,10 +35,10 @@ Facts = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """What is known of one of the models beside its answers.
+    """Facts about one of the models apart from its responses.
 
-    parameters: None where it does not say. most_harmed: by benchmark, the group with the largest rate, drawn towards
-    the others by as much as it is small, and that rate in percent. began: when it was first asked, ISO 8601.
+    parameters: number of parameters; None if unknown. most_harmed: by benchmark, the group with the largest rate and
+    that rate in percent; rates of small groups are shrunk towards the others. began: start of the run, ISO 8601.
     """
 
     name: str
@@ -57,15 +57,15 @@ TEXTS = {"model": pl.String, **QUALITY, "q": pl.Float64, "verdict": pl.String}
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out of comparing models with the first of them.
+    """The result of comparing models with the first of them.
 
-    names: of the models. changes: CHANGES, paired: what changed between the groups of each axis, then over all and by
+    names: of the models. changes: CHANGES, paired: changes between the groups of each axis, then overall and by
     axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
-    each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
-    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
-    group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
-    standing: STANDING, who is found to be treated worse by each later model, and whether that is new. moved: MOVED,
-    whose answers changed most. order, course: where models are put in a row, by what, and COURSE.
+    each name. notes: notes for readers, such as prompts that only one model answered. alpha: level of the verdicts.
+    texts: changes of the texts: model, then QUALITY with q and verdict. margin: how much worse a group may become
+    relative to the others and still pass, in the outcomes' unit; None without this test. standing: STANDING, the
+    groups that each later model treats worse, and whether that is new. moved: MOVED, the responses that changed most.
+    order, course: the variable that orders the models, and COURSE.
     """
 
     names: tuple[str, ...]
@@ -90,14 +90,14 @@ def compare_outputs(
     seed: int = 0,
     by: str | None = None,
 ) -> Comparison:
-    """Compare the outputs of models, paired on prompts and samples; the first is what the others are held against.
+    """Compare models with the first one, paired on prompts and samples.
 
-    sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
-    alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
-    may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse. by: what models
-    are put in a row by: "size", "date", or "NAME=NUMBER,NUMBER,...".
-    Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be,
-    DataError for unreadable files, nothing that can be paired, or judgements of different classifiers.
+    sources: run folders or files of other programs (see `read_outputs`). names: one for each, to replace theirs.
+    alpha: chance of any false verdict on a benchmark and outcome without a change. margin: how much worse a group may
+    become relative to the others, in the outcome's unit (0.05: five points), to pass as no worse. by: variable that
+    orders the models: "size", "date", or "NAME=NUMBER,NUMBER,...".
+    Raises UsageError for fewer than two sources, names that do not match, and an invalid alpha or margin. Raises
+    DataError for unreadable files, outputs without pairs, and labels of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:

@@ -1,5 +1,4 @@
-"""Sentences on changed likelihoods that one test alone would tell wrongly: of pairs by two units, of groups beside an
-axis."""
+"""Sentences on changed likelihoods that a single test could misrepresent: pairs in two units, groups within an axis."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,11 +13,11 @@ Row = Mapping[str, Any]
 
 
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
-    """What became of stereotypes in pairs about two groups: said of them only where nats, spread and share agree.
+    """Return how stereotypes changed in pairs about two groups, if nats, spread and share agree.
 
-    row: a change found, in nats per token. rows: of CHANGES, with EFFECT_SIZE and LIKELIER of the axis. told: before
-    and after in words. Whatever makes a model surer of all texts, or less sure, makes every difference of
-    log-perplexities smaller, or larger, with it, and leaves both others as they are.
+    row: a detected change, in nats per token. rows: of CHANGES, with EFFECT_SIZE and LIKELIER of the axis. told: before
+    and after in words. The three must agree because a model that becomes more certain of all texts has smaller
+    differences of log-perplexities (and larger ones if less certain), while the spread and the share do not change.
     """
     beside = {other["measure"]: other for other in rows if other["axis"] == row["axis"]}
     effect, share = beside.get(EFFECT_SIZE), beside.get(LIKELIER)

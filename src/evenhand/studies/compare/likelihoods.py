@@ -26,10 +26,10 @@ def likelihood_changes(
     seed: int,
     note: Callable[[str], None],
 ) -> pl.DataFrame | None:
-    """CHANGES of one benchmark; None where nothing can be paired, and the reason goes to `note`.
+    """Return CHANGES of one benchmark, or None without pairs; then `note` gets the reason.
 
-    first, other: prompts with both models' likelihoods. architectures: of the models; two kinds put the prompts
-    differently and are not compared. before and after are each model's own number on the prompts that both answered.
+    first, other: prompts with both models' likelihoods. architectures: of the models. Different architectures score
+    prompts differently and are not compared. before and after: the value of each model on the prompts of both.
     """
     try:
         benchmark = load_benchmark(name)

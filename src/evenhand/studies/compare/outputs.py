@@ -73,10 +73,10 @@ class LmEvalSample(BaseModel):
 class BenchmarkOutputs:
     """Answers to one benchmark.
 
-    frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
-    each outcome (1 or 0 for judgements), null where it is missing, and ANSWER where it is known. judges: what each
-    outcome was judged by, where that is known: outcomes of different judges are not compared. harmful: which side of
-    them harms, where that is known. texts: of our own runs, the continuations with all that was asked of them.
+    frame: one row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each outcome (1 or 0
+    for labels, null if missing), and ANSWER if known. judges: the classifier of each outcome, if known; outcomes of
+    different classifiers are not compared. harmful: the harmful side of each outcome, if known. texts: for runs of
+    evenhand, the continuations with their columns.
     """
 
     frame: pl.DataFrame
@@ -88,10 +88,10 @@ class BenchmarkOutputs:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Everything known of one model's outputs; all but benchmarks only of our own runs.
+    """The outputs of one model; only runs of evenhand have more than `benchmarks`.
 
-    scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these. headlines: HEADLINES,
-    what each axis came to; empty where no run of ours tells it. began: when the run did, ISO 8601.
+    scored: by benchmark, prompts with their likelihoods. headlines: HEADLINES, the verdict of each axis; empty for
+    files of other programs. began: start of the run, ISO 8601.
     """
 
     name: str

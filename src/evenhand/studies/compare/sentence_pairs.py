@@ -52,7 +52,7 @@ def crows_pairs_scores(lines: Sequence[Mapping[str, Any]]) -> pl.DataFrame | Non
 
 
 def _log_likelihood(given: Any) -> float | None:
-    """Of a response such as [["-12.5", "False"]]: lm_eval writes numbers as text."""
+    """Return the log-likelihood of a response such as [["-12.5", "False"]]; lm_eval writes numbers as text."""
     while isinstance(given, list | tuple) and given:
         given = given[0]
     try:

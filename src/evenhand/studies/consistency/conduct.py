@@ -1,7 +1,7 @@
-"""The consistency protocol on one method: does it do what its words say, do the words matter, does it carry over?
+"""The consistency protocol for one method: does it have the stated effect, do its words matter, does it transfer?
 
-Every level (the model by itself; the method with its own, opposite, nonsensical and blank wording) is put to the same
-prompts under the same decoding, in a run of its own; then judged, scored and decided.
+Every level (the model alone; the method with its own, opposite, nonsensical and blank wording) gets the same prompts
+and decoding in a separate run. The responses are then classified, scored and tested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -135,10 +135,10 @@ def study_consistency(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> ConsistencyStudy:
-    """Run the protocol to its verdicts, or go on with a study.
+    """Run the protocol, or resume a study.
 
-    options: all of them; `method`, `model` and `classifier` name what the other arguments are. output: the study's
-    folder; one that holds a study is gone on with, provided the options that decide what is asked are the same.
+    options: all of them; `method`, `model` and `classifier` name the other arguments. output: the study's folder; an
+    existing study is resumed if the options that determine the prompts and responses are the same.
     given: arguments as the user wrote them, for the record.
     Raises Interrupted (resumable), ResumeRefused, UsageError and DataError for what cannot be checked, and whatever
     model and classifier raise.
@@ -204,7 +204,7 @@ def _asked(
     given: Mapping[str, Any],
     progress: Progress | None,
 ) -> list[str]:
-    """Ask and judge one level as far as that has not been done; returns what failed too often."""
+    """Generate and classify the rest of one level; return a description of failures above the allowed rate."""
     directory = run.directory(decoding.decoding, given)
     outcome = execute(
         run.plan,
@@ -227,7 +227,7 @@ def _asked(
     if outcome.above_threshold:
         reasons.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
     if labelled.error_share > options.error_threshold:
-        reasons.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
+        reasons.append(f"{labelled.error_share:.1%} of the texts could not be classified {where}")
     return reasons
 
 
@@ -236,7 +236,7 @@ def _identifiers(domains: Mapping[str, PromptSet]) -> dict[str, pl.Series]:
 
 
 def _put(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
-    """To which prompts a level was put that was not put to all."""
+    """Return the prompts of a level that was not tested on all of them."""
     here = prompts.frame["prompt_id"].is_in(of_nonsense.frame["prompt_id"].implode())
     return {"nonsensical": here.to_numpy()}
 

@@ -223,7 +223,7 @@ def _why_not(test: str, lacking: Mapping[str, str], specified: bool) -> str | No
 
 
 def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
-    """Of a method without wording nothing else can be carried over."""
+    """Return the transfer of the effect, the only test of transfer for a method without wording."""
     first, second = effects[:2]
     what = "the effect itself, because the method has no wording"
     if first.outcome != Outcome.PASS:

@@ -29,7 +29,7 @@ MEANINGFUL = 3
 
 @dataclass(frozen=True)
 class WordingFrame:
-    """What stands before and after the words of a specification, whatever they are."""
+    """Fixed text before and after the words of a specification."""
 
     before: str
     after: str
@@ -53,11 +53,11 @@ NO_FRAME = WordingFrame("", "")
 
 
 def frame_of(specification: Specification) -> WordingFrame:
-    """What the wordings of a method have in common at their ends, cut at words.
+    """Return the text that all wordings of a method share at their beginning and end, cut at words.
 
-    specification: its level "frame", if it has one, holds what stands before and after. Else the frame is read off
-    a method's several texts, or its text beside its published nonsense; a single text without published nonsense
-    has no frame, because what it shares with its opposite may be what it says.
+    specification: its level "frame", if it has one, contains the text before and after. Otherwise the frame is what a
+    method's texts, or its text and its published nonsense, have in common. A single text without published nonsense
+    has no frame, because the words that it shares with its opposite may carry its meaning.
 
     >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
     WordingFrame(before='It contains ', after=':')

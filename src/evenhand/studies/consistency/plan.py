@@ -159,10 +159,11 @@ def prepare(
 def preview(
     options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
 ) -> dict[str, Any]:
-    """What `--plan` prints: levels with their wordings, prompts, cost from a short probe; writes nothing.
+    """Return the plan that `--plan` prints: levels with wordings, prompts, and the cost from a short probe.
 
-    Asks the model a few continuations (a service: FEW in all) and no classifier. `detectable` is the change of the
-    rate, in percentage points, that so many prompts show with 80 % power if every fourth prompt changes.
+    Nothing is written. The model generates a few continuations (a service: FEW in all), and no classifier is used.
+    `detectable` is the minimum detectable change of the rate in percentage points (80% power, if a quarter of the
+    prompts change).
     """
     prepared = prepare(options, model, method, classifier)
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
@@ -209,7 +210,7 @@ def preview(
 
 
 def _costs(runs: Sequence[LevelRun]) -> tuple[dict[tuple[str, str], float], dict[str, Any]]:
-    """Seconds by domain and level, and what an estimate says of the service it asked, over all of them."""
+    """Return seconds by domain and level, and the combined estimate of a service's cost."""
     seconds: dict[tuple[str, str], float] = {}
     told: dict[str, Any] = {}
     for run in runs:

@@ -212,10 +212,10 @@ def check_consistency_with(
 
 
 def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
-    """The options of a study on disk, with those given anew.
+    """Return the options of a study on disk, updated with the given ones.
 
-    trust_addresses: ask servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
-    the model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
+    trust_addresses: use servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
+    the model is run only if `given` allows it. Raises UsageError for a folder without a study, ResumeRefused where the
     folder alone names code or servers.
     """
     if not RECORD.is_in(folder):

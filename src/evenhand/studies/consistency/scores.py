@@ -63,10 +63,10 @@ class Attributes:
 
 
 def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity") -> Attributes:
-    """The attributes of a classifier that the protocol uses.
+    """Return the attributes of a classifier that the protocol uses.
 
-    wanted: names, of attributes or of the classifier's own labels; none takes the published six and insults, as far
-    as the classifier has them, if toxicity is among them and not alone; else its one score, called by `role`.
+    wanted: names of attributes or of the classifier's labels. By default these are the published six and insults that
+    the classifier has, if they include toxicity and at least one other. Otherwise it is its one score, called `role`.
     Raises UsageError for a name it lacks.
 
     >>> from evenhand.classifiers.loading import load_classifier
@@ -94,11 +94,11 @@ def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str 
 def threshold_of(
     attributes: Attributes, judged: Sequence[pl.DataFrame], given: float | None = None
 ) -> tuple[float, str]:
-    """From which score on a continuation is harmful, and in a few words why.
+    """Return the score from which a continuation is harmful, and the reason in a few words.
 
-    attributes: 0.5 where several are read. judged: all judgements of the study (columns score, negative); where one
-    score is read, the threshold is where the classifier's own verdicts change. given: what the user says.
-    Raises UsageError where verdicts and scores do not agree on one threshold, or there are no verdicts.
+    attributes: the threshold of several attributes is 0.5. judged: all labels of the study (columns score, negative);
+    the threshold of a single score is where the classifier's labels change. given: the user's threshold.
+    Raises UsageError if labels and scores do not agree on one threshold, or without labels.
 
     >>> frame = pl.DataFrame({"score": [0.2, 0.05, None], "negative": [True, False, None]})
     >>> threshold_of(Attributes(("harm",)), [frame])

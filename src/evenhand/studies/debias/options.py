@@ -179,7 +179,7 @@ class DebiasConfig(Options):
         return search_space(self.method, self.over, sorted(self.model_fields_set))
 
     def settings(self) -> list[Setting]:
-        """Of all trials, in order; raises UsageError."""
+        """Return the settings of all trials, in order; raises UsageError."""
         return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
 
     def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":

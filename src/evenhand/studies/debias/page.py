@@ -96,7 +96,7 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path
 
 
 def search_page(search: Mapping[str, Any], model: str, method: str) -> str:
-    """A search of which no trial was chosen: one page that needs no network."""
+    """Return the page of a search without a chosen trial; it needs no network."""
     return rendered(
         Path(__file__).with_name("search.html.j2"),
         model=model,

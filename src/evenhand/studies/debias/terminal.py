@@ -41,7 +41,7 @@ def render_training(
 def render_search(
     search: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print a search of which no trial was chosen."""
+    """Print a search without a chosen trial."""
     out = Printer(console)
     for sentence in search_sentences(search):
         out.line(sentence)
@@ -60,7 +60,7 @@ def render_tables(search: Mapping[str, Any], out: Printer) -> None:
 
 
 def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
-    """Print what was watched before and after."""
+    """Print the monitored values before and after."""
     table = out.table(("measured on held-out texts", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():

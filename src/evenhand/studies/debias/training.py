@@ -72,7 +72,7 @@ class Ground:
     """The name of the dialogue format, if dialogues are learned."""
 
     def facts(self) -> dict[str, Any]:
-        """What is learned from and watched, so that another can be told from it."""
+        """Return facts that identify the training and validation texts."""
         return material_facts(self.material, self.validation.texts)
 
 
@@ -104,10 +104,10 @@ def train_into(
     *,
     model: Callable[[], Any] | None = None,
 ) -> DebiasStudy:
-    """Train as options say into a folder, or go on with the training in it.
+    """Train with the options into a folder, or resume the training in it.
 
-    ground: texts, made only where there is something to train. model: makes the one to train, where it is not that of
-    `base` itself. Raises as `debias`.
+    ground: creates the texts, only if training is needed. model: creates the model to train, if it differs from that of
+    `base`. Raises as `debias`.
     """
     record = record_of(config, base)
 
@@ -250,7 +250,7 @@ class _Session:
         return {"longest": self.ground.encoding.longest, "start": self.config.start}
 
     def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model is made of, whatever is done to it."""
+        """Return the part of the lineage that all methods share."""
         card, config, material = method.card, self.config, self.ground.material
         known = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
         found: dict[str, Any] = as_json(

@@ -1,7 +1,7 @@
-"""A search: every setting a training in a folder of its own, a choice among them, and the chosen one as the model.
+"""A search: one training per setting, each in a separate folder, and the choice of one of them as the model.
 
-Of trials that lose the numbers are kept, and not the weights; where a trial is chosen whose weights are gone, because
-another guard was given, it is trained again (on a processor to the very same weights).
+The values of all trials are kept, but only the weights of the chosen one. If another guard leads to a trial without
+weights, it is trained again (on a CPU with identical weights).
 """
 
 import copy
@@ -75,7 +75,7 @@ class NothingTrained(NothingChosen):
 def search_into(
     output: Path, config: DebiasConfig, base: TrainableModel, ground: Callable[[], Ground], progress: Progress
 ) -> DebiasStudy:
-    """Search as options say, or go on with the search in a folder.
+    """Search with the options, or resume the search in a folder.
 
     Raises NothingChosen, NothingTrained, and as `train_into`.
     """

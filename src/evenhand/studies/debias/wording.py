@@ -73,12 +73,12 @@ def watched_value(name: str, value: float | None) -> str:
 
 
 def _read(lineage: Mapping[str, Any]) -> str:
-    """Of what the perplexity is."""
+    """Return what the perplexity was computed on."""
     return "watched replies" if {"names", "descriptors_watched"} & lineage["data"].keys() else "neutral texts"
 
 
 def _to_lower(method: Mapping[str, Any]) -> str:
-    """What may be turned down; CDA has no term beside the texts."""
+    """Return the settings to lower; CDA has no debiasing term."""
     return "the weight of the term or the learning rate" if "weight" in method else "the learning rate"
 
 

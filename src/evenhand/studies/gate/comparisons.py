@@ -226,10 +226,10 @@ def _part(
 
 
 def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], harmful: Harmful) -> float:
-    """What of a group's change beside the others harms nobody: others that were worse off came to fare as it does.
+    """Return the harmless part of a group's relative change: others that were treated worse caught up with it.
 
-    As much counts as the group's own rate became worse, or as it is now further behind the others than before,
-    whichever is more; the rest is what the others gained. Only where groups have rates of their own.
+    The harmful part is how much the group's own rate became worse, or how much further it is behind the others than
+    before, whichever is more. The rest is the improvement of the others. This requires a rate for each group.
     """
     sides = [(one["before"], one["after"]) for one in groups if one["group"] != row["group"]]
     mine = row["before"], row["after"]

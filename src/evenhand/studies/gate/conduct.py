@@ -1,4 +1,4 @@
-"""Conditions held against evidence: which fail, which pass, and of which nothing could have been seen."""
+"""Check conditions against evidence: which fail, which pass, and which lack power."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The conditions of a gate: a few words, read strictly, each error pointing at the place.
+"""The conditions of a gate: a small grammar, parsed strictly; each error marks the place.
 
 biased | new biased | worse
 disparity > NUMBER UNIT | disparity may exceed NUMBER UNIT
@@ -71,11 +71,10 @@ class Power:
 
 
 def parse_condition(text: str, kind: str) -> Condition:
-    """A condition from its words.
+    """Parse a condition.
 
-    text: as in the grammar above; an axis has underscores or spaces. kind: of the result it is for (AUDIT, COMPARISON,
-    PROTOCOL). Raises UsageError that points at what is not understood, or says what this kind of
-    result can be asked.
+    text: as in the grammar above; an axis has underscores or spaces. kind: that of the result (AUDIT, COMPARISON,
+    PROTOCOL). Raises UsageError that marks the invalid part, or lists the conditions for this kind of result.
 
     >>> parse_condition("disparity > 5 points on race ethnicity in regard", COMPARISON)
     Condition(text='disparity > 5 points on race ethnicity in regard', subject='disparity >', amount=5.0, \
@@ -110,7 +109,7 @@ unit='points', axis='race_ethnicity', benchmark='regard')
 
 
 def parse_power(text: str) -> Power:
-    """What `--require-power` takes: a number, of points unless a unit stands behind it.
+    """Parse the value of `--require-power`: a number with an optional unit, by default points.
 
     >>> parse_power("10"), parse_power("0.5 nats")
     (Power(amount=10.0, unit='points'), Power(amount=0.5, unit='nats'))

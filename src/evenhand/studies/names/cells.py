@@ -136,7 +136,7 @@ def perplexity_cell(
 
 
 def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Of all names together: one perplexity, not two genders'."""
+    """Return word shares of all names together, for one perplexity instead of one per gender."""
     known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
     return shares_of(known, groups)
 

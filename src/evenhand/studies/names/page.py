@@ -101,7 +101,7 @@ def notes_of(study: NamesStudy) -> list[str]:
 
 
 def _told(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
-    """What stands in a column of reasons, of which measure, and of which rows."""
+    """Return the reasons in a column, with their measures and rows."""
     told: dict[str, list[str]] = {}
     for row in cells.filter(pl.col(column).is_not_null()).to_dicts():
         if column == "change_obstacle" and (row["part"] or row["measure"] not in JUDGED):

@@ -71,14 +71,14 @@ def names_study(
     progress: Progress | None = None,
     **options: Any,
 ) -> NamesTables:
-    """Hold a model's self-chats, and those of further models, against each other by the same names; prints nothing.
+    """Compare the self-chats of models on the same names; prints nothing.
 
     model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand
     debias` made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the
-    study's folder; one that holds a study is gone on with, and rows may be added to it. options: anything else of
+    study's folder; an existing study is resumed, and rows may be added to it. options: any other option of
     `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data, seed, device, ...).
-    Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
-    Unsupported for models that cannot converse, Interrupted (resumable), ResumeRefused.
+    Returns the finished study with its page. Raises UsageError and DataError with advice, Unsupported
+    for models that cannot converse, Interrupted (resumable), ResumeRefused.
     Source: Smith & Williams 2021, tables 2 to 10, figures 1 and 2.
     """
     given = {
@@ -111,11 +111,10 @@ def names_with(
 
 
 def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> NamesConfig:
-    """The options of a study on disk, with those given anew that change no number, and rows that are added, or that
-    take the place of unfinished ones.
+    """Return the options of a study on disk, updated with given ones that do not affect numbers.
 
-    Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only
-    with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
+    Given rows are added or replace unfinished ones. Code that comes with a model is run only if `given` allows it. URLs
+    named only in the folder are used only with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
     ResumeRefused.
     """
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}

@@ -213,7 +213,7 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
 
 
 def _valued(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
-    """Without limits, which stand in the other tables."""
+    """Return values without CIs, which are in the other tables."""
     return lambda label: value_of(cells.get((label, SUITE, measure, part)), limits=False)
 
 

@@ -68,7 +68,7 @@ NOTES = (
 
 
 def by_names(study: NamesStudy) -> str:
-    """By which names rows are held against each other."""
+    """Return a sentence on the names used for comparisons between rows."""
     if study.tuned:
         return (
             f"Rows were tuned or monitored on {len(study.tuned)} of the names. They are compared by the other names; "

@@ -1,7 +1,6 @@
-"""What the columns of somebody's own table hold: said with `--column THEIRS=OURS`, or guessed from their names.
+"""The meaning of the columns of a user's table: stated with `--column THEIRS=OURS`, or guessed from their names.
 
-Nothing is guessed silently: each guess is told with the flag that states it, and where two columns might be meant
-neither is taken.
+Each guess is reported with the flag that states it. If two columns have the same possible meaning, neither is used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -94,12 +93,12 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
 def columns_of(
     frame: pl.DataFrame, stated: Mapping[str, str], where: str, *, judged_now: bool, scored: bool
 ) -> Columns:
-    """Which column holds what, as stated and else guessed from the columns' names.
+    """Return the meanings of columns, as stated or guessed from their names.
 
-    frame: the table. where: what errors call it. judged_now: whether a classifier reads the answers, so that no
-    judgement is looked for. scored: whether a threshold is given, so that a score is. Raises UsageError for a
-    column that is not there, two for the same and two outcomes, DataError for two columns that might be meant, and
-    where no group or no outcome is found.
+    frame: the table. where: its name in errors. judged_now: whether a classifier labels the responses, so that no
+    column of labels is needed. scored: whether a threshold is given, so that a column of scores is needed. Raises
+    UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two columns
+    with the same possible meaning, and without a group or an outcome.
     """
     _refuse_two_outcomes(stated, judged_now)
     theirs: dict[str, list[str]] = {}

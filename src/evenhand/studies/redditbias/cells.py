@@ -39,7 +39,7 @@ CELLS = {
 
 
 def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """All cells (CELLS), changes that nobody judged yet judged by Holm over the debiased models of a measure.
+    """Return all cells (CELLS); untested changes are tested with Holm's method over the debiased models of a measure.
 
     rows: cells with bias and model. alpha: chance of any false change of a measure that debiasing leaves as it is.
     """

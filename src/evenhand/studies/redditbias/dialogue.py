@@ -109,9 +109,9 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
 
 
 def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
-    """What a model answers to a task, remembered in a folder; it is loaded and taught only where nothing is there.
+    """Return a model's responses to a task, cached in a folder; the model is loaded and trained only without a cache.
 
-    The training goes on where it was stopped; once it is answered it is deleted.
+    A stopped training is resumed. It is deleted after the model has responded.
     """
     file = folder / f"{task.name.replace(' ', '_')}.parquet"
     if file.is_file():

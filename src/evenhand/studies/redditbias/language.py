@@ -34,7 +34,7 @@ WHY = {"too_long": "longer than the model takes"}
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines whose perplexity is told, what they are called, and by which measures."""
+    """The lines whose perplexity is reported, their name, and the measures."""
 
     texts: tuple[str, ...]
     called: str
@@ -42,10 +42,10 @@ class Lines:
 
 
 def lines_of(config: RedditBiasConfig) -> Lines:
-    """The lines whose perplexity is told.
+    """Return the lines whose perplexity is reported.
 
-    The 6,000 of RedditBias; where only biases of our own sentences are asked about and no folder is named, neutral
-    sentences of our own about people of all other axes. Raises DatasetMissing.
+    These are the 6,000 of RedditBias. If all biases use evenhand's sentences and no folder is given, they are
+    evenhand's neutral sentences about people of all other axes. Raises DatasetMissing.
     """
     own = [bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN)]
     if len(own) < len(config.bias) or config.source is not None:

@@ -38,11 +38,10 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 
 @dataclass(frozen=True)
 class Made:
-    """A model of the study: the key of its files, its name in tables, and what it comes from.
+    """A model of the study: the key of its files, its name in tables, and its origin.
 
-    bias, words: None for the model by itself. control: the name of the model without the method that it is held
-    against; None where there is none. steps_of: key of the method that says for how many steps a control learns; None:
-    for as many as any.
+    bias, words: None for the original model. control: the name of its control, the model without the method; None
+    without one. steps_of: key of the method that sets the number of training steps of a control; None: any method.
     """
 
     key: str
@@ -120,8 +119,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         return made
 
     def _control(self, bias: str, words: str) -> Made:
-        """What a method is held against: its texts and steps with its term at weight 0, else plain fine-tuning; what is
-        not trained, the model by itself."""
+        """Return the control of a method: the same texts and steps with weight 0, or plain fine-tuning.
+
+        The control of a method without training is the original model."""
         if not isinstance(load_method(words), TrainingMethod):  # a projection learns nothing from texts
             return Made("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
@@ -141,7 +141,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
 
     @property
     def folder(self) -> Path | None:
-        """Of RedditBias' files."""
+        """Return the folder of RedditBias' files."""
         return None if self.source is None else Path(self.source).expanduser()
 
     def words(self, method: str) -> str:

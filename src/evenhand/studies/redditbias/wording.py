@@ -248,7 +248,7 @@ def _mark(verdict: str | None) -> str:
 
 
 def unlearned(study: RedditBiasStudy) -> str | None:
-    """Of which models state tracking was not learned, as far as can be seen; None where it was by all."""
+    """Return which models did not detectably learn state tracking; None if all did."""
     rows = study.cells.filter(measure="dst_f1_over_null").to_dicts()
     names = [row["model"] for row in rows if row["low"] is None or row["low"] <= 0]
     if not names:

@@ -103,7 +103,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
         )
 
     def check_model(self) -> None:
-        """Raise UsageError for a chat template, around whose message a trigger would not stand at the beginning."""
+        """Raise UsageError for a chat template, because the trigger would not be at the beginning of the text."""
         check_chat(self)
         if self.chat:
             raise UsageError(

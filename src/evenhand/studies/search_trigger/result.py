@@ -61,7 +61,7 @@ class FoundTrigger(StudyResult):
         return {name: pl.DataFrame(list(table), infer_schema_length=None) for name, table in rows.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, as it stands in the file."""
+        """Return the result as plain data, as in the file."""
         return self.trigger.to_dict()
 
     def html(self) -> str:
@@ -73,7 +73,7 @@ class FoundTrigger(StudyResult):
         render_trigger(self.trigger, console, paths)
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Write the page: beside the trigger file, or to `path`. The file itself is not written again.
+        """Write the page next to the trigger file, or to `path`. The trigger file is not rewritten.
 
         Returns the path of the page. Raises WriteError.
         """

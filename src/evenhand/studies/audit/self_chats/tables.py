@@ -28,7 +28,7 @@ class ChatTables:
 
 
 def chat_tables(benchmark: BenchmarkView) -> ChatTables:
-    """The tables of a benchmark of conversations, as far as its analysis has made them; none of any other's.
+    """Return the tables that the analysis of a conversation benchmark made; empty for other benchmarks.
 
     Made from the details `words`, `group_words`, `phrases`, `classifier_bias`, `turns`, `occupations`, `token_bins`,
     `group_bins`, `names` and `utterances` of `evenhand.benchmarks.names`.
@@ -144,7 +144,7 @@ def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
 
 
 def _parts(benchmark: BenchmarkView) -> PlainTable | None:
-    """Classifier bias of everything, by speaker, tier, race and window; the judges beside each other."""
+    """Return classifier bias in total and by speaker, tier, race and window, with a column for each classifier."""
     table = benchmark.detail("classifier_bias")
     if table is None:
         return None

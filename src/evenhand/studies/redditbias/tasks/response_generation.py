@@ -167,11 +167,11 @@ def encoded_exchanges(
 ) -> Examples:
     """Exchanges as tokens: start, context, end, response, end, of which the latter two are learned.
 
-    longest: tokens of an exchange. start: what the tokenizer puts in front of a text of its own accord, and so of a
-    context that is replied to (LLaMA's <s>; GPT-2 puts nothing). As published, a longer exchange loses the beginning of
-    its context if one token of it stays; else the end of its response; else it is left out. Here the response has up to
-    half of the room, the newest of the context what is left, and nothing is left out. Raises DataError where nothing
-    stays.
+    longest: tokens of an exchange. start: tokens that the tokenizer puts before a text, and therefore before a context
+    (LLaMA's <s>; none for GPT-2). As published, a longer exchange loses the beginning of its context if at least one
+    token of it remains, otherwise the end of its response, otherwise it is left out. Here the response gets up to half
+    of the tokens, the end of the context gets the rest, and no exchange is left out. Raises DataError if no exchange
+    remains.
     """
     contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
     responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
