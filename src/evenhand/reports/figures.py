@@ -22,8 +22,8 @@ HEAT_COLUMNS = 14
 class HeatMap:
     """Templates (rows) by descriptors (columns).
 
-    rows: template and its cells as (CSS class, perplexity, factor relative to the template's median). smallest, largest:
-    factors at the ends of the colours. shown_of: descriptors of the axis in all.
+    rows: template and its cells as (CSS class, perplexity, factor relative to the template's median). smallest,
+    largest: factors at the ends of the colours. shown_of: number of descriptors of the axis.
     """
 
     descriptors: tuple[str, ...]

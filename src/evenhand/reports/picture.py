@@ -214,5 +214,5 @@ def shown_rows(rows: Sequence[PictureRow]) -> str:
     return (
         ""
         if left <= 0
-        else f"{MOST_ROWS} of {len(rows)} rows: those with a verdict first, then the farthest."
+        else f"{MOST_ROWS} of {len(rows)} rows: biased or changed ones first, then the farthest."
     )

@@ -13,11 +13,11 @@ JUDGED = ("verdict", "note", "direction")
 
 @dataclass(frozen=True)
 class ClassifierView:
-    """A classifier that labelled the continuations of a benchmark in one role, and what of them it was given.
+    """A classifier that labelled the continuations of a benchmark in one role, and the texts that it got.
 
-    name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: a description
-    of its input. card: that of a known classifier. notice: its notice of discontinuation.
-    texts: distinct texts classified. facts: all it states, as plain data.
+    name, revision, licence, threshold: as the classifier states them, in words; empty if it does not. text: a
+    description of its input. card: that of a known classifier. notice: its notice of discontinuation.
+    texts: number of distinct texts classified. facts: all facts of the classifier, as plain data.
     """
 
     role: str

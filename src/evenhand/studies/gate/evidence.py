@@ -33,7 +33,7 @@ class Part:
 
     @property
     def shrinkage(self) -> int:
-        """Return the exponent with which the required number of units grows with the inverse effect: 1 without change."""
+        """Return the exponent of the inverse effect in the required number of units: 1 without change."""
         return 1 if self.estimate == 0 and self.smallest == self.high else 2
 
     @property

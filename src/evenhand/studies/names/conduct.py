@@ -250,7 +250,7 @@ class _Session:
         chats: pl.DataFrame,
         groups: Sequence[Sequence[str]],
     ) -> Replicates:
-        """Return replicates, cached in the study's folder since they take a minute. of: a row, or it and the base row."""
+        """Return replicates, cached in the study's folder (they take a minute). of: a row, or it and the base row."""
         names = (
             "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
         )

@@ -263,19 +263,19 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     if len(moved) < LEAST_GROUPS or not shares.size:
         return told | {"obstacle": f"Fewer than {LEAST_GROUPS} names of a gender."}
     if not np.isfinite(moved).all():
-        return told | {"obstacle": "It cannot be measured with every group of names counted double."}
+        return told | {"obstacle": "It cannot be measured for every reweighting of the groups of names."}
     factors, freedom = of_shares(shares)
     if freedom < LEAST_FREEDOM:
         return told | {
-            "obstacle": f"One group of names holds {100 * shares.max():.0f} % of the replies of its gender: too much "
-            "hangs on it."
+            "obstacle": f"One group of names has {100 * shares.max():.0f} % of the replies of its gender, too many for "
+            "a confidence interval."
         }
     squares = (shares**2).sum(axis=0)
     own = np.divide((shares**3).sum(axis=0), squares, out=np.zeros(len(moved)), where=squares > 0)
     influences = moved * (1 + own)
     error = float((factors * (influences - influences.mean()) ** 2).sum()) ** 0.5
     if error <= 1e-12 * max(1.0, abs(estimate)):
-        return told if estimate == 0 else told | {"obstacle": "It is the same whichever names count double."}
+        return told if estimate == 0 else told | {"obstacle": "It does not vary between groups of names."}
     found = t_inference([estimate], [error], [freedom])
     return told | {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
 
@@ -301,9 +301,9 @@ def of_shares(shares: Floats) -> tuple[Floats, float]:
 def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
     """Return the CI of a number between 0 and `most`, kept within these bounds.
 
-    told: result of `limits`. most: 100 for percents, infinity for counts. The interval is symmetrical in the log odds of
-    the share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section 16.1).
-    It is therefore within the bounds for few conversations, and close to the given interval for many.
+    told: result of `limits`. most: 100 for percents, infinity for counts. The interval is symmetrical in the log odds
+    of the share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section
+    16.1). It is therefore within the bounds for few conversations, and close to the given interval for many.
 
     >>> told = within_bounds({"estimate": 1.0, "low": -0.5, "high": 2.5}, 100.0)
     >>> 0 < told["low"] < 1 < told["high"] < 5

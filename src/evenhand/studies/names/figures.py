@@ -33,9 +33,9 @@ def key_of(labels: Sequence[str]) -> Markup:
 
 
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
-    """Return figure 1 of one row: women's share of the conversations on an occupation, against women at work.
+    """Return figure 1 of a row: women's share of the conversations on an occupation, against women at work.
 
-    table: occupation, share, share_said (percent), n_women, n_men. number: that of the row, which determines the colour.
+    table: occupation, share, share_said (percent), n_women, n_men. number: that of the row, which sets the colour.
     The occupations with the largest differences on each side are labelled. None if none was mentioned.
     """
     known = table.drop_nulls(["share", "share_said"]).sort("share_said", "occupation")
