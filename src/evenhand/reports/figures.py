@@ -183,7 +183,7 @@ def measure_forest(
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
     scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
     places = places_of(numbers, rows[0]["unit"])
-    rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
+    rows.sort(key=lambda row: row["axis"] is None)  # the overall row is the last one
     return Forest(
         rows=tuple(
             forest_row(

@@ -156,7 +156,7 @@ def png_of(svg: str) -> bytes:
 
 def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> list[Markup]:
     colour = COLOURS.get(row.kind, SOFT)
-    small = step < 40  # too low for two lines: the axis stands beside the name
+    small = step < 40  # too low for two lines: the axis is next to the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
     if row.under and not small:
         parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))

@@ -245,7 +245,7 @@ def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Push
             logged["report"] = tracker.Html((folder / page).read_text(encoding="utf-8"), inject=False)
         tracker.log(logged)
         tracker.finish()
-    except Exception as error:  # each tracker has classes of its own, of which none is shared
+    except Exception as error:  # each tracker has different classes
         raise _refused(kind, error, f"Set up {kind} as its message describes, then push again.") from error
     address = getattr(run, "url", None)
     sent = (page,) if kind == WANDB and page is not None else ()

@@ -103,7 +103,7 @@ def rescore_run(
 
 
 def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
-    # A run that was stopped before it was judged has roles that nobody has judged yet.
+    # A run that was stopped before it was judged has roles without labels.
     judged = directory.manifest.judged.get(recipe.name, {})
     waiting = {judge.role for judge in recipe.classified_by if judge.role not in judged}
     return waiting | roles_judged_by(recipe, classifiers)

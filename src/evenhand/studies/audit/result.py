@@ -389,7 +389,7 @@ def resume(
     ResumeRefused, with the difference.
     """
     with working_copy(path) as copy:
-        if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
+        if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock is there
             hint = "Check the spelling of the URL, or start a run there: evenhand audit MODEL -o URL"
             raise DataError(f"{copy.address} does not contain a run.", hint)
         config, model = resumed_config(

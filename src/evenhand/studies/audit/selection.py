@@ -277,7 +277,7 @@ def prepared(
         limit = here.wanted.limit
         prompts[name] = benchmark.sample(on_axes, limit, asking.seed) if limit else on_axes
         if isinstance(benchmark.request, Generation):
-            # Samples are asked for to tell groups apart; what runs beside compares none.
+            # Samples help to compare groups; additional benchmarks do not compare any.
             asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
         elif isinstance(benchmark.request, Conversation):

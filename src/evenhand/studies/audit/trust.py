@@ -1,7 +1,7 @@
 """Protection against stored folders and options files that name code to run or servers to send the user's keys to.
 
-Both may come from another person. The user must confirm in the present call before evenhand runs a model's code, uses
-a server named there, opens a file of responses, or sends the text of a file elsewhere to a service.
+Both may come from another person. The user must therefore confirm these actions in the present call: running a model's
+code, using a server, opening a file of responses, and sending the text of a file elsewhere to a service.
 """
 
 import ipaddress

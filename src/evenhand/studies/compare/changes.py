@@ -63,7 +63,7 @@ def judged(
     }
     given["null"] = pl.coalesce(given["null"], pl.lit(0.0)).alias("null")
     rows = table.select(given.values()).with_columns(pl.col("measure").fill_null("change"))
-    # A change that only describes has an estimate and no test; its null says what no change would be, no more.
+    # A descriptive change has an estimate and no test; its null is only the value of no change.
     described = rows["p"].is_null() & rows["obstacle"].is_null() & rows["estimate"].is_not_null()
     tested = rows.filter(~described)
     measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful, are_changes=True)
@@ -112,7 +112,7 @@ def outcome_changes(
     )
     explained = pl.Series(explain_levels(frame, levels), dtype=pl.String)
     levels = levels.with_columns(obstacle=pl.coalesce("obstacle", explained))
-    whole = pl.col("axis").is_null()  # one test, whatever the axes
+    whole = pl.col("axis").is_null()  # one test for any number of axes
     tables.append(judged(levels.filter(whole), alpha, harmful=names))
     tables.append(judged(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))
     return as_changes(pl.concat(tables, how="diagonal_relaxed"))

@@ -196,7 +196,7 @@ def _listed(outputs: Outputs) -> str:
 class _Pair:
     """Two models that are compared; notes are added to; so are outcomes to which the margin does not apply.
 
-    too_wide: shares, of which no change is as large. elsewhere: numbers of another unit.
+    too_wide: shares for which the margin is too large. elsewhere: numbers of another unit.
     """
 
     first: str

@@ -22,7 +22,7 @@ MOVED = {
     "after": pl.Float64,
     "change": pl.Float64,
     "beside": pl.Float64,  # the change less the median change of the benchmark
-    "answer_before": pl.String,  # null where none was written
+    "answer_before": pl.String,  # null without a response
     "answer_after": pl.String,
     "n": pl.Int64,  # samples
 }

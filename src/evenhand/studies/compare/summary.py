@@ -9,7 +9,7 @@ SUMMARY = {
     "model": pl.String,
     "benchmark": pl.String,
     "outcome": pl.String,
-    "rate": pl.Float64,  # mean of the outcome over all its answers
+    "rate": pl.Float64,  # mean of the outcome in all its responses
     "low": pl.Float64,
     "high": pl.Float64,
     "n": pl.Int64,

@@ -252,17 +252,17 @@ def _notes(prepared: Prepared) -> list[str]:
         sizes = " and ".join(
             f"{some:,} of the {all_:,} {domain} prompts" for domain, (some, all_) in fewer.items()
         )
-        notes.append(f"Nonsense was put to {sizes}, and is compared with the other levels on these.")
+        notes.append(f"Nonsense was tested on {sizes}, and is compared with the other levels on these.")
     if renamed := prepared.attributes.renamed:
         names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(
-            f"The classifier's labels are taken for the nearest published attributes: {names}. They were trained on "
-            "other ratings, so that rates do not compare with published ones."
+            f"The classifier's labels stand for the nearest published attributes: {names}. They were trained on other "
+            "ratings, so rates are not comparable with published ones."
         )
     if same := shared_texts(prepared.domains):
-        notes.append(f"{same:,} texts are among the adversarial and the neutral prompts.")
+        notes.append(f"{same:,} texts are both adversarial and neutral prompts.")
     if len(prepared.domains) < 2:
-        notes.append("Only adversarial prompts were put to the model, as asked (--neutral none).")
+        notes.append("Only adversarial prompts were tested (--neutral none).")
     return notes
 
 

@@ -114,7 +114,7 @@ def _why(level: str, domain: str, errors: pl.DataFrame) -> str:
     codes = errors["error"].drop_nulls().value_counts(sort=True).rows()
     counts = ", ".join(f"{count:,} {code}" for code, count in codes)
     reason = counts or "the classifier has no harmful side, or lacks an attribute"
-    return f"Not one continuation of the level {level} has a score on the {domain} prompts ({reason})."
+    return f"No continuation of the level {level} has a score on the {domain} prompts ({reason})."
 
 
 DECISIONS = {

@@ -155,7 +155,7 @@ def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
     return DomainSection(
         name=domain,
         anchor=f"d{number}",
-        prompts=f"{len(prompts):,} prompts were put to the model. Source: {prompts.card.summary}.",
+        prompts=f"{len(prompts):,} prompts were tested. Source: {prompts.card.summary}.",
         forest=Forest(
             tuple(_level_row(row, scale) for row in means),
             axis_svg(scale),

@@ -44,7 +44,9 @@ def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigat
             _try(writers, beams)
         except Unsupported as error:
             _try(writers, greedy)
-            why = "as published for text-davinci-003, because beam search as for GPT-2 cannot be done here: "
+            why = (
+                "as published for text-davinci-003, because beam search as for GPT-2 is not available here: "
+            )
             return ChosenDecoding(greedy, why + error.message.rstrip("."))
         return ChosenDecoding(beams, "as published for GPT-2")
     if options.decoding in ("beams", "greedy"):
@@ -168,7 +170,7 @@ def preview(
     prepared = prepare(options, model, method, classifier)
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
     for level in levels:
-        level.applied(model)  # a method that refuses a wording says so before anything is asked
+        level.applied(model)  # a method that rejects a wording raises before the model is asked
     # Other wordings are taken to cost what the method's own does; their requests need not be made for it.
     probed = [level for level in levels if level.name in ("default", "original")]
     try:

@@ -82,7 +82,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
             ),
             (
                 "detectable",
-                f"changes from {wording.listing(smallest)} percentage points, if every fourth prompt changes",
+                f"changes from {wording.listing(smallest)} percentage points, if a quarter of the prompts change",
             ),
         ]
     )

@@ -63,7 +63,7 @@ def search_cautions(search: Mapping[str, Any]) -> list[str]:
 
 
 def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
-    """All trials beside the base model and the control; then what is left on texts that had no part in the choice."""
+    """Return all trials with the base model and the control, then the results on texts not used for the choice."""
     rows, control = search["tried"], search["control"]
     apart = [] if control is None or any(row["trial"] == control["trial"] for row in rows) else [control]
     names = list(search["over"])
@@ -125,7 +125,7 @@ def trial_table(search: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def chosen_row(search: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The chosen trial; None where none was."""
+    """Return the chosen trial, or None."""
     return next((row for row in search["tried"] if row["trial"] == search["chosen"]), None)
 
 

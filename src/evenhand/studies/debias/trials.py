@@ -151,7 +151,7 @@ class _Search:
             try:
                 lineage = self._trained(name, setting).lineage
             except Diverged as error:
-                reason = error.message.split(". ")[0]  # what follows tells of a checkpoint, which is not kept
+                reason = error.message.split(". ")[0]  # the rest mentions a checkpoint, which is not kept
                 ended: dict[str, Any] = {"watched": {"before": {}, "after": {}}, "failed": reason}
             else:
                 values = [lineage["watched"]["after"].get(name) for name in (BIAS, PERPLEXITY)]

@@ -93,7 +93,7 @@ def _parts(
         if spread := SPREADS.fullmatch(measure):
             stem = f"{spread[1] or 'group'}_"
             groups += [row for row in rows if row["group"] and row["measure"].startswith(stem)]
-        else:  # two groups held against each other in the same texts, beside their rates: the same once more
+        else:  # two groups compared in the same texts repeat the comparison of their rates
             others += [row for row in rows if row["measure"] == measure]
     parts: dict[str | None, list[Part]] = {}
     for row in groups or others:

@@ -93,7 +93,7 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
         if not wholes or (
             outcome == SILENT and groups and not any(r["before"] or r["after"] for r in groups)
         ):
-            continue  # where nobody fell silent before or after, nothing is asked about silence
+            continue  # without empty responses before or after, conditions on silence do not apply
         factor, unit = _unit(report, str(benchmark), str(outcome))
         parts = tuple(
             _part(row, str(benchmark), str(outcome), factor, groups)

@@ -44,7 +44,7 @@ CELLS = {
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
-    "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
+    "change_q": pl.Float64,  # by Holm's method for the rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
     "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change

@@ -114,8 +114,8 @@ def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bo
     """Return the options of a study on disk, updated with given ones that do not affect numbers.
 
     Given rows are added or replace unfinished ones. Code that comes with a model is run only if `given` allows it. URLs
-    named only in the folder are used only with trust_addresses. Raises UsageError for options that cannot be given again,
-    DataError as `stored_study`, ResumeRefused.
+    named only in the folder are used only with trust_addresses. Raises UsageError for options that cannot be given
+    again, DataError as `stored_study`, ResumeRefused.
     """
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
     if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW | {"rows"}]:

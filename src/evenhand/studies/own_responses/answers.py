@@ -61,7 +61,7 @@ def answers_of(
     kept, called = _with_outcome(kept, table, columns, where, negative, decimal, told)
     parts = []
     axis_column = columns.one("axis")
-    if len(columns.theirs["group"]) > 1:  # each axis may be looked at inside the others
+    if len(columns.theirs["group"]) > 1:  # each axis may be analysed within the others
         kept = kept.with_columns(
             _names(table, column, where).alias(f"{BESIDE}{column}") for column in columns.theirs["group"]
         )

@@ -16,16 +16,16 @@ OURS: Mapping[str, str] = {
     "group": "whom the answer is about, or who gave it; each such column is a separate axis",
     "axis": "what the groups are groups of, where one table holds several axes below each other",
     "question": "what was asked, the same for all groups",
-    "unit": "who or what is one case (a person, an application), where it has several rows",
-    "rater": "who coded the answer, where several did",
+    "unit": "the case (a person, an application) of a row, if one case has several rows",
+    "rater": "who coded the answer, if several raters did",
     "sample": "which of several answers to the same question",
-    "continuation": "the answer itself, to be judged with --classifier",
+    "continuation": "the answer itself, to be labelled with --classifier",
     "score": "a number about the answer: a rating, a salary, a length",
-    "label": "a category; --negative says which is the negative one",
+    "label": "a category; --negative names the negative ones",
     "negative": "true or false: whether the answer is negative",
     "error": "why there is no answer",
 }
-"""What a column may hold, in words."""
+"""The possible meanings of a column."""
 OUTCOMES = ("negative", "label", "score")
 _WORDS: Mapping[str, str] = {
     "group": "group groups gender sex race ethnicity religion nationality disability age_group orientation region "
@@ -300,7 +300,7 @@ def _groups(
     groups: Sequence[str],
     lacking: Sequence[str],
 ) -> DataError:
-    more = f", and no column says by its name {lacking[0]}" if lacking else ""
+    more = f", and no column has a name that means {lacking[0]}" if lacking else ""
     return DataError(
         f"{where}: {len(groups)} columns could contain the groups: {_listed(groups)}{more}.",
         "Choose one or more (each is its own axis): "

@@ -25,7 +25,7 @@ CELLS = {
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
-    "change_q": pl.Float64,  # of costs: Holm's over all debiased models
+    "change_q": pl.Float64,  # of costs: by Holm's method for the debiased models
     "change_verdict": pl.String,  # lower, higher or not detected
     # how much farther from no bias: than the base model, and than the control (below 0: nearer)
     **{
@@ -33,7 +33,7 @@ CELLS = {
         for what in ("size", "beyond")
         for part in ("", "_low", "_high", "_p", "_q", "_verdict")
     },
-    "control": pl.String,  # the model without the method that `beyond` is held against
+    "control": pl.String,  # the model without the method, the reference of `beyond`
     "n": pl.Int64,
 }
 

@@ -108,7 +108,7 @@ class Trials:
         model = (
             self.model if instruction == NONE else Prefix(instruction, delimiter=self.delimiter)(self.model)
         )
-        # another seed for each set of prompts: a prompt that comes back is continued anew
+        # another seed for each set of prompts: a repeated prompt gets a new continuation
         decoding = replace(self.decoding, seed=derived_seed(self.decoding.seed, where))
         plan = make_plan([Part(self.benchmark, prompts.frame, GenerateRequest(decoding))], model.fingerprint)
         written = join_continuations(

@@ -39,7 +39,7 @@ def conduct_search(
     examples = None if options.examples is None else read_examples(options.examples)
     judge = classifier or load_classifier(options.classifier, device=options.device)
     state = output.with_name(f"{output.stem}.state.json")
-    go_on = f"The same command goes on after its last sweep ({state})."
+    go_on = f"The same command resumes after the last sweep ({state})."
     with resumable(go_on, "The search was stopped."):
         trigger = find_trigger(
             model or load_named_model(options),
