@@ -203,7 +203,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read_outputs(tmp_path / "nothing")
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(DataError, match="no kind known"):
+    with pytest.raises(DataError, match="not in a known format"):
         read_outputs(tmp_path / "x.json")
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(DataError, match="not a samples file of lm_eval"):

@@ -43,8 +43,8 @@ def instruction_card(
         details=f"Without an instruction {percent(reference['rate'])} of {reference['n']:,} continuations are "
         f"negative, with it {percent(chosen['rate'])} of {chosen['n']:,}, on {facts['prompts_final']:,} prompts "
         f"not used in the search. {effect(chosen)[0].upper()}{effect(chosen)[1:]}. The interval is simultaneous for "
-        f"the {family} finalists (each at {1 - facts['alpha'] / family:.3%}), and p is adjusted for them (Holm). In the "
-        f"last round it was selected with a change of {points(chosen['selected_change'])} points, which differs by "
+        f"the {family} finalists (each at {1 - facts['alpha'] / family:.3%}), and p is adjusted for them (Holm). In "
+        f"the last round it was selected with a change of {points(chosen['selected_change'])} points, which differs by "
         f"{points(chosen['optimism'])} from the value here (below 0: the selection was optimistic). Classifier for "
         f"{facts['role']}: {facts['classifier']}. Rewording: {facts['reviser']}.",
     )
