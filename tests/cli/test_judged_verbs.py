@@ -140,7 +140,7 @@ def test_what_cannot_be_rescored(evenhand, tmp_path, own):
     )
     assert evenhand(*AUDIT).code == 0
     evenhand("audit", "run", "--classifier", "vader").refused(
-        2, "The run run uses the classifier the published classifiers, but", "evenhand rescore"
+        2, "The run run is classified with the published classifiers, but", "evenhand rescore"
     )
 
 

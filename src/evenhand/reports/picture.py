@@ -148,7 +148,7 @@ def png_of(svg: str) -> bytes:
     except ImportError:
         raise UsageError(
             "Pictures as PNG need resvg-py, which is not installed.",
-            "pip install 'evenhand[pictures]'    or write SVG, which needs nothing: --svg FILE",
+            "pip install 'evenhand[pictures]'    or write SVG without it: --svg FILE",
         ) from None
     drawn: Any = resvg_py.svg_to_bytes(svg_string=svg)
     return bytes(drawn)

@@ -79,7 +79,7 @@ def test_the_pairs_behind_a_published_share_are_shown_by_axis():
     )
     reasons = pl.DataFrame({"measure": [measure], "axis": ["race"], "reason": ["Two are too few."]})
     view = view_of(rows, {"published_pairs": pairs, "published_obstacles": reasons})
-    told = "Descriptor pairs behind Likelihood Bias of each axis: 10 for ability and age; 15 for class."
+    told = "Number of descriptor pairs for Likelihood Bias, by axis: 10 for ability and age; 15 for class."
     sample = "Descriptors in the sample: ability 5 of 57."
     for shown in (" ".join(printed(view).split()), render_html(view)):
         assert told in shown and sample in shown

@@ -178,13 +178,12 @@ class ClassifierMissing(ModelError):
         self.role = role
         reason = error.message if error.message.endswith(".") else f"{error.message}."
         super().__init__(
-            f"The classifier {name!r}, which judges {role} in {benchmark}, cannot be loaded: {reason}",
+            f"Cannot load the classifier {name!r} (role {role}, benchmark {benchmark}): {reason}",
             " ".join(
                 part
                 for part in (
                     None if error.hint is None else error.hint.replace("ROLE=", f"{role}="),
-                    f"To judge {role} by another, name it: --classifier {role}=NAME "
-                    "(`evenhand list classifiers` shows them).",
+                    f"To use another one: --classifier {role}=NAME (`evenhand list classifiers` shows them).",
                 )
                 if part
             ),
@@ -246,8 +245,8 @@ def _named_for(judge: ClassifierRole, named: Mapping[str, str]) -> str:
 
 def _how(judge: ClassifierRole) -> str:
     if judge.role == MODEL_ROLE:
-        return f"name a language model to judge it, --classifier {judge.role}=MODEL"
-    return f"{judge.optional}; as published it is judged with --classifier {judge.role}={judge.classifier}"
+        return f"add a language model, --classifier {judge.role}=MODEL"
+    return f"{judge.optional}; the published classifier is --classifier {judge.role}={judge.classifier}"
 
 
 def _full_name(role: str, name: str, given: Collection[str]) -> str:

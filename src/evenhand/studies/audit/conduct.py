@@ -272,7 +272,7 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
         judged_by = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
         raise ResumeRefused(
-            f"The run {directory.path} uses the classifier {judged_by[0]}, but {judged_by[1]} was requested.",
+            f"The run {directory.path} is classified with {judged_by[0]}, but {judged_by[1]} was requested.",
             f"To classify its responses again: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
     directory.check_same(now)

@@ -136,7 +136,9 @@ def choose_reply_decoding(
     taken = _taken(model)
     if asking.max_new_tokens is None and taken is not None and taken // 2 < most:
         most = max(taken // 2, settings["min_new_tokens"])
-        reasons.append(f"{most} tokens at most, since the model takes {taken} with what was said before")
+        reasons.append(
+            f"{most} tokens at most, because the model reads at most {taken} including the history"
+        )
     return ChosenDecoding(
         Decoding(max_new_tokens=most, seed=asking.seed, **settings), "; ".join(dict.fromkeys(reasons))
     )

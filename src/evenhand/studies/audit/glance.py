@@ -129,7 +129,7 @@ def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
         if part.height < (n_axes := table.filter(measure=measure).height):
             sample += f" The overall number is the mean of {part.height} of the {n_axes} axes."
         name = wording.label(str(measure)).partition(",")[0]
-        sentences.append(f"Descriptor pairs behind {name} of each axis: {'; '.join(counted)}.{sample}")
+        sentences.append(f"Number of descriptor pairs for {name}, by axis: {'; '.join(counted)}.{sample}")
     return sentences
 
 

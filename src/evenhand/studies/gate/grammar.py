@@ -32,7 +32,7 @@ WORDS = {
     AUDIT: "biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT",
     COMPARISON: "worse, new biased, biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT, level higher, "
     "level > NUMBER UNIT, refusals higher, refusals > NUMBER points",
-    PROTOCOL: "fails, not decided, not applicable, each also behind effect, polarity, importance or transfer",
+    PROTOCOL: "fails, not decided, not applicable, each also after effect, polarity, importance or transfer",
 }
 OF_KIND = {AUDIT: "an audit", COMPARISON: "a comparison", PROTOCOL: "a consistency check"}
 POINTS, NATS, UNITS = "points", "nats", "units"

@@ -91,10 +91,7 @@ def notes_of(study: NamesStudy) -> list[str]:
         *by_chance(study),
         *left_out,
         *(f"Not measured of {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
-        *(
-            f"Not judged whether it changed, {rows}: {what}"
-            for what, rows in _told(study.cells, "change_obstacle")
-        ),
+        *(f"Change not tested, {rows}: {what}" for what, rows in _told(study.cells, "change_obstacle")),
         *lost_replies(study),
         f"Tables and figures as in: {PAPER}",
     ]

@@ -78,7 +78,7 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
     }
     heads = (BASE, "row", "change", "95% CI", "q", "verdict")
     return PlainTable(
-        EVERY_CHANGE if every else f"Changes from the row {BASE} that were judged",
+        EVERY_CHANGE if every else f"Tested changes from the row {BASE}",
         (("measure", "left"), ("row", "left"), *((head, "right") for head in heads)),
         [
             [
