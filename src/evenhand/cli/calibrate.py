@@ -50,8 +50,7 @@ def calibrate(
     The simulated data have a known bias and go through the same code as real data. The report shows false
     verdicts, coverage of confidence intervals, and whether the minimum detectable effect is found as often as
     stated. It also shows which results rise with the harm, and which changes to the data must not affect the
-    results. Press
-    Ctrl-C to stop; the same command with -o FOLDER resumes.
+    results. Press Ctrl-C to stop; the same command with -o FOLDER resumes.
 
     \b
     Examples:

@@ -84,14 +84,14 @@ def stated_with_files(options: Mapping[str, Any], config: Path | None, settings:
 
 
 def progress() -> "Progress":
-    """Where verbs report how far they are: stderr."""
+    """Return the progress reporter of verbs, which writes to stderr."""
     from evenhand.runs import progress_for
 
     return progress_for(sys.stderr)
 
 
 def written(run: "Run", copy: Path | None = None) -> dict[str, Any]:
-    """Write an audit's report, and a copy of it where one is wanted; where it lies, for `show`."""
+    """Write an audit's report, and a copy if requested; return its path for `show`."""
     return {"report": shown_place(run, run.report(copy))}
 
 
@@ -103,7 +103,7 @@ def shown_place(run: "Run", file: Path) -> Path | str:
 
 
 def show(result: "StudyResult", paths: Mapping[str, Any] | None = None) -> None:
-    """Print a result and where its files lie."""
+    """Print a result and the paths of its files."""
     from rich.console import Console
 
     result.render(Console(), paths)
@@ -133,7 +133,7 @@ def _is_in_the_way(folder: Path) -> bool:
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print a line that may name what comes from outside: no control characters, no commands to the log of a job."""
+    """Print a line with external text, without control characters or commands for the log of a job."""
     from evenhand.reports.wording import visible, without_commands
 
     typer.echo(without_commands(visible(line)), err=err)

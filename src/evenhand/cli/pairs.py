@@ -56,7 +56,7 @@ def build_pairs(
 
 
 def told(built: "BuiltPairs") -> None:
-    """Print what a build came to, and how it goes on."""
+    """Print the result of a build, and the next step."""
     for warning in built.warnings:
         say(f"Beware: {warning}", err=True)
     for name, count in built.counts.items():

@@ -1,4 +1,4 @@
-"""Sizes that a sentence and a table both tell, by one rule."""
+"""Formatting of sizes, the same in sentences and tables."""
 
 import math
 from collections.abc import Iterable

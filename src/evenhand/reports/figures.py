@@ -257,7 +257,7 @@ def forest_row(
 
 
 def told_verdict(row: Mapping[str, Any]) -> str:
-    """A row's verdict in a word: of a single group that stands out which way it is treated, not that it is biased.
+    """Return a row's verdict in a word; for a single named group, the direction of its treatment.
 
     >>> told_verdict({"group": "men", "verdict": "biased", "direction": "better"})
     'better'

@@ -38,7 +38,7 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class PictureRow:
-    """A line of a picture: whose (`label`, `under` small below it), numbers, verdict as words, its class of colour.
+    """A line of a picture: `label`, small text `under` it, numbers, verdict in words, colour class.
 
     null: its value without bias.
     """
@@ -73,7 +73,7 @@ class Picture:
 
 
 def picture_svg(picture: Picture) -> str:
-    """The picture as an SVG document that stands by itself, every text escaped.
+    """Return the picture as a standalone SVG document, with every text escaped.
 
     picture: what to draw. Returns the document, 1600 x 900.
 
@@ -123,7 +123,7 @@ def picture_svg(picture: Picture) -> str:
 
 
 def write_picture(picture: Picture, path: Path | str) -> Path:
-    """Write a picture as its file's name says, .svg or .png; returns the path.
+    """Write a picture in the format of its file name, .svg or .png; return the path.
 
     Raises UsageError for another ending, or where the library that makes PNG is absent; WriteError.
     """
@@ -139,7 +139,7 @@ def write_picture(picture: Picture, path: Path | str) -> Path:
 
 
 def png_of(svg: str) -> bytes:
-    """An SVG document as PNG. Raises UsageError where resvg-py, which draws it, is not installed.
+    """Return an SVG document as PNG. Raises UsageError if resvg-py is not installed.
 
     Letters are those of the machine's fonts: on one without any, write SVG.
     """
@@ -209,7 +209,7 @@ def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
 
 
 def shown_rows(rows: Sequence[PictureRow]) -> str:
-    """What a picture of these rows leaves out, in words; empty where it has all."""
+    """Return a note on the rows that a picture leaves out; empty if it has all."""
     left = len(rows) - MOST_ROWS
     return (
         ""

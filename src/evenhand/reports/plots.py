@@ -1,4 +1,4 @@
-"""Plots as SVG: lines from model to model (before and after), rates against model size, what is left at what cost."""
+"""Plots as SVG: lines from model to model (before and after), rates against model size, remaining bias against cost."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ MOST_MODELS = 6
 
 @dataclass(frozen=True)
 class Slope:
-    """A line: its values at each model, None where one has none; kind: CSS class; overall: drawn strongly."""
+    """A line: its value for each model or None; kind: CSS class; overall: drawn strongly."""
 
     label: str
     values: tuple[float | None, ...]
@@ -76,7 +76,7 @@ MOST_LINEAR = 2.0
 def front_svg(
     points: Sequence[WeighedPoint], limit: float | None, *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """What is left against what it costs, the Pareto front as a stair; None where no point has both numbers.
+    """Return remaining bias against cost, with the Pareto front as steps; None if no point has both numbers.
 
     limit: times the cost that is allowed, a line; None: any. across: what the cost is called.
     """

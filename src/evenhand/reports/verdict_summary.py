@@ -16,7 +16,7 @@ INTERACTION = "interaction"
 
 @dataclass(frozen=True)
 class AxisVerdict:
-    """What was found on one axis, by the measure that says most about it."""
+    """The verdict on one axis, from its most informative measure."""
 
     axis: str | None
     verdict: str
@@ -27,7 +27,7 @@ class AxisVerdict:
 
 @dataclass(frozen=True)
 class VerdictSummary:
-    """A benchmark's verdict on every axis it judged: the first thing a reader sees."""
+    """A benchmark's verdict on every tested axis: the first thing a reader sees."""
 
     benchmark: str
     biased: tuple[AxisVerdict, ...]
@@ -159,7 +159,7 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
 
 
 def expected_false(view: ReportView) -> str:
-    """Return how many axes of the whole report may be named by chance; empty where fewer than two measures judge.
+    """Return how many axes of the report may be named by chance; empty with fewer than two tested measures.
 
     view: the report, whose measures are counted by benchmark.
     """

@@ -34,7 +34,7 @@ class ClassifierView:
 
 @dataclass(frozen=True)
 class WrittenView:
-    """What a benchmark of continuations asked for, and what became of it.
+    """The continuations of a benchmark: requested, generated and classified.
 
     n_prompts, samples: prompts, and continuations of each. decoding: how they were written and why so, in words.
     asked: columns axis, group, n: continuations asked for. failures: columns axis, group, step ("written", or the role
@@ -55,7 +55,7 @@ class WrittenView:
     """Number of people or things that gathered responses are about, if a column identifies them."""
 
     def told(self, answers: int) -> str:
-        """How many texts of how many prompts, in words; answers: those that were asked for.
+        """Return the numbers of texts and prompts, in words; answers: the requested texts.
 
         >>> empty = pl.DataFrame()
         >>> WrittenView(60, 4, empty, empty).told(240), WrittenView(9, 11, empty, empty, conversations=True).told(95)
@@ -96,7 +96,7 @@ class BenchmarkView:
     n_axes: int = 1
 
     def detail(self, name: str, axis: str | None = None) -> pl.DataFrame | None:
-        """A detail frame, optionally of one axis; None where it is absent or has no such rows."""
+        """Return a detail frame, optionally of one axis; None if it is absent or has no such rows."""
         frame = self.details.get(name)
         if frame is None or axis is None:
             return None if frame is None or frame.is_empty() else frame

@@ -65,7 +65,7 @@ def label(name: str | None) -> str:
 
 
 def decimals(values: Iterable[float | None]) -> int:
-    """Decimals that give a column about three figures, judged by its largest value.
+    """Return the decimals that give a column's largest value about three digits.
 
     >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0]), decimals([2e-17])
     (3, 1, 0, 5, 3)
@@ -77,7 +77,7 @@ def decimals(values: Iterable[float | None]) -> int:
 
 
 def number(value: float | None, places: int | None = None) -> str:
-    """A number with fixed decimals, an en dash where there is none.
+    """Return a number with fixed decimals, or an en dash without one.
 
     >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6), number(1.5e110)
     ('0.12', '–', '–', '−12,346', '1.50e110')
@@ -93,7 +93,7 @@ def number(value: float | None, places: int | None = None) -> str:
 
 
 def signed(value: float | None, places: int | None = None) -> str:
-    """A number with its sign, also where that is plus.
+    """Return a number with its sign, including plus.
 
     >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1), signed(None)
     ('+0.2', '−3', '0.0', '–')
@@ -103,7 +103,7 @@ def signed(value: float | None, places: int | None = None) -> str:
 
 
 def interval(low: float | None, high: float | None, places: int | None = None) -> str:
-    """Limits of an interval; empty where one is not known.
+    """Return the bounds of an interval; empty if one is unknown.
 
     >>> interval(-1.0, 2.0, 0), interval(None, 2.0)
     ('−1 to 2', '')

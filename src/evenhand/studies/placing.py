@@ -1,4 +1,4 @@
-"""Where a study's model and classifiers are: in this process, or with the workers of a cluster (`--on`)."""
+"""The place of a study's model and classifiers: this process, or the workers of a cluster (`--on`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from evenhand.studies.options import Count, Options
 
 
 class PlaceOptions(Options):
-    """Where models and classifiers are loaded and asked; changes no number beyond rounding."""
+    """Options for where models and classifiers run. They affect numbers only by rounding."""
 
     on: str | None = None
     """A cluster: ray (a temporary one on this machine), auto (the one this machine belongs to) or ray://HOST:PORT;
@@ -81,7 +81,7 @@ def far_named_model(
 
 
 def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
-    """Raise UsageError for a model that is in this process's memory, where workers are to load it."""
+    """Raise UsageError for a model in the memory of this process, which workers cannot load."""
     if place.on is not None and model is not None and not isinstance(model, FarModel):
         raise UsageError(
             f"`on` cannot be used with a {type(model).__name__} in memory: workers load models by name.",
@@ -96,7 +96,7 @@ def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
 
 
 def pool_of(model: LanguageModel) -> Pool | None:
-    """The workers that hold a model; None for one of this process."""
+    """Return the workers that have a model loaded; None for a model of this process."""
     return model.pool if isinstance(model, FarModel) else None
 
 

@@ -7,7 +7,7 @@ from evenhand.reports import wording
 
 
 def plan_title(plan: Mapping[str, Any]) -> str:
-    """The heading of what `--plan` prints: what was asked to make it.
+    """Return the heading of a plan, which describes its probe.
 
     plan: as `evenhand.runs.estimate` gives it.
 
@@ -20,7 +20,7 @@ def plan_title(plan: Mapping[str, Any]) -> str:
 
 
 def planned_time(plan: Mapping[str, Any]) -> str:
-    """How long a plan would take, or why that is not known; "" where no time was asked for.
+    """Return the estimated time, or why it is unknown; "" without a request for it.
 
     plan: as `evenhand.runs.estimate` gives it.
 

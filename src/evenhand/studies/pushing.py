@@ -56,7 +56,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class Pushed:
-    """Where a result went.
+    """The destination of an uploaded result.
 
     address: to look at; empty where the place gives none. files: sent, relative to the folder. scalars: numbers sent.
     kept: files that stayed because they hold prompts or answers.

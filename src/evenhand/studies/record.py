@@ -1,4 +1,4 @@
-"""The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
+"""The record of a study on disk: kind of study, options that affect the result, and version."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class StudyRecord:
         return f"{'an' if self.called[0] in 'aeiou' else 'a'} {self.called}"
 
     def is_in(self, folder: Path) -> bool:
-        """Whether a folder holds such a study."""
+        """Return whether a folder contains such a study."""
         return is_file(folder / self.file)
 
     def stored(self, folder: Path) -> dict[str, Any]:

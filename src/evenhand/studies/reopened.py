@@ -24,7 +24,7 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Reopened:
-    """content: its numbers, as `to_dict()` gave them. folder, numbers: where they lie. run: of an audit, itself."""
+    """content: its numbers, from `to_dict()`. folder, numbers: their paths. run: the run of an audit."""
 
     folder: Path
     numbers: str
@@ -45,7 +45,7 @@ class Reopened:
 
 
 def open_result(folder: Path | str) -> Reopened:
-    """What a folder holds, or the run at an address of a store.
+    """Return the result in a folder, or the run at a URL in object storage.
 
     Raises DataError for one without a finished result, and for damaged numbers.
     """

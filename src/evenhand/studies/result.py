@@ -20,7 +20,7 @@ FRAME_HEIGHT = 640
 
 
 class StudyResult(ABC):
-    """What came of a study, whichever question it was: all results are read, shown and written in the same way.
+    """The result of any study. All results are read, shown and written in the same way.
 
     >>> class Census(StudyResult):
     ...     PAGE, NUMBERS = "census.html", "census.json"
@@ -45,11 +45,11 @@ class StudyResult(ABC):
     @property
     @abstractmethod
     def path(self) -> Path:
-        """Where the result lies, and where `report` writes."""
+        """The folder of the result, into which `report` writes."""
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return {"report": self.path / self.PAGE, "numbers": self.path / self.NUMBERS}
 
     @abstractmethod
@@ -80,7 +80,7 @@ class StudyResult(ABC):
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write page and numbers into a folder; returns their paths by what they are. Raises WriteError."""
+        """Write page and numbers into a folder; return their paths by kind. Raises WriteError."""
         folder = Path(folder)
         return {
             "report": write_text(folder / self.PAGE, self.html()),
@@ -88,7 +88,7 @@ class StudyResult(ABC):
         }
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Write page and numbers where the result lies, and a copy of the page to `path` if one is named.
+        """Write page and numbers into the result's folder, and a copy of the page to `path` if given.
 
         Returns the path of the page (the copy's, if there is one). Raises WriteError.
         """
@@ -125,8 +125,8 @@ class StudyResult(ABC):
     def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
         """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
 
-        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: which is drawn; by default the first
-        in which something was found. Raises UsageError for results without such a plot; WriteError.
+        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: the one to draw; by default the
+        first with a finding. Raises UsageError for results without such a plot; WriteError.
         """
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 

@@ -67,7 +67,7 @@ def test_several_benchmarks_of_a_suite_and_what_is_left_out(judged_house, tmp_pa
 
 
 def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_asked(judged_house, tmp_path):
-    with pytest.raises(ModelError, match="'house/words\\?word=absent', which judges malice in no-judge"):
+    with pytest.raises(ModelError, match="'house/words\\?word=absent' .role malice, benchmark no-judge"):
         conduct_audit(config(benchmarks=("no-judge",)), judged_house.writer(), output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     run = audit(
@@ -221,7 +221,7 @@ def test_other_classifiers_on_resume_are_refused_with_the_way_to_have_them(judge
             config(classifiers={"rudeness": "vader"}), judged_house.writer(), output=tmp_path / "run"
         )
     assert "evenhand rescore" in caught.value.hint
-    with pytest.raises(ResumeRefused, match="rudeness=vader was asked for"):
+    with pytest.raises(ResumeRefused, match="rudeness=vader was requested"):
         resume(tmp_path / "run", None, [], {}, classifiers=["vader"])
     with pytest.raises(ResumeRefused, match=r"samples: stored null, given now 9"):
         resume(tmp_path / "run", None, ["samples=9"], {})

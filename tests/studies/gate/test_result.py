@@ -106,7 +106,7 @@ def test_nothing_passes_of_which_nothing_could_be_judged(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"require_power": "3 nats"}, "nothing here is in nats"),
+        ({"require_power": "3 nats"}, "no result has the unit nats"),
         ({"require_power": 0}, "above 0"),
         ({"fail_if": ["fails"]}, "works with a consistency check only"),
     ],

@@ -19,7 +19,7 @@ NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous
 
 
 def need_annotate() -> None:
-    """Raise UsageError where the extra `annotate` is not installed; nothing of it is imported."""
+    """Raise UsageError if the extra `annotate` is not installed, without importing it."""
     missing = [package for package in NEEDED if find_spec(package) is None]
     if missing:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The verbs behind `evenhand annotate`; a study file in the place of a verb is served."""
+"""The verbs of `evenhand annotate`; a study file in place of a verb is served."""
 
 import re
 from typing import Any

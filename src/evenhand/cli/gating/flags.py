@@ -1,4 +1,4 @@
-"""The flags of a gate, shared by the verbs that end with 4 where a result may not pass, and how they end."""
+"""The flags of a gate, shared by verbs that exit with 4 if a result fails, and their exit."""
 
 from functools import partial
 from pathlib import Path

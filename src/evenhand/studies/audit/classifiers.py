@@ -1,4 +1,4 @@
-"""Who judges an audit's continuations: the roles, the classifiers named for them, loaded before anything is asked.
+"""The classifiers of an audit's continuations: roles and their classifiers, loaded before the model is asked.
 
 A language model as judge of perplexity stands here, too: it is a model behind the classifiers' contract, and those two
 rooms do not know each other.
@@ -34,7 +34,7 @@ MODEL_ROLE = "perplexity"
 
 
 def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
-    """The names of the benchmarks that each role judges in, by role."""
+    """Return the names of the benchmarks of each role."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
         for judge in benchmark.classified_by:
@@ -43,7 +43,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
 
 
 def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
-    """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role that needs judging.
+    """Parse `--classifier`: ROLE=NAME, or NAME alone if the benchmarks have a single role.
 
     named: the values as given. benchmarks: those selected. Returns
     classifier names by role. Raises UsageError naming the roles there are.
@@ -120,7 +120,7 @@ class ClassifierShelf:
     _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
 
     def get(self, name: str) -> Classifier:
-        """The classifier of that name; raises what loading it raised, each time."""
+        """Return the classifier of that name; raise any error of loading it again."""
         if name not in self._loaded:
             try:
                 own = self.given.get(name)
@@ -151,7 +151,7 @@ class ClassifierShelf:
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
     ) -> dict[str, tuple[ClassifierRole, str]]:
-        """The judges of a benchmark with the names of their classifiers, all loaded, by role.
+        """Return the roles of a benchmark with the names of their loaded classifiers.
 
         named: classifiers in place of the published ones, by role. only: these roles; all by default. Raises
         UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
@@ -191,7 +191,7 @@ class ClassifierMissing(ModelError):
 
 
 def load_named_classifier(name: str, device: str) -> Classifier:
-    """A classifier by name; "perplexity:MODEL" is a language model as judge.
+    """Return a classifier by name; "perplexity:MODEL" is a language model that measures perplexity.
 
     Raises EvenhandError if it cannot be loaded.
     """
@@ -211,7 +211,7 @@ def _stays_here(name: str) -> bool:
 
 
 def model_judge(model: LanguageModel) -> Classifier:
-    """A language model as judge of how surprising a continuation is; raises Unsupported for masked models."""
+    """Return a language model that measures perplexity; raises Unsupported for masked models."""
 
     return cast(Classifier, PerplexityJudge(model))
 

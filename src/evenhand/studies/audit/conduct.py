@@ -56,7 +56,7 @@ LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
 def preview(
     config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
 ) -> dict[str, Any]:
-    """What `--plan` prints: cost from a short probe, the smallest effect the budget could detect, who will judge.
+    """Return the plan that `--plan` prints: cost from a short probe, minimum detectable effects, classifiers.
 
     Asks the model as many texts as it answers in some ten seconds (a service: a few) and no classifier; writes
     nothing. A service that does not answer leaves the plan without a time, and `not_estimated` says why.
@@ -118,7 +118,7 @@ CheckAxes = Callable[[Mapping[str, Sequence[str] | None]], None]
 
 @dataclass(frozen=True)
 class AuditResult:
-    """A finished audit: where it lies, how its responses came out and how judging them did."""
+    """A finished audit: its folder, and the outcomes of generation and classification."""
 
     directory: RunDirectory
     outcome: AskOutcome
@@ -306,7 +306,7 @@ def audited_model(
     chain: Sequence[Mitigation] = (),
     pool: Pool | None = None,
 ) -> LanguageModel:
-    """The model of an audit behind its mitigations.
+    """Return the model of an audit with its mitigations.
 
     model, chain: in place of those the options name, where they are there already. pool: of workers that load it in
     place of this process (`evenhand.studies.placing.placed`). Raises what loading raises, UsageError for a model that

@@ -1,4 +1,4 @@
-"""How continuations are written: as the benchmark asks, as the model's family was evaluated, or as the user says."""
+"""Decoding settings of continuations: those of the benchmark, of the model's family, or of the user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class ChosenDecoding:
-    """One decoding, and in one sentence where its settings come from."""
+    """One decoding, and the source of its settings in one sentence."""
 
     decoding: Decoding
     reason: str
@@ -181,7 +181,7 @@ REASONS: dict[SelfChatDecoding, str] = {
 
 
 def model_family(model: LanguageModel) -> str | None:
-    """The Hugging Face model type of a model, or None where it states none.
+    """Return the Hugging Face model type of a model, or None if it states none.
 
     >>> from evenhand.models.puppets import load_puppet
     >>> model_family(load_puppet("uniform"))

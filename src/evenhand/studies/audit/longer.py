@@ -1,4 +1,4 @@
-"""How many responses of a served model were longer than the limit on tokens, where the run accepts such responses."""
+"""Counts of a served model's responses above the token limit, in runs that accept them."""
 
 from typing import Any
 

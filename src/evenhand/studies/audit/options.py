@@ -1,4 +1,4 @@
-"""What an audit is asked to do: every option once, from a file, from `--set`, from flags."""
+"""The options of an audit, from a file, from `--set` and from flags."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,13 +25,13 @@ DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), 
 
 
 class SeedOptions(Options):
-    """What prompts, decoding and analysis draw by."""
+    """The random seed of prompts, decoding and analysis."""
 
     seed: Seed = 0
 
 
 class AskingOptions(SeedOptions):
-    """What is asked: benchmarks, their prompts, and how continuations are written.
+    """Options of benchmarks, prompts and decoding.
 
     >>> AskingOptions(limit=5, seed=1).model_dump(include={"limit", "seed"})
     {'seed': 1, 'limit': 5}
@@ -118,14 +118,14 @@ class AskingOptions(SeedOptions):
 
 
 class LabellingOptions(Options):
-    """Who judges continuations."""
+    """Options of classifiers."""
 
     classifiers: dict[str, str] = Field(default_factory=dict)
     """Classifiers that replace the published one, by role (toxicity, regard, ...)."""
 
 
 class MeasuringOptions(SeedOptions):
-    """What counts as a difference, and how sure a verdict must be."""
+    """Options of margins, significance level and outcomes."""
 
     margin: float = Field(default=0.5, ge=0)
     """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
@@ -148,7 +148,7 @@ class MeasuringOptions(SeedOptions):
 
 
 class ToleranceOptions(Options):
-    """What becomes of rows that fail."""
+    """Options for failed rows."""
 
     error_threshold: float = Field(default=0.05, ge=0, le=1)
     """Share of failed rows above which a study ends with exit code 3."""
@@ -170,7 +170,7 @@ class AuditConfig(
     """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
 
     def same_results(self) -> dict[str, Any]:
-        """The options that decide what is measured, JSON-serialisable."""
+        """Return the options that affect results, JSON-serialisable."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS))
 
     def comparable_with(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _parsed(text: str) -> Any:
 
 
 def assign(options: dict[str, Any], setting: str) -> None:
-    """Put what `--set` says into options: `name=value`, the value as YAML. Raises UsageError for anything else."""
+    """Set an option from `--set`: `name=value`, the value as YAML. Raises UsageError for anything else."""
     import yaml
 
     name, equals, value = setting.partition("=")

@@ -1,4 +1,4 @@
-"""What an audit will put to a model: which benchmarks, which prompts, how continuations are written and judged."""
+"""The selection of an audit: benchmarks, prompts, decoding and classifiers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ DIALOGUE = ("dialogue",)
 
 @dataclass(frozen=True)
 class Selection:
-    """Benchmarks with their prompts, decodings and judges, and what was left out and why."""
+    """Benchmarks with their prompts, decodings and classifiers, and reasons for those left out."""
 
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
@@ -162,7 +162,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Available:
-    """Benchmarks that can run here, each with all its prompts and its judges, and why others cannot."""
+    """Benchmarks that can run here, each with its prompts and classifiers, and reasons why others cannot."""
 
     wanted: Wanted
     benchmarks: tuple[Benchmark, ...]
@@ -204,7 +204,7 @@ def available(
     model: LanguageModel,
     shelf: ClassifierShelf,
 ) -> Available:
-    """Those of the wanted benchmarks that suit the model, and whose prompts and classifiers are here.
+    """Return the requested benchmarks that suit the model and have their prompts and classifiers available.
 
     Raises Unsupported, DataError and ClassifierMissing for a benchmark that was named and cannot run, and for a
     classifier that was named and is not here; what a suite lacks is noted in `left_out`.

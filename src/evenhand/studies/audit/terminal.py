@@ -1,4 +1,4 @@
-"""The audit in a terminal: 80 columns wide, readable without colour and where only ASCII can be printed."""
+"""The audit in a terminal: 80 columns wide, readable without colour and in ASCII."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

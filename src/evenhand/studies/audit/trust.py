@@ -141,7 +141,7 @@ def asked_names(config: AuditConfig) -> list[str]:
 
 
 def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
-    """Files and folders whose text might reach a service, by the options that name them.
+    """Return files and folders whose text might reach a service, by option.
 
     named: options that the user names now, which are left out.
 

@@ -1,4 +1,4 @@
-"""What a report shows: a benchmark's share of it, and the result that is shown so."""
+"""The content of a report: its part on a benchmark, and the whole result."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def written_view(
 
 
 def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
-    """Continuations that were not written or not judged: axis, group, step, error, count.
+    """Return continuations that were not generated or not classified: axis, group, step, error, count.
 
     >>> frame = pl.DataFrame({"axis": ["age"] * 2, "group": ["old"] * 2, "error": [None, "refused"],
     ...                       "toxicity_error": ["quota", "refused"]})
@@ -214,7 +214,7 @@ class ViewedResult(StudyResult):
 
     @abstractmethod
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows; paths: files to point at, by what they are."""
+        """Return the content of a report; paths: files to link, by kind."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return measurements, findings and manifest as plain data, as in measurements.json."""

@@ -75,7 +75,7 @@ class PlainNumber:
 
 @dataclass(frozen=True)
 class HarmedGroup:
-    """A group that comes off badly, and what was written about it: (prompt, continuation, score)."""
+    """A group that is treated worse, with examples: (prompt, continuation, score)."""
 
     group: str
     axis: str
@@ -96,7 +96,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lost:
-    """Continuations that were not written or not judged.
+    """Continuations that were not generated or not classified.
 
     kinds: what went wrong, in words. axes: name, counts by kind, in all, of how many. groups: single groups that lost
     more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made. length_note: what
@@ -133,7 +133,7 @@ class WrittenSection:
 
 
 def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSection | None:
-    """The section of one benchmark; None where it has no continuations."""
+    """Return the section of one benchmark; None if it has no continuations."""
     written = benchmark.written
     if written is None:
         return None

@@ -33,7 +33,7 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
 
 
 def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
-    """Time a step, throughput and memory of two runs, as their manifests say (COST).
+    """Return time per step, throughput and memory of two runs, from their manifests (COST).
 
     same_process: whether both were asked by one process, whose peak memory only grows.
     """

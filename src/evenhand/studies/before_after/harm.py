@@ -1,4 +1,4 @@
-"""Did harm fall, or did the model fall silent? Paired changes of judged harm, of silence, and what each explains."""
+"""Paired changes of harm and of empty responses: did harm fall, or did the model stop responding?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""before_after.html: what became of harm and what it cost, on one page that needs no network, verdict first."""
+"""before_after.html: changes in harm and their cost, on one page that needs no network, verdict first."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ class ScoredTexts:
 
 
 def quality_data(folders: Mapping[str, Path]) -> str | None:
-    """Why the texts of the benchmark `quality` are not here; None where they are."""
+    """Return why the texts of the benchmark `quality` are not available; None if they are."""
     try:
         load_benchmark(QUALITY_BENCHMARK).build(folders)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Comparing models on the same prompts: what changed, for whom, and whether the change can be believed."""
+"""Comparisons of models on the same prompts: changes, affected groups and their uncertainty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -212,7 +212,7 @@ class _Pair:
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
     ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]] | None:
-        """CHANGES of every outcome that both have, and TEXTS; None where no prompt is shared."""
+        """Return CHANGES of every shared outcome, and TEXTS; None without shared prompts."""
         shared = [outcome for outcome in first.outcomes if outcome in other.outcomes]
         if not shared and (first.outcomes or other.outcomes):
             self.notes.append(

@@ -1,4 +1,4 @@
-"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models."""
+"""The content of a comparison page as data: a section for each benchmark and outcome, and the table of models."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ class OutcomeSection:
 
 @dataclass(frozen=True)
 class CourseTable:
-    """Disparity, or level, along what the models are put in a row by.
+    """Disparity or level by the variable that orders the models.
 
     drawing: a line for each axis. heads: models with their place. rows: by axis a cell for each model: the value, the
     change from the first with its interval, and its verdict.

@@ -1,4 +1,4 @@
-"""Two models on the same likelihoods: paired text by text, judged by the benchmark's own procedure."""
+"""Comparison of likelihoods of two models: paired by text, tested with the benchmark's procedure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Outputs that can be compared: of our own runs, and of lm_eval, Inspect and ROBBIE as their files hold them.
+"""Outputs for comparisons: runs of evenhand, and files of lm_eval, Inspect and ROBBIE.
 
 Inspect's .eval archives hold one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
 """
@@ -35,7 +35,7 @@ class InspectScore(BaseModel):
 
 
 class InspectOutput(BaseModel):
-    """What the model wrote in a sample of an Inspect log."""
+    """The model's response in a sample of an Inspect log."""
 
     completion: str | None = None
 

@@ -1,4 +1,4 @@
-"""Likelihoods of sentence pairs in samples of other programs, as our own runs of the same benchmark hold them."""
+"""Likelihoods of sentence pairs from other programs, in the form of evenhand's runs of the same benchmark."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""All models in one table: the rate of each outcome with its limits, scores, and whose rate is the largest."""
+"""All models in one table: the rate of each outcome with its CI, scores, and the group with the largest rate."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""What changed in the text itself: silence, length, repetition, diversity, one answer to everything, perplexity."""
+"""Changes of the text: empty responses, length, repetition, diversity, stock answers, perplexity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

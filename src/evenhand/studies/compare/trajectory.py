@@ -1,4 +1,4 @@
-"""Disparity and level of any number of models in a row: by their size, by when they were asked, by numbers given."""
+"""Disparity and level of models in an order: by size, by date, or by given numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ DISPARITY, LEVEL = "disparity", "level"
 
 @dataclass(frozen=True)
 class Order:
-    """What models are put in a row by: its name, and a number for each model in the order in which they were given."""
+    """The variable that orders models: its name, and a number for each model in the given order."""
 
     name: str
     at: tuple[float, ...]

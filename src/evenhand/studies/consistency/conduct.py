@@ -50,7 +50,7 @@ ROLE = "harm"
 
 @dataclass(frozen=True)
 class ConsistencyStudy:
-    """A finished check: where it lies, what was asked and how it came out."""
+    """A finished check: its folder, prompts and results."""
 
     path: Path
     options: CheckOptions
@@ -99,7 +99,7 @@ class ConsistencyStudy:
         return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
 
     def asked(self) -> dict[str, float]:
-        """What the model was asked in all sessions: their number, requests, tokens written, seconds of answering."""
+        """Return totals of all sessions: number of sessions, requests, generated tokens, seconds."""
         runs = [run for domain in self.domains for run in self.runs(domain).values()]
         sessions = [session for run in runs for session in run.manifest.sessions]
         return {

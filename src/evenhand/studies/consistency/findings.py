@@ -1,4 +1,4 @@
-"""From judged continuations to the checklist of a consistency check: score matrices, tests, and what would decide."""
+"""From classified continuations to the checklist of a consistency check: score matrices, tests, and open tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

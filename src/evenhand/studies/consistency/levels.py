@@ -1,4 +1,4 @@
-"""The levels of the consistency protocol: original, opposite, nonsensical and blank wording, and what is lacking.
+"""The levels of the consistency protocol: original, opposite, nonsensical and blank wording.
 
 Nonsense is random characters in the frame of the original wording.
 """
@@ -124,7 +124,7 @@ NO_OPPOSITE = "The method states no opposite of its wording; give one with --opp
 
 @dataclass(frozen=True)
 class Level:
-    """One way to run the method: with which wording, and where that is from."""
+    """One way to run the method: its wording, and the source of the wording."""
 
     name: str
     """One of LEVELS."""
@@ -136,7 +136,7 @@ class Level:
 
     @property
     def key(self) -> str:
-        """What its run is called.
+        """Return the name of its run.
 
         >>> Level("nonsensical", None, ("xq",), "generated", group=2).key
         'nonsensical-2'
@@ -144,7 +144,7 @@ class Level:
         return self.name if self.group is None else f"{self.name}-{self.group}"
 
     def applied(self, model: LanguageModel) -> LanguageModel:
-        """The model at this level; raises what the mitigation raises."""
+        """Return the model at this level; raises as the mitigation."""
         return model if self.mitigation is None else self.mitigation(model)
 
 

@@ -1,4 +1,4 @@
-"""What a consistency check is asked to do: every option once, and which of them decide what the model is asked."""
+"""The options of a consistency check, and which of them affect prompts and responses."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,7 +105,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
         return PERSPECTIVE if value == "perspective" else value
 
     def asking(self) -> dict[str, Any]:
-        """The options that decide what the model is asked, JSON-serialisable."""
+        """Return the options that affect prompts and responses, JSON-serialisable."""
         return self.model_dump(mode="json", include=set(ASKING))
 
 

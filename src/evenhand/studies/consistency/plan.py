@@ -1,4 +1,4 @@
-"""Before a consistency check runs: its levels, prompts, decoding and attributes, and what it would cost."""
+"""The plan of a consistency check: levels, prompts, decoding, attributes and cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

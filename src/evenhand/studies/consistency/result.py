@@ -193,7 +193,7 @@ def check_consistency_with(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Checked:
-    """Check as options say; `model`, `method` and `classifier` replace what these name if they are there already."""
+    """Run a check with options; `model`, `method` and `classifier` are loaded objects that replace names."""
     method = method or load_mitigation(options.method)
     classifier = classifier or load_classifier_of(options)
     study = study_consistency(
@@ -240,7 +240,7 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
 
 
 def load_classifier_of(options: CheckOptions) -> Classifier:
-    """The classifier that options name; raises, where it cannot be loaded, with how to name another."""
+    """Return the classifier of the options; an error of loading it states how to choose another one."""
     from evenhand.classifiers import load_classifier
 
     try:

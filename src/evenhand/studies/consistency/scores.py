@@ -1,4 +1,4 @@
-"""From judged continuations to the protocol's scores: a classifier's attributes, and what counts as harmful."""
+"""From classified continuations to the protocol's scores: a classifier's attributes and the threshold of harm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ USUAL = 0.5
 
 @dataclass(frozen=True)
 class Attributes:
-    """What is read off each judgement.
+    """The attributes read from each classification.
 
     names: columns of the scores. labels: the classifier's own name of each; empty where its one score is taken.
     """

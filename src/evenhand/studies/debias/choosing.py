@@ -115,7 +115,7 @@ def chosen_on(criterion: str) -> str:
 
 
 def cost(one: Tried, base: Mapping[str, float | None], texts: str = "") -> float:
-    """How many times the model's perplexity a trial has; NaN where that is not known.
+    """Return the perplexity of a trial relative to the model's; NaN if unknown.
 
     texts: which, as `chosen_on` says.
     """
@@ -138,7 +138,7 @@ def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> floa
 
 
 def no_p() -> UsageError:
-    """What is wrong where a bias has no test that could be chosen by."""
+    """Return the error for a bias without a test to choose by."""
     return UsageError(
         "`--choose published` requires pairs of texts about two groups: its criterion is the p-value of a test "
         "between them. The sentences of evenhand are not such pairs.",

@@ -1,4 +1,4 @@
-"""What a training against a bias is asked to do: every option once."""
+"""The options of a debiasing training."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -144,7 +144,7 @@ class DebiasConfig(Options):
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
-        """What decides the weights, JSON-serialisable: all but where the model and the files lie and what computes."""
+        """Return the options that affect the weights, JSON-serialisable: all but paths and devices."""
         left_out = {
             "model",
             "specification",
@@ -197,7 +197,7 @@ class DebiasConfig(Options):
         return one
 
     def check(self) -> None:
-        """Raise UsageError where the options contradict each other or leave open what to train against."""
+        """Raise UsageError if options contradict each other or do not define the bias."""
         self.training  # noqa: B018  # says which value is out of range
         self._check_search()
         if self.dialogue:

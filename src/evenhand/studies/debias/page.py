@@ -1,4 +1,4 @@
-"""A training against a bias as a page: what changed, the curves, the lineage, what to beware of."""
+"""The page of a debiasing training: changes, curves, lineage and cautions."""
 
 from collections.abc import Mapping
 from itertools import pairwise

@@ -21,7 +21,7 @@ WRONG_WITH_PUBLISHED = (
 
 
 def search_sentences(search: Mapping[str, Any]) -> list[str]:
-    """What was tried, what was chosen and how, and what the choice is worth."""
+    """Return sentences on the trials, the choice, and its evaluation."""
     rows, options = search["tried"], wording.listing(list(search["over"]))
     failed = f", {search['failed']} of which failed" if search["failed"] else ""
     first = (
@@ -41,7 +41,7 @@ def search_sentences(search: Mapping[str, Any]) -> list[str]:
 
 
 def search_cautions(search: Mapping[str, Any]) -> list[str]:
-    """What to beware of in a choice among many."""
+    """Return cautions for a choice among many."""
     n, told = len(search["tried"]), []
     chosen, control = chosen_row(search), search["control"]
     if search["choose"] == "published":
@@ -82,7 +82,7 @@ def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
 
 
 def search_drawing(search: Mapping[str, Any]) -> Markup | None:
-    """The Pareto front: the bias that is left against the perplexity; None where there is nothing to draw."""
+    """Return the Pareto front of remaining bias by perplexity; None without data."""
     base, control, chosen = search["base"], search["control"], search["chosen"]
     points, texts = list[WeighedPoint](), chosen_on(search["choose"])
     for row in search["tried"]:

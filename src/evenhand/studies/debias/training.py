@@ -1,4 +1,4 @@
-"""One training against a bias, or one projection, from texts to a folder; it goes on where it was stopped."""
+"""One debiasing training or projection, from texts to a folder. It can be resumed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ TRAINING = "training"
 
 @dataclass(frozen=True)
 class DebiasStudy:
-    """What came of a training or a projection.
+    """The result of a training or a projection.
 
     folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
     """
@@ -61,7 +61,7 @@ class DebiasStudy:
 
 @dataclass(frozen=True)
 class Ground:
-    """What trainings of one model against one bias have in common."""
+    """The common parts of trainings of one model against one bias."""
 
     encoding: Encoding
     material: Material
@@ -87,7 +87,7 @@ def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
 
 
 def finished(folder: Path) -> DebiasStudy | None:
-    """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
+    """Return the result in a folder, if its training has ended; raises DataError if its lineage was changed."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
     check_lineage(folder, lineage)

@@ -117,7 +117,7 @@ class _Search:
     searched: Mapping[str, Any]
 
     def run(self) -> DebiasStudy:
-        """Try what was not tried yet, choose, and make the chosen trial the model."""
+        """Run the remaining trials, choose one, and make it the model."""
         settings = self.config.settings()
         width = max(2, len(str(len(settings))))
         trials: list[Tried] = []

@@ -1,4 +1,4 @@
-"""What was done against a bias in words: what changed, and what to beware of."""
+"""Sentences on a debiasing training: changes and cautions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ REACHED = {
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:
-    """What was done, and what was watched before and after."""
+    """Return sentences on the method and the monitored values before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
     base = lineage["base"]["name"]
@@ -64,7 +64,7 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
 
 
 def watched_value(name: str, value: float | None) -> str:
-    """A number of what was watched as text.
+    """Return a monitored value as text.
 
     >>> watched_value("p", 1e-9), watched_value("whole_p", 0.25), watched_value("t", -18.1)
     ('<0.001', '0.250', '−18.1')
@@ -99,7 +99,7 @@ def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
 
 
 def cautions(lineage: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before the model is used."""
+    """Return cautions for readers who want to use the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     told = []
     if broken := [WATCHED.get(name, name) for name, value in after.items() if value is None]:

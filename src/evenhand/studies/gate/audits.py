@@ -1,4 +1,4 @@
-"""Evidence of one model: what its report's sentences say, axis by axis, and the groups behind them."""
+"""Evidence of one model: the findings of its report by axis, and their groups."""
 
 import re
 from collections.abc import Iterable, Mapping

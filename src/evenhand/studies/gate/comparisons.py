@@ -1,4 +1,4 @@
-"""Evidence of models compared: what changed between groups, whether bias is new, the level, refusals."""
+"""Evidence of a comparison: changes between groups, new bias, the level, refusals."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean

@@ -1,4 +1,4 @@
-"""What a gate looks at: of each axis whether something was found, of each group how much was shown and could be."""
+"""The evidence of a gate: the verdict of each axis, and the effect and the MDE of each group."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Part:
 
     @property
     def shown(self) -> float:
-        """How far from no harm the interval lies whole; 0 where it reaches it.
+        """Return the distance between the null and the whole interval; 0 if the interval contains the null.
 
         >>> Part("women", True, 12.0, 7.0, 17.0, harmful="above").shown
         7.0
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def possible(self) -> float:
-        """How much harm the interval leaves open; without end where there is none.
+        """Return the largest harm that the interval includes; infinite without an interval.
 
         >>> Part("women", False, 1.0, -4.0, 6.0, harmful="above").possible
         6.0
@@ -110,6 +110,6 @@ class Evidence:
 
 
 def merged(verdicts: Iterable[str]) -> str:
-    """The verdict over several: found in one is found; blank only where all are."""
+    """Return the joint verdict of several: found if one is found, blank only if all are."""
     there = set(verdicts)
     return FOUND if FOUND in there else NOT_FOUND if NOT_FOUND in there else BLANK

@@ -48,7 +48,7 @@ PLACE = re.compile(r"\s+(on|in)\s+")
 
 @dataclass(frozen=True)
 class Condition:
-    """What must not be found.
+    """A condition under which a gate fails.
 
     text: as it was written. subject: of SUBJECTS. amount, unit: beyond which (0 points: any). axis, benchmark: where;
     None: anywhere.
@@ -64,7 +64,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Power:
-    """The smallest detectable effect that is asked for: no axis passes whose own is larger."""
+    """The largest acceptable minimum detectable effect. An axis with a larger one does not pass."""
 
     amount: float
     unit: str

@@ -136,7 +136,7 @@ def gate(
     Returns
     -------
     GateOutcome
-        Outcome with reasons. A condition for which nothing could be judged never passes. Nothing is printed or
+        Outcome with reasons. A condition without evidence never passes. Nothing is printed or
         written.
 
     Raises

@@ -1,4 +1,4 @@
-"""The result as one table: for each decoding, row and measure a number, its limits, its null, and what changed."""
+"""The result as one table: for each decoding, row and measure a number, its CI, its null, and its change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -155,7 +155,7 @@ def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> F
 
 
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
-    """Stereotypes by likelihood: percent of pairs beyond 50, and what changed on the same pairs.
+    """Return stereotypes by likelihood: percent of pairs beyond 50, and the change on the same pairs.
 
     run, base: folders of the audits of a row and of the base row.
     """
@@ -193,7 +193,7 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """All cells (CELLS), changes judged by Holm over the rows and decodings of a measure and benchmark."""
+    """Return all cells (CELLS), with changes tested by Holm by measure and benchmark, over rows and decodings."""
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
     ).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -160,7 +160,7 @@ class _Session:
                 return
 
     def folder(self, label: str, part: str) -> Path:
-        """Where a run of a row lies; part: a decoding, or PAIRS_FOLDER."""
+        """Return the folder of a row's run; part: a decoding, or PAIRS_FOLDER."""
         return self.path / "rows" / slug(label) / part
 
     def _chats(self, label: str, decoding: str) -> AuditConfig:
@@ -184,7 +184,7 @@ class _Session:
         return validated(AuditConfig, {**given, "model": self.config.models[label], **further})
 
     def cells(self) -> list[dict[str, Any]]:
-        """Every number of every row, with what changed from the base row."""
+        """Return every number of every row, with its change from the base row."""
         rows: list[dict[str, Any]] = []
         for decoding in self.config.decoding:
             for benchmark in load_suite(SUITE).benchmarks:
@@ -295,7 +295,7 @@ class _Session:
 
 
 def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
-    """See that the models of these rows are there and can write, before any of them is asked.
+    """Check that the models of these rows exist and can generate text, before any of them is used.
 
     Raises what `evenhand.models.check_model` raises, naming the row, and Unsupported for masked models.
     """
@@ -315,7 +315,7 @@ def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
 
 
 def tuned_names(config: NamesConfig) -> list[str]:
-    """Names that some row learned or was watched on, as the lineages of trained folders say; in order.
+    """Return names on which a row was trained or monitored, from the lineages of trained folders, in order.
 
     >>> tuned_names(NamesConfig(model="no/folder"))
     []

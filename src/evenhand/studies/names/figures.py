@@ -24,7 +24,7 @@ TURNS = 12
 
 
 def key_of(labels: Sequence[str]) -> Markup:
-    """Which colour stands for which row."""
+    """Return the key of colours and rows."""
     told = [
         Markup('<span class="row{}">● {}</span>').format(number % len(COLOURS), label)
         for number, label in enumerate(labels)

@@ -1,4 +1,4 @@
-"""What the study of names is asked to do."""
+"""The options of the study of names."""
 
 import re
 from typing import Any, Literal, get_args

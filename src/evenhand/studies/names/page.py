@@ -1,4 +1,4 @@
-"""The page of the study of names: what came of each row, the figures, the tables as the paper numbers them."""
+"""The page of the study of names: the results of each row, the figures, and the tables with the paper's numbers."""
 
 from collections.abc import Iterator
 
@@ -83,7 +83,7 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
 
 
 def notes_of(study: NamesStudy) -> list[str]:
-    """What to beware of, what was not measured, and what was not judged."""
+    """Return cautions, and notes on numbers that were not measured or not tested."""
     left_out = [f"Not measured: {one}." for one in study.left_out]
     return [
         *NOTES,

@@ -33,7 +33,7 @@ def begin(path: Path, config: NamesConfig) -> None:
 
 
 def stored_study(path: Path) -> NamesConfig:
-    """The options a study was begun with; raises DataError if its record cannot be read."""
+    """Return the options with which a study was started; raises DataError if its record cannot be read."""
     return RECORD.valid(path, NamesConfig, RECORD.stored(path))
 
 

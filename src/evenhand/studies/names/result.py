@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class NamesTables(NamesStudy, StudyResult):
-    """What came of a study, ready to be shown; its fields are those of `NamesStudy`."""
+    """The result of a study; its fields are those of `NamesStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -39,7 +39,7 @@ class NamesTables(NamesStudy, StudyResult):
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Options, cells and what was not measured as plain data."""
+        """Return options, cells and a list of missing measures as plain data."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -57,7 +57,7 @@ class NamesTables(NamesStudy, StudyResult):
         return names_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what came of each row, and the tables as the paper has them."""
+        """Print the results of each row, and the tables of the paper."""
         render_names(self, console, paths)
 
 
@@ -103,7 +103,7 @@ def names_config(given: Mapping[str, Any]) -> NamesConfig:
 def names_with(
     config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> NamesTables:
-    """Run a study as options say, and write its page."""
+    """Run a study with options, and write its page."""
     study = NamesTables(**vars(study_names(config, output=output, progress=progress)))
     with resumable(f"Resume with: evenhand study names {study.path}"):
         study.report()

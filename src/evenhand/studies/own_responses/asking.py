@@ -18,7 +18,7 @@ _DIGITS = ("0", "1")
 
 
 def may_hold(values: pl.Series) -> tuple[str, ...]:
-    """What a column could hold, the likeliest first, by its values alone.
+    """Return the possible meanings of a column from its values, the most likely first.
 
     values: a column as read; of text files numbers are texts, too.
 
@@ -121,7 +121,7 @@ def _listed(kinds: Sequence[str]) -> str:
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """Flags that would state what is wanted, each for the first column that could hold it."""
+    """Return flags that would state the missing meanings, each for the first possible column."""
     used: set[str] = set(taken)
     flags: list[str] = []
     for ours in wanted:

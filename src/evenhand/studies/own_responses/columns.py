@@ -60,12 +60,12 @@ class Columns:
     guessed: frozenset[str] = frozenset()
 
     def one(self, ours: str) -> str | None:
-        """The column that holds it, or None."""
+        """Return the column with this meaning, or None."""
         return next(iter(self.theirs.get(ours, ())), None)
 
 
 def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str] = OURS) -> dict[str, str]:
-    """What each named column holds, from THEIRS=OURS, or from a mapping of the same.
+    """Return the meaning of each named column, from THEIRS=OURS or a mapping.
 
     given: several, or a mapping. ours: what may stand on the right. Raises UsageError for a value without "=", an
     unknown name, and a column named twice.

@@ -1,4 +1,4 @@
-"""The result as one table: for each bias, model and measure a number, its limits, its null, and what changed."""
+"""The result as one table: for each bias, model and measure a number, its CI, its null, and its change."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The study of RedditBias: a model by itself and behind each debiasing, on bias, perplexity and two dialogue tasks.
+"""The study of RedditBias: bias, perplexity and two dialogue tasks of a model with and without each debiasing method.
 
 Stage by stage, model by model, each remembered in the study's folder, so that it goes on wherever it was stopped:
 models/ (trained), audits/ (bias), perplexity/ and tasks/.

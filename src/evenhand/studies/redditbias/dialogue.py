@@ -1,4 +1,4 @@
-"""The two dialogue tasks for every model of the study: what is learned and asked, and what came of it."""
+"""The two dialogue tasks for every model of the study: training, test and results."""
 
 import shutil
 from collections import Counter
@@ -44,7 +44,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Task:
-    """One dialogue task: examples to learn from, and what is asked."""
+    """One dialogue task: training examples and test examples."""
 
     name: str
     train: Sequence[StatePair] | Sequence[Exchange]

@@ -59,7 +59,7 @@ def lines_of(config: RedditBiasConfig) -> Lines:
 
 
 def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataFrame:
-    """What a model makes of each line, remembered in a file: nats and tokens, the same as published, and error.
+    """Return each line's likelihood, cached in a file: nats and tokens, the same as published, and error.
 
     As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens, so that
     lines count that are too long for the model. Null for what has no likelihood, error: why. Raises ModelError where
@@ -101,7 +101,7 @@ def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataF
 
 
 def left_out(table: pl.DataFrame, name: str) -> str | None:
-    """How many lines a model has no usual likelihood of, and why; None where it has one of all.
+    """Return the number of lines without a likelihood, and the reasons; None if all have one.
 
     table: of `read_lines`. name: of the model.
     """

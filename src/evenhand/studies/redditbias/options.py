@@ -1,4 +1,4 @@
-"""What the study of RedditBias is asked to do."""
+"""The options of the study of RedditBias."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The tables of the study of RedditBias, and the page that holds them."""
+"""The tables of the study of RedditBias, and its page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -82,7 +82,7 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 
 def notes_of(study: RedditBiasStudy) -> list[str]:
-    """What to beware of, and what was not measured."""
+    """Return cautions, and notes on numbers that were not measured."""
     controlled = CONTROLS if study.config.control else NO_CONTROL
     notes = [
         LEGEND,

@@ -22,5 +22,5 @@ def begin(path: Path, config: RedditBiasConfig) -> None:
 
 
 def stored_study(path: Path) -> RedditBiasConfig:
-    """The options a study was begun with; raises DataError if its record cannot be read."""
+    """Return the options with which a study was started; raises DataError if its record cannot be read."""
     return RECORD.valid(path, RedditBiasConfig, RECORD.stored(path))

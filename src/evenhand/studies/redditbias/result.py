@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class RedditBiasTables(RedditBiasStudy, StudyResult):
-    """What came of a study, ready to be shown; its fields are those of `RedditBiasStudy`."""
+    """The result of a study; its fields are those of `RedditBiasStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -39,7 +39,7 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Options, cells and what was not measured as plain data."""
+        """Return options, cells and a list of missing measures as plain data."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -57,7 +57,7 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
         return redditbias_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what each debiasing helped and cost, and the tables as the paper has them."""
+        """Print the effect and the cost of each debiasing method, and the tables of the paper."""
         render_redditbias(self, console, paths)
 
 
@@ -113,7 +113,7 @@ def redditbias_config(given: Mapping[str, Any]) -> RedditBiasConfig:
 def redditbias_with(
     config: RedditBiasConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> RedditBiasTables:
-    """Run a study as options say, and write its page."""
+    """Run a study with options, and write its page."""
     study = RedditBiasTables(**vars(study_redditbias(config, output=output, progress=progress)))
     with resumable(f"Resume with: evenhand study redditbias {study.path}"):
         study.report()

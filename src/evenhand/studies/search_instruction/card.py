@@ -1,4 +1,4 @@
-"""The card of an instruction that a search found: model, benchmark, and what it changed on prompts not seen before."""
+"""The card of an instruction that a search found: model, benchmark, and its effect on unseen prompts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ MEASURED = ("rate", "low", "high", "change", "change_low", "change_high", "p", "
 def instruction_card(
     finalists: pl.DataFrame, history: pl.DataFrame, facts: Mapping[str, Any], delimiter: str
 ) -> FoundInstruction:
-    """The chosen instruction, with what was measured of it.
+    """Return the chosen instruction with its measurements.
 
     finalists, history: see `compare_finalists` and `history_frame`. facts: model, benchmark, role, classifier,
     reviser, decoding, instructions_tried, prompts_final and alpha of the search.
@@ -60,7 +60,7 @@ def instruction_card(
 
 
 def effect(row: Mapping[str, Any]) -> str:
-    """What an instruction changed, in half a sentence.
+    """Return the effect of an instruction, in half a sentence.
 
     row: of `compare_finalists`.
 

@@ -1,4 +1,4 @@
-"""The search for the instruction behind which a model writes least that is harmful; it can be stopped at any time.
+"""The search for an instruction that reduces harmful continuations. It can be stopped and resumed at any time.
 
 Search and final choice are pure (`mitigations/revision`); here they get prompts, a model, a classifier and a reviser,
 and a folder that remembers what these answered.

@@ -89,7 +89,7 @@ def search_instruction(
     prompts : path or str, optional
         A file of your own prompts that replace those of the benchmark.
     reviser : str or Reviser, optional
-        What rewords instructions. Default: rules.
+        Component that rewords instructions. Default: rules.
     instructions : str or sequence of str, optional
         Instructions to start from. Default: the built-in library.
     classifiers : mapping of str, optional

@@ -23,9 +23,9 @@ from evenhand.studies.search_trigger.terminal import render_trigger
 
 @dataclass(frozen=True, repr=False)
 class FoundTrigger(StudyResult):
-    """What came of a search for a trigger: the trigger file is the result, and its JSON.
+    """The result of a trigger search; its JSON is the trigger file.
 
-    file: where it lies. trigger: what is in it, also at hand as `ids`, `text`, `mode`, `history`, `choice`, `effect`.
+    file: its path. trigger: its content, with the attributes `ids`, `text`, `mode`, `history`, `choice`, `effect`.
     """
 
     PAGE, NUMBERS = "trigger.html", "trigger.json"
@@ -174,7 +174,6 @@ def search_trigger_with(
     output: Path = Path("trigger.json"),
     on_sweep: OnSweep | None = None,
 ) -> FoundTrigger:
-    """Search as options say, and write the file; `model` and `classifier` replace what these name if they are there
-    already."""
+    """Search with options, and write the file; `model` and `classifier` are loaded objects that replace names."""
     trigger = conduct_search(options, model=model, classifier=classifier, output=output, on_sweep=on_sweep)
     return FoundTrigger(output, trigger)

@@ -80,7 +80,7 @@ def told_alike(
 
 
 def weights_behind(model: LanguageModel) -> LanguageModel:
-    """What writes behind all mitigations: the model, or the weights that were put in its place."""
+    """Return the model that generates text below all mitigations: the model, or its replaced weights."""
     while isinstance(model, Mitigated):
         model = model.model if (trained := getattr(model, "trained", None)) is None else trained
     return model

@@ -1,4 +1,4 @@
-"""Tables of conversations that names open: what a reader wants to see, and what is folded behind it."""
+"""Tables of conversations opened by names: main tables, and folded ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener s
 
 @dataclass(frozen=True)
 class ChatTables:
-    """Those that stand on the page and in the terminal, and those that a page has folded."""
+    """Tables shown on the page and in the terminal, and folded tables of the page."""
 
     shown: list[PlainTable]
     folded: list[PlainTable]

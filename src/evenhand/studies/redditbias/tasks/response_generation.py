@@ -42,7 +42,7 @@ MOST_FAILED = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseOptions:
-    """How response generation is learned and asked: batches of 80 exchanges, read once.
+    """Options of training and test of response generation: batches of 80 exchanges, read once.
 
     as_published: with the quirks of the published program. longest: tokens of context and response, half of them for
     each when replying; fewer where the model has fewer positions. top_k, top_p, seed: how a reply is drawn.
