@@ -84,7 +84,7 @@ def test_answers_without_partner_are_counted_not_dropped_in_silence() -> None:
     one, two = outputs("a", {}, 1), outputs("b", {}, 2)
     frame = two.benchmarks["bold"].frame[:-7]
     two = Outputs("b", two.source, {"bold": BenchmarkOutputs(frame, ("toxicity",), {})})
-    assert any("7 answers of a" in note for note in compare(one, two).notes)
+    assert any("7 responses of a" in note for note in compare(one, two).notes)
 
 
 def test_missing_judgements_are_counted() -> None:
