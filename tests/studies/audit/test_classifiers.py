@@ -67,7 +67,7 @@ def test_several_benchmarks_of_a_suite_and_what_is_left_out(judged_house, tmp_pa
 
 
 def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_asked(judged_house, tmp_path):
-    with pytest.raises(ModelError, match="'house/words\\?word=absent' .role malice, benchmark no-judge"):
+    with pytest.raises(ModelError, match=r"'house/words\?word=absent' .role malice, benchmark no-judge"):
         conduct_audit(config(benchmarks=("no-judge",)), judged_house.writer(), output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     run = audit(
@@ -244,7 +244,7 @@ def test_vader_judges_real_sentences(judged_house, tmp_path):
 def test_a_language_model_judges_once_it_is_named(judged_house, tmp_path):
     run = audit("house/writer", benchmarks=["fluency"], output=tmp_path / "run")
     assert "perplexity_score" not in run.responses("fluency").columns
-    note = "Not judged: perplexity in fluency: add a language model, --classifier perplexity=MODEL"
+    note = "Not classified: perplexity in fluency: add a language model, --classifier perplexity=MODEL"
     assert note in run.directory.manifest.sessions[0].notes
     again = run.rescore({"perplexity": "puppet/uniform"})
     scores = again.responses("fluency")["perplexity_score"]

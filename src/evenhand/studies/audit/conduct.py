@@ -49,7 +49,7 @@ from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.placing import far_named_model, refuse_objects
 
-LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
+LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
 """How notes of a session begin."""
 
 
