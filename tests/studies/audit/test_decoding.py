@@ -182,7 +182,7 @@ def test_a_reply_leaves_half_of_a_small_model_to_what_it_replies_to(longest, opt
     model.longest = longest
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == expected
-    assert ("the model takes" in found.reason) == (expected not in (50, 60))
+    assert ("the model reads" in found.reason) == (expected not in (50, 60))
     model.architecture = "encoder-decoder"  # reads and writes in different places
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == options.get("max_new_tokens", 60)
