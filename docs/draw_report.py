@@ -1,9 +1,9 @@
-"""Draws what docs/gallery.md shows, from the commands that stand there: docs/images/*.png and picture.svg.
+"""Draw the images of docs/gallery.md with the commands on that page: docs/images/*.png and picture.svg.
 
-    python docs/draw_report.py FOLDER                 # runs what FOLDER lacks, offline, in a minute or two; draws all
+    python docs/draw_report.py FOLDER                 # run what FOLDER lacks (offline, one to two minutes), draw all
     python docs/draw_report.py FOLDER comparison      # one of them
 
-Pages are drawn by Chromium at the width of a small screen and cut below what answers the question.
+Chromium draws the pages at the width of a small screen. They are cut below the part that answers the question.
 """
 
 import os

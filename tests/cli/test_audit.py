@@ -64,7 +64,7 @@ def test_the_embedded_model_is_audited_offline(evenhand, tmp_path):
 @pytest.mark.parametrize("puppet", SILENT)
 def test_too_many_failed_rows_end_with_3_and_are_counted(evenhand, tmp_path, puppet, own):
     ended = evenhand("audit", f"puppet/{puppet}", *own, "-o", "run")
-    ended.refused(3, "100.0% of the prompts have no number", SILENT[puppet], "This benchmark is descriptive")
+    ended.refused(3, "100.0% of the prompts have no result", SILENT[puppet], "This benchmark is descriptive")
     directory = RunDirectory.open(tmp_path / "run")
     assert list(directory.manifest.errors.values()) == [directory.manifest.requests]
     assert (tmp_path / "run" / "report.html").is_file(), "a report says so, too"

@@ -98,7 +98,7 @@ def test_a_plan_tells_what_would_be_written_and_who_would_judge(evenhand, tmp_pa
 
 def test_too_many_texts_without_a_judgement_end_with_3(evenhand, tmp_path):
     judges = ("--classifier", "house/words?unsure=yes")
-    evenhand(*AUDIT, *judges).refused(3, "25.0% of the texts could not be judged")
+    evenhand(*AUDIT, *judges).refused(3, "25.0% of the texts could not be classified")
     assert (tmp_path / "run" / "report.html").is_file()
     assert evenhand("audit", "run", "--error-threshold", 0.3).code == 0
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_rescored(evenhand, tmp_path, own):
     )
     assert evenhand(*AUDIT).code == 0
     evenhand("audit", "run", "--classifier", "vader").refused(
-        2, "The run run uses the classifier the published classifiers, but", "evenhand rescore"
+        2, "The run run is classified with the published classifiers, but", "evenhand rescore"
     )
 
 

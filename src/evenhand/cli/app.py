@@ -147,7 +147,7 @@ def _check_stores(words: Sequence[str]) -> None:
     from evenhand.runs.remote import is_store_address
 
     verb = words[0] if words else ""
-    if verb == "push":  # has addresses of its own
+    if verb == "push":  # has separate URLs
         return
     for place, word in enumerate(words):
         flag, joined, value = word.partition("=") if word.startswith("-") else ("", "", word)
@@ -183,7 +183,7 @@ def main() -> None:
     # Read when numpy is first imported: matrices here are small, and threads that share one cost more than they save,
     # several times so on a machine that others use as well.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Without a network the hub's client reports each of its attempts; our own error says what to do.
+    # Without a network the hub's client reports each of its attempts; our own error gives advice.
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
         _check_encoding(sys.argv[1:])
@@ -202,7 +202,7 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
             raise KeyboardInterrupt from ended
-        if isinstance(ended.__context__, BrokenPipeError):  # rich and typer end with 1 at what is said below
+        if isinstance(ended.__context__, BrokenPipeError):  # rich and typer exit with 1 in the cases below
             sys.exit(0)
         raise
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`evenhand before-after`: one model by itself and behind mitigations, on the same prompts."""
+"""`evenhand before-after`: one model with and without mitigations, on the same prompts."""
 
 from inspect import Parameter, signature
 from pathlib import Path

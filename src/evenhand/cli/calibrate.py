@@ -1,4 +1,4 @@
-"""`evenhand calibrate`: do the verdicts hold on data of known truth?"""
+"""`evenhand calibrate`: check verdicts on simulated data."""
 
 from pathlib import Path
 
@@ -48,9 +48,9 @@ def calibrate(
     """Check measures on simulated data: false-positive rate, coverage and power.
 
     The simulated data have a known bias and go through the same code as real data. The report shows false
-    verdicts, coverage of confidence intervals, whether the minimum detectable effect is found as often as
-    stated, which results rise with the harm, and which changes to the data must not affect the results. Press
-    Ctrl-C to stop; the same command with -o FOLDER resumes.
+    verdicts, coverage of confidence intervals, and whether the minimum detectable effect is found as often as
+    stated. It also shows which results rise with the harm, and which changes to the data must not affect the
+    results. Press Ctrl-C to stop; the same command with -o FOLDER resumes.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ Reference = Annotated[
     typer.Option(help="Also compare each other group of the axis with this group."),
 ]
 LONGEST_NAME = 200
-"""Bytes of a file's name; systems take 255, of which the temporary beside it needs some."""
+"""Maximum length of a file name in bytes. Systems allow 255; the temporary file next to it needs some of them."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}
 """Options of an audit by the flags that are called otherwise."""
 
@@ -84,14 +84,14 @@ def stated_with_files(options: Mapping[str, Any], config: Path | None, settings:
 
 
 def progress() -> "Progress":
-    """Where verbs report how far they are: stderr."""
+    """Return the progress reporter of verbs, which writes to stderr."""
     from evenhand.runs import progress_for
 
     return progress_for(sys.stderr)
 
 
 def written(run: "Run", copy: Path | None = None) -> dict[str, Any]:
-    """Write an audit's report, and a copy of it where one is wanted; where it lies, for `show`."""
+    """Write an audit's report, and a copy if requested; return its path for `show`."""
     return {"report": shown_place(run, run.report(copy))}
 
 
@@ -103,16 +103,16 @@ def shown_place(run: "Run", file: Path) -> Path | str:
 
 
 def show(result: "StudyResult", paths: Mapping[str, Any] | None = None) -> None:
-    """Print a result and where its files lie."""
+    """Print a result and the paths of its files."""
     from rich.console import Console
 
     result.render(Console(), paths)
 
 
 def writable(flag: str, file: Path | str) -> Path:
-    """The path of a file that a flag names, seen to before anything is computed.
+    """Return the path of a flag's output file, checked before any computation.
 
-    Raises UsageError for a folder, or a place where nothing can be written.
+    Raises UsageError for a folder or a path that is not writable.
     """
     from evenhand.schema import UsageError, is_folder
 
@@ -133,16 +133,16 @@ def _is_in_the_way(folder: Path) -> bool:
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print a line that may name what comes from outside: no control characters, no commands to the log of a job."""
+    """Print a line with external text, without control characters or commands for the log of a job."""
     from evenhand.reports.wording import visible, without_commands
 
     typer.echo(without_commands(visible(line)), err=err)
 
 
 def end(too_many: str | None, more: str = ".") -> None:
-    """Exit with 3 where more failed than the threshold allows.
+    """Exit with code 3 if more failed than the threshold allows.
 
-    too_many: what failed too often, in a few words; None where nothing did. more: how the sentence ends.
+    too_many: description of failures above the threshold; None without any. more: end of the sentence.
     """
     if too_many:
         from rich.console import Console

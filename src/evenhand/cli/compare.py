@@ -1,4 +1,4 @@
-"""`evenhand compare`: models that answered the same prompts, beside each other and paired."""
+"""`evenhand compare`: paired comparison of models that answered the same prompts."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""Names that a shell offers behind TAB (`evenhand --install-completion`): benchmarks, suites, models, classifiers."""
+"""Names that a shell offers after TAB (`evenhand --install-completion`): benchmarks, suites, models, classifiers."""
 
 from collections.abc import Callable
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What `evenhand list` lists."""
+    """A kind of thing that `evenhand list` shows."""
 
     BENCHMARKS = "benchmarks"
     SUITES = "suites"
@@ -18,7 +18,7 @@ class Kind(StrEnum):
 
 
 def names_of(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
-    """What completes a word to names of one kind.
+    """Return a function that completes a word to names of one kind.
 
     Returns a function from what was typed so far to names that begin so, each with its one line of description; what
     lies before a "=" (toxicity=vad) is a role and stays.
@@ -48,7 +48,7 @@ def anything(incomplete: str) -> list[tuple[str, str]]:
 
 
 def lists_of_terms(incomplete: str) -> list[str]:
-    """Lists that `evenhand frequencies --terms` knows by name, behind those that stand before a comma.
+    """Return the named lists of `evenhand frequencies --terms`, after those already before a comma.
 
     >>> lists_of_terms("pronouns,descr")
     ['pronouns,descriptors']

@@ -49,8 +49,8 @@ def fetch(
     """Download a data set from its owners, verify it, and show its licence.
 
     Files that are already here are not downloaded again. A file with the wrong checksum is refused. If no
-    checksum is known, evenhand says so, records the checksum of the first download, and checks later files
-    against it.
+    checksum is known, evenhand prints a note, records the checksum of the first download, and checks later
+    files against it.
 
     \b
     Example:  evenhand data fetch crows-pairs
@@ -348,7 +348,7 @@ def build(
 
 
 def build_review(file: Path | None, axes: list[str], output: Path) -> None:
-    """Write the texts that an audit of a user's own prompts would ask, one a row, and say what is left out."""
+    """Write the texts of an audit of the user's prompts, one per row, and print what is left out."""
     from evenhand.prompts.counterfactual import asked_about, read_own, write_review
     from evenhand.schema import UsageError
 

@@ -119,10 +119,10 @@ def frequencies(
     """Count how often groups of people are mentioned in a text corpus.
 
     The terms are descriptors, pronouns, names or your own lists. For each term, the result shows the number
-    of documents and of mentions, the terms that occur with it, and whether it refers to people, with
+    of documents and of mentions, the terms that occur with it, and whether it refers to people. It includes
     confidence intervals and the tables of the papers. A mention refers to people if it is near a noun for a
-    person, a she-, he- or they-pronoun, or (if names are counted) a first name, and not near I, we, you or an
-    occupation. Unreadable documents are counted by reason. Press Ctrl-C to stop; `evenhand frequencies DIR`
+    person, a she-, he- or they-pronoun, or (if names are counted) a first name. It must not be near I, we,
+    you or an occupation. Unreadable documents are counted by reason. Press Ctrl-C to stop; `evenhand frequencies DIR`
     resumes the count.
 
     \b

@@ -1,4 +1,4 @@
-"""`evenhand data build redditbias`: what it is built from, and what is said of it."""
+"""`evenhand data build redditbias`: its sources and its notes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def build_pairs(
 ) -> "BuiltPairs":
     """Build what the flags allow, in the folder `output`; the arguments are those of `build_redditbias`.
 
-    bias: a published type, or a TOML file. Raises UsageError where none is named, or the folder is a file.
+    bias: a published type, or a TOML file. Raises UsageError without one, or if the folder is a file.
     """
     from evenhand.prompts.redditbias import (
         BIAS_TYPES,
@@ -56,7 +56,7 @@ def build_pairs(
 
 
 def told(built: "BuiltPairs") -> None:
-    """Print what a build came to, and how it goes on."""
+    """Print the result of a build, and the next step."""
     for warning in built.warnings:
         say(f"Beware: {warning}", err=True)
     for name, count in built.counts.items():

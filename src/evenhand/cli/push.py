@@ -1,4 +1,4 @@
-"""`evenhand push`: a finished result, taken to where a team keeps such things."""
+"""`evenhand push`: upload a finished result to a hub or an experiment tracker."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from evenhand.reports.view import ReportView
 
 MOST_NAMED = 5
-"""Sets of names that a report lists; of more it says how many."""
+"""Number of sets of names that a report lists; it gives only the number of any others."""
 
 
 def alike_names(names: Iterable[str]) -> list[list[str]]:
@@ -26,7 +26,7 @@ def alike_names(names: Iterable[str]) -> list[list[str]]:
 def alike_groups(view: ReportView) -> str:
     """A sentence naming the axes and groups of the user's own prompts or responses that look alike; empty without any.
 
-    They are not merged: whoever wrote them may have meant it.
+    They are not merged, because the difference may be intended.
     """
     arguments = view.manifest.get("arguments_resolved", {})
     if arguments.get("prompts") is None and arguments.get("file") is None:

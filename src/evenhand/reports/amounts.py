@@ -1,4 +1,4 @@
-"""Sizes that a sentence and a table both tell, by one rule."""
+"""Formatting of sizes, the same in sentences and tables."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from evenhand.reports.wording import decimals, known
 
 
 def smallest_effect(value: float) -> str:
-    """The smallest effect that would have been found: two figures, and whole numbers from ten on.
+    """Return a minimum detectable effect as text: two significant digits, whole numbers from ten on.
 
     >>> [smallest_effect(value) for value in (123.4, 10.6, 6.65, 0.378, 0.0123, 7.0)]
     ['123', '11', '6.7', '0.38', '0.012', '7']
@@ -23,7 +23,7 @@ def smallest_effect(value: float) -> str:
 
 
 def places_of(values: Iterable[float | None], unit: str | None) -> int:
-    """Decimals of a column in a unit: of percents one, as sentences have them, two where none reaches 1 %.
+    """Return the decimals of a column in a unit: one for percents, as in sentences, two if none reaches 1 %.
 
     >>> places_of([3.18, 1.92, 5.24], "% of responses"), places_of([0.0167, 0.2], "%"), places_of([0.835], "nats")
     (1, 2, 3)

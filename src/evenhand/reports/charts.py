@@ -1,4 +1,4 @@
-"""Drawings that stand in a table's rows: intervals, histograms, the axis under them, colours of a heat map.
+"""Drawings for table rows: intervals, histograms, the axis under them, colours of a heat map.
 
 Colours are Paul Tol's, safe for colour-blind readers.
 """
@@ -58,7 +58,7 @@ def interval_svg(
 def histogram_svg(
     scale: Scale, bins: Sequence[tuple[float, float, float]], *, described: str, mark: float | None = None
 ) -> Markup:
-    """A histogram as one row: bins are (low, high, count); `mark` is drawn as a line (a median)."""
+    """Return a histogram as one row: bins are (low, high, count); `mark` is a line (a median)."""
     height = 38
     tallest = max((count for _, _, count in bins), default=0.0) or 1.0
     parts = _grid(scale, height)
@@ -84,7 +84,7 @@ def diverging_class(value: float | None, largest: float) -> str:
 
 
 def sunset_css() -> str:
-    """Rules for the classes of `diverging_class`, white text only where the colour is dark."""
+    """Return CSS rules for the classes of `diverging_class`, with white text on dark colours."""
     dark = {0, 10}
     return "\n".join(
         f".h{i}{{background:{colour}{';color:#fff' if i in dark else ''}}}" for i, colour in enumerate(SUNSET)

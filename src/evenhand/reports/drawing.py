@@ -1,4 +1,4 @@
-"""What every drawing is made of: scales, a plot area with its grid, lines, points, texts, labels kept apart.
+"""Parts of drawings: scales, a plot area with its grid, lines, points, texts, labels without overlap.
 
 A drawing is inline SVG, positions across in per cent and positions down in pixels: text keeps its size while the
 drawing stretches to a phone, a screen or a page. Scaled pictures (and so chart libraries that draw at a fixed width)
@@ -33,7 +33,7 @@ class Scale:
     ticks: tuple[float, ...]
 
     def part(self, value: float) -> float:
-        """How far along the axis a value lies, from 0 to 1; values beyond an end are drawn at that end."""
+        """Return the position of a value on the axis, from 0 to 1; values beyond an end are moved to it."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
     def at(self, value: float) -> float:
@@ -42,9 +42,9 @@ class Scale:
 
 
 def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (), ticks: int = 5) -> Scale:
-    """The smallest scale with round ends that holds all values.
+    """Return the smallest scale with round ends that contains all values.
 
-    values: numbers, of which None and NaN are passed over. include: values that must be on it (a
+    values: numbers; None and NaN are ignored. include: values that must be on it (a
     null). ticks: about how many. Returns a scale from 0 to 1 if there is no value.
 
     >>> scale_over([3.0, None], include=[0.0]).high
@@ -62,7 +62,7 @@ def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (),
 
 
 def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
-    """A scale of log-ratios around 0 whose ticks are round factors, and their labels.
+    """Return a scale of log-ratios around 0 with ticks at round factors, and their labels.
 
     >>> factor_scale([-0.6, 0.5])[1]
     ['×0.67', '×1', '×1.5']
@@ -89,7 +89,7 @@ def tick_text(value: float, ticks: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class PlotArea:
-    """Where numbers stand in a drawing of two axes.
+    """The positions of numbers in a drawing of two axes.
 
     across, up: the scales. height: of the drawing; top, bottom: what is free above and below the grid, in pixels. left,
     right: ends of the grid in per cent.
@@ -105,7 +105,7 @@ class PlotArea:
 
     @property
     def floor(self) -> int:
-        """Where the grid ends, in pixels from above."""
+        """Return the end of the grid, in pixels from above."""
         return self.height - self.bottom
 
     def x(self, value: float) -> float:
@@ -117,7 +117,7 @@ class PlotArea:
         return self.floor - (self.floor - self.top) * self.up.part(value)
 
     def grid(self, unit: str = "", *, null: float | None = None) -> list[Markup]:
-        """Lines and labels at the ticks of both scales; a tick of `up` at `null` is drawn as a null."""
+        """Return lines and labels at the ticks of both scales; a tick of `up` at `null` is drawn as a null."""
         parts = []
         for tick in self.up.ticks:
             y = self.y(tick)
@@ -137,28 +137,28 @@ class PlotArea:
         return text(x, self.floor + 18 + 14 * row, words, anchor=anchor, kind=kind)
 
     def interval_up(self, kind: str, x: float, low: float | None, high: float | None) -> Markup:
-        """An upright line at x between two values; nothing where one is not known."""
+        """Return a vertical line at x between two values; empty if one is unknown."""
         return Markup("") if low is None or high is None else line(kind, x, self.y(low), x, self.y(high))
 
     def interval_across(self, kind: str, y: float, low: float | None, high: float | None) -> Markup:
-        """A level line at y between two values; nothing where one is not known."""
+        """Return a horizontal line at y between two values; empty if one is unknown."""
         return Markup("") if low is None or high is None else line(kind, self.x(low), y, self.x(high), y)
 
     def label_over(self, words: str, x: float, y: float) -> "Label":
-        """A label in the middle over a point, or to that side of it where it fits."""
+        """Return a label centred above a point, or moved to the side on which it fits."""
         label = Label(cut(words), x, y)
         if self.left <= label.span[0] and label.span[1] <= 100:
             return label
         return replace(label, anchor="start" if x < 50 else "end")
 
     def label_beside(self, words: str, left: float, right: float, y: float) -> "Label":
-        """A label to the right of what reaches from `left` to `right`, or to the left of it if it fits only there."""
+        """Return a label to the right of the span from `left` to `right`, or to the left if it fits only there."""
         room = max(100 - right, left - self.left) - 2
         label = Label(cut(words, int(room / CHARACTER)), right + 2, y, "start")
         return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
 
     def keep_apart(self, labels: Sequence["Label"]) -> list["Label"]:
-        """Labels moved up or down until none lies on another, all beside the grid; see `apart`."""
+        """Return labels next to the grid, moved up or down until they do not overlap; see `apart`."""
         moved = list(labels)
         for mine in _overlapping([label.span for label in labels]):
             places = apart([labels[i].y for i in mine], LABEL_HEIGHT - 4, self.floor + 4)
@@ -167,7 +167,7 @@ class PlotArea:
         return moved
 
     def clear_of(self, labels: Sequence["Label"], points: Sequence[tuple[float, float]]) -> list["Label"]:
-        """Labels where they hide no point and no other label, as near as can be to where they are wanted.
+        """Return labels that hide no point and no other label, as near as possible to the wanted places.
 
         points: of the drawing, across in per cent and down in pixels. Each label tries places over and under where it
         is wanted, to either side, farther and farther; one that finds none stays away: a word on a dot tells neither.
@@ -202,13 +202,13 @@ class PlotArea:
         )
 
     def drawn(self, parts: Iterable[Markup], *, described: str) -> Markup:
-        """All parts as one picture; described: what a screen reader says."""
+        """Return all parts as one picture; described: text for screen readers."""
         return svg("chart", self.height, parts, described=described)
 
 
 @dataclass(frozen=True)
 class Label:
-    """Words in a drawing: x in per cent of where `anchor` is, y of the line they stand on in pixels, their class."""
+    """Words in a drawing: x of `anchor` in per cent, y of the baseline in pixels, CSS class."""
 
     words: str
     x: float
@@ -218,14 +218,14 @@ class Label:
 
     @property
     def span(self) -> tuple[float, float]:
-        """From where to where they reach on a phone, in per cent."""
+        """Return their start and end on a phone, in per cent."""
         width = CHARACTER * len(self.words)
         start = self.x - {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
         return start, start + width
 
     @property
     def svg(self) -> Markup:
-        """The words as drawn."""
+        """Return the words as SVG."""
         return text(self.x, self.y, self.words, anchor=self.anchor, kind=self.kind)
 
 
@@ -243,11 +243,11 @@ def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
 
 
 def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
-    """Places at least `gap` apart between `low` and `high`, as near as can be to where they are wanted.
+    """Return positions at least `gap` apart between `low` and `high`, as near as possible to the wanted ones.
 
-    wanted: positions in pixels. Returns a place for each; what is wanted further up stands further up. Without room for
-    the gap, all stand at even distances. The sum of the squared moves is the least possible: places less the gaps
-    before them are a monotone regression (Barlow and others 1972, Statistical inference under order restrictions).
+    wanted: positions in pixels. The order is kept. Without room for the gap, the distances are equal. The result
+    minimises the sum of squared moves: positions minus the gaps before them are a monotone regression (Barlow and
+    others 1972, Statistical inference under order restrictions).
 
     >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
     ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
@@ -265,7 +265,7 @@ def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_H
 
 
 def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """The first row for each span in which it lies on none before it.
+    """Return the first row for each span in which it overlaps no earlier span.
 
     >>> rows_of([(0, 30), (20, 50), (40, 70)])
     [0, 1, 0]
@@ -280,7 +280,7 @@ def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def cut(words: str, characters: int = LONGEST_LABEL) -> str:
-    """Words shortened to so many characters.
+    """Shorten a text to a number of characters.
 
     >>> cut("realtoxicityprompts", 8)
     'realtox…'
@@ -341,7 +341,7 @@ def box(kind: str, x1: float, x2: float, top: float, bottom: float) -> Markup:
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "middle", kind: str = "") -> Markup:
-    """Words on one line; x: where they start, end or have their middle."""
+    """Return words on one line; x: their start, end or middle."""
     place = round(x, 2), round(y, 1)
     return Markup('<text class="{}" x="{}%" y="{}" text-anchor="{}">{}</text>').format(
         kind, *place, anchor, words

@@ -22,8 +22,8 @@ HEAT_COLUMNS = 14
 class HeatMap:
     """Templates (rows) by descriptors (columns).
 
-    rows: template and its cells as (CSS class, perplexity, factor beside the template's median). smallest, largest:
-    factors at the ends of the colours. shown_of: descriptors of the axis in all.
+    rows: template and its cells as (CSS class, perplexity, factor relative to the template's median). smallest,
+    largest: factors at the ends of the colours. shown_of: number of descriptors of the axis.
     """
 
     descriptors: tuple[str, ...]
@@ -34,9 +34,9 @@ class HeatMap:
 
 
 def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
-    """How likely an axis' most unusual descriptors are in every template.
+    """Return how likely the most unusual descriptors of an axis are in every template.
 
-    Colours compare surprisal with the template's median over all descriptors of the axis, in the same cells as
+    Colours compare surprisal with the template's median for the descriptors of the axis, in the same cells as
     the measure does (`log_ratio`; perplexity where a table has none); the numbers are median perplexities,
     which also depend on how the tokenizer cuts a descriptor. None where the
     benchmark has no `descriptor_templates` detail for the axis.
@@ -130,16 +130,16 @@ class ForestRow:
     note: str = ""
     overall: bool = False
     under: str = ""
-    """What stands small beside the label."""
+    """Small text next to the label."""
     cells: tuple[str, ...] = ()
     """Texts of the further columns that `Forest.heads` names."""
     smallest: str = ""
-    """The smallest effect that would have been found, with its unit where that is another than the estimate's."""
+    """The minimum detectable effect, with its unit if that differs from the unit of the estimate."""
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Rows on one scale. `left` and `right` say what the two directions mean."""
+    """Rows on one scale. `left` and `right` describe the meaning of the two directions."""
 
     rows: tuple[ForestRow, ...]
     axis: Markup
@@ -152,7 +152,7 @@ class Forest:
 
     @property
     def smallest(self) -> bool:
-        """Whether any row says which effect would have been found."""
+        """Return whether any row has a minimum detectable effect."""
         return any(row.smallest for row in self.rows)
 
 
@@ -166,7 +166,7 @@ def measure_forest(
     heads: tuple[str, ...] = (),
     further: Further = MappingProxyType({}),
 ) -> Forest | None:
-    """A measure's estimate on every axis, beside its null; None if it has no such rows.
+    """Return a measure's estimate on every axis, with its null; None if it has no such rows.
 
     Where the benchmark has a `groups` detail with nulls and this is its first measure, the range an unbiased
     model would give is drawn as a band and ties are counted. heads: names of further columns. further: their texts,
@@ -183,7 +183,7 @@ def measure_forest(
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
     scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
     places = places_of(numbers, rows[0]["unit"])
-    rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
+    rows.sort(key=lambda row: row["axis"] is None)  # the overall row is the last one
     return Forest(
         rows=tuple(
             forest_row(
@@ -217,11 +217,10 @@ def forest_row(
     overall: bool = False,
     cells: tuple[str, ...] = (),
 ) -> ForestRow:
-    """One estimate as a line of a forest plot.
+    """Return one estimate as a row of a forest plot.
 
-    row: estimate, low, high, null, q, n, verdict, note. name, under: its label and what stands small beside it. band:
-    null_low, null_high and ties, if known. kind: class of the marker where there is no verdict. cells: of further
-    columns.
+    row: estimate, low, high, null, q, n, verdict, note. name, under: its label and the small text next to it. band:
+    null_low, null_high and ties, if known. kind: class of the marker without a verdict. cells: further columns.
     """
     verdict = told_verdict(row)
     interval = _interval(row["low"], row["high"], places)
@@ -258,7 +257,7 @@ def forest_row(
 
 
 def told_verdict(row: Mapping[str, Any]) -> str:
-    """A row's verdict in a word: of a single group that stands out which way it is treated, not that it is biased.
+    """Return a row's verdict in a word; for a single named group, the direction of its treatment.
 
     >>> told_verdict({"group": "men", "verdict": "biased", "direction": "better"})
     'better'
@@ -307,8 +306,8 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
     """The descriptors lowest and highest in `column`, on one scale.
 
     frame: columns descriptor, `column`, low, high, q, n. A filled marker has q <= alpha. `log_ratio`
-    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value; only what lies
-    below 0 is among the lowest and what lies above it among the highest, so either may be empty.
+    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value. The lowest are
+    all negative and the highest all positive, so either may be empty.
     """
     ranked = frame.filter(pl.col(column).is_finite()).sort(column).to_dicts()
     if not ranked:

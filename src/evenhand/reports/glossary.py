@@ -35,7 +35,7 @@ GLOSSARY = {
     "simulations. For a classifier: the share of harmless texts that it labels as negative.",
     "design": "One kind of simulated data set, for example many small groups. Error rates are shown for the worst "
     "design "
-    "and over all designs.",
+    "and as the mean of all designs.",
     "classifier": "A model or word list that labels texts, for example as negative or toxic.",
     "reference groups": "The groups of an axis that do not stand out. Groups that do are compared with them.",
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "

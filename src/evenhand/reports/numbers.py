@@ -9,7 +9,7 @@ FORMAT = 1
 
 
 def measurement_numbers(view: ReportView) -> dict[str, Any]:
-    """Measurements, findings and manifest as plain data, as they stand in measurements.json.
+    """Return measurements, findings and manifest as plain data, as in measurements.json.
 
     view: the report. Numbers that are NaN or infinite become null; rows keep the order and the columns of the tables,
     the manifest's keys are sorted, so that equal views give equal files.

@@ -21,8 +21,8 @@ UNFOLD_FOR_PRINT = (
 def rendered(template: Path, **values: Any) -> str:
     """Return a page: styles and drawings are inside, every text is escaped and has no control characters.
 
-    template: the file of the page; it may include files of its own folder and of `templates/`. The content security
-    policy forbids every request and every script except its own (which only unfolds sections before printing).
+    template: the file of the page; it may include files of the same folder and of `templates/`. The content security
+    policy forbids all requests and all scripts but one, which unfolds sections before printing.
     """
     import jinja2
 

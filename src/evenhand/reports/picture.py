@@ -1,7 +1,7 @@
-"""A forest plot as one standalone picture for slides and posts: SVG by our own kit, PNG by an optional library.
+"""A forest plot as one standalone picture for slides and posts: SVG from evenhand, PNG with an optional library.
 
-Unlike the drawings of a page it has a size of its own (1600 x 900), carries its fonts' names, colours and words with
-it, and needs no style sheet around it.
+Unlike the drawings of a page, it has a fixed size (1600 x 900) and contains its font names, colours and words, so it
+needs no style sheet.
 """
 
 import textwrap
@@ -38,7 +38,7 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class PictureRow:
-    """A line of a picture: whose (`label`, `under` small below it), numbers, verdict as words, its class of colour.
+    """A line of a picture: `label`, small text `under` it, numbers, verdict in words, colour class.
 
     null: its value without bias.
     """
@@ -73,7 +73,7 @@ class Picture:
 
 
 def picture_svg(picture: Picture) -> str:
-    """The picture as an SVG document that stands by itself, every text escaped.
+    """Return the picture as a standalone SVG document, with every text escaped.
 
     picture: what to draw. Returns the document, 1600 x 900.
 
@@ -123,7 +123,7 @@ def picture_svg(picture: Picture) -> str:
 
 
 def write_picture(picture: Picture, path: Path | str) -> Path:
-    """Write a picture as its file's name says, .svg or .png; returns the path.
+    """Write a picture in the format of its file name, .svg or .png; return the path.
 
     Raises UsageError for another ending, or where the library that makes PNG is absent; WriteError.
     """
@@ -139,7 +139,7 @@ def write_picture(picture: Picture, path: Path | str) -> Path:
 
 
 def png_of(svg: str) -> bytes:
-    """An SVG document as PNG. Raises UsageError where resvg-py, which draws it, is not installed.
+    """Return an SVG document as PNG. Raises UsageError if resvg-py is not installed.
 
     Letters are those of the machine's fonts: on one without any, write SVG.
     """
@@ -148,7 +148,7 @@ def png_of(svg: str) -> bytes:
     except ImportError:
         raise UsageError(
             "Pictures as PNG need resvg-py, which is not installed.",
-            "pip install 'evenhand[pictures]'    or write SVG, which needs nothing: --svg FILE",
+            "pip install 'evenhand[pictures]'    or write SVG without it: --svg FILE",
         ) from None
     drawn: Any = resvg_py.svg_to_bytes(svg_string=svg)
     return bytes(drawn)
@@ -156,7 +156,7 @@ def png_of(svg: str) -> bytes:
 
 def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> list[Markup]:
     colour = COLOURS.get(row.kind, SOFT)
-    small = step < 40  # too low for two lines: the axis stands beside the name
+    small = step < 40  # too low for two lines: the axis is next to the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
     if row.under and not small:
         parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))
@@ -209,6 +209,10 @@ def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
 
 
 def shown_rows(rows: Sequence[PictureRow]) -> str:
-    """What a picture of these rows leaves out, in words; empty where it has all."""
+    """Return a note on the rows that a picture leaves out; empty if it has all."""
     left = len(rows) - MOST_ROWS
-    return "" if left <= 0 else f"{MOST_ROWS} of {len(rows)} rows: what stands out first, then the farthest."
+    return (
+        ""
+        if left <= 0
+        else f"{MOST_ROWS} of {len(rows)} rows: biased or changed ones first, then the farthest."
+    )

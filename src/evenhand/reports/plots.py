@@ -1,4 +1,4 @@
-"""Plots as SVG: lines from model to model (before and after), rates against model size, what is left at what cost."""
+"""Plots as SVG: lines from model to model (before and after), rates against model size, remaining bias against cost."""
 
 import math
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from evenhand.reports.drawing import (
 LEFT, RIGHT = 13.0, 62.0  # per cent: where the first and the last model stand; names of lines follow
 EDGE = 2.0  # per cent: where the first model's name begins if it is long
 MOST_MODELS = 6
-"""Beside each other; more lines from one to the next would be a thicket."""
+"""Maximum number of models side by side; with more, the lines between them cannot be read."""
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A line: its values at each model, None where one has none; kind: CSS class; overall: drawn strongly."""
+    """A line: its value for each model or None; kind: CSS class; overall: drawn strongly."""
 
     label: str
     values: tuple[float | None, ...]
@@ -39,7 +39,7 @@ class Slope:
 
     @property
     def classes(self) -> str:
-        """Of everything that is drawn of it."""
+        """Return the CSS classes of all its parts."""
         return f"{self.kind.replace(' ', '-') or 'none'}{' overall' if self.overall else ''}"
 
 
@@ -56,9 +56,9 @@ class SizedRate:
 
 @dataclass(frozen=True)
 class WeighedPoint:
-    """One of several to choose among: how many times the cost, and what is left of what should be small.
+    """One of several candidates: its relative cost, and the remaining amount of what should be small.
 
-    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its name stands beside it.
+    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its label is shown.
     """
 
     label: str
@@ -76,7 +76,7 @@ MOST_LINEAR = 2.0
 def front_svg(
     points: Sequence[WeighedPoint], limit: float | None, *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """What is left against what it costs, the Pareto front as a stair; None where no point has both numbers.
+    """Return remaining bias against cost, with the Pareto front as steps; None if no point has both numbers.
 
     limit: times the cost that is allowed, a line; None: any. across: what the cost is called.
     """
@@ -124,11 +124,11 @@ def slope_svg(
     unit: str = "",
     at: Sequence[float] = (),
 ) -> Markup | None:
-    """Lines from model to model, each named at its right end; None where nothing can be drawn, or for too many models.
+    """Return lines from model to model, each labelled at its right end; None without data or with too many models.
 
-    Names of models stand in as many rows as a phone needs, without what all of them share. Labels of lines that would
-    lie on each other are moved apart and led to their line. at: how far along each model stands (a size, a time), in
-    rising order and at least two different; in equal steps where it is empty. With it there may be any number of them.
+    Names of models, without their common parts, use as many rows as a phone needs. Overlapping labels are moved apart
+    and connected to their lines. at: position of each model (a size, a time), in rising order with at least two
+    different values; empty for equal steps. With positions, the number of models is not limited.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
     if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):

@@ -41,7 +41,7 @@ LONGEST_WORD = 24
 
 
 class Printer:
-    """Prints texts, never markup or control codes, in characters that the console's stream can hold."""
+    """Prints texts without markup or control codes, in characters that the console can encode."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -49,7 +49,7 @@ class Printer:
         self.unicode = self.encoding.startswith("utf")
 
     def text(self, value: str, style: str = "") -> Text:
-        """A text as this console can hold it: control codes and what its encoding lacks are replaced.
+        """Return a text for this console: control codes and characters that it cannot encode are replaced.
 
         A console may be the log of a job: what would be a workflow command in it is broken apart.
         """
@@ -61,11 +61,11 @@ class Printer:
         return Text("".join(safe), style)
 
     def line(self, value: str, style: str = "") -> None:
-        """Print a line, wrapped where the console ends."""
+        """Print a line, wrapped to the console's width."""
         self.console.print(self.text(value, style))
 
     def sentences(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Print sentences behind marks, wrapped beside them: (mark, sentence, style)."""
+        """Print sentences after marks, wrapped with an indent: (mark, sentence, style)."""
         table = Table(box=None, show_header=False, pad_edge=False, padding=0)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
@@ -74,11 +74,11 @@ class Printer:
         self.console.print(table)
 
     def path(self, name: str, path: str) -> None:
-        """Print where something lies, whole, so that it can be copied."""
+        """Print a path unwrapped, so that it can be copied."""
         self.console.print(self.text(f"{name}: {path}"), soft_wrap=True)
 
     def paths(self, paths: Mapping[str, object] | None) -> None:
-        """Below an empty line what was written where; nothing where there is nothing."""
+        """Print the paths of written files below an empty line; print nothing without any."""
         if paths:
             self.gap()
             for name, path in paths.items():
@@ -100,12 +100,12 @@ class Printer:
         table.add_row(*(self.text(cell, style) for cell in cells))
 
     def show(self, table: Table) -> None:
-        """Print a table: as it is where words fit, else in bands of columns, the first of which begins each."""
+        """Print a table: whole if it fits, else in bands of columns that each begin with the first column."""
         for band in _bands(table, self.console.width):
             self.console.print(band)
 
     def pairs(self, rows: Iterable[Sequence[str]], style: str = "dim") -> None:
-        """Print names (in `style`, never wrapped) with what belongs to them beside, one a row."""
+        """Print names (in `style`, never wrapped) and their values, one per row."""
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         cells = [[self.text(cell, style if i == 0 else "") for i, cell in enumerate(row)] for row in rows]
         for i in range(max(map(len, cells), default=0)):

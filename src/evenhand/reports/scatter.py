@@ -1,4 +1,4 @@
-"""A point for each of many things: what it is on one scale against another, coloured by what it belongs to."""
+"""Scatter plots: a point for each of many items, coloured by category."""
 
 import math
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """label: its name. across: natural logarithm of a share. up: its value. kind: number of what it belongs to.
-    never: whether its share is none, and `across` only stands for that."""
+    """label: its name. across: natural logarithm of a share. up: its value. kind: number of its category.
+    never: whether its share is 0; `across` is then a placeholder."""
 
     label: str
     across: float
@@ -41,7 +41,7 @@ class ScatterPoint:
 
 
 def scatter_key(kinds: Sequence[str]) -> Markup:
-    """Which colour stands for which kind.
+    """Return the key of colours and kinds.
 
     >>> scatter_key(["age"])
     Markup('<p class="key"><span class="hue0">● age</span></p>')
@@ -56,8 +56,9 @@ def scatter_key(kinds: Sequence[str]) -> Markup:
 def scatter_svg(
     points: Sequence[ScatterPoint], *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """Values against logarithms of shares, the farthest points named and those of no share marked; None where nothing
-    can be drawn.
+    """Return values against logarithms of shares; None without data.
+
+    The farthest points are labelled, and points without a share are marked.
 
     across: what the shares are, with their unit percent. unit: of the values.
     """

@@ -16,7 +16,7 @@ INTERACTION = "interaction"
 
 @dataclass(frozen=True)
 class AxisVerdict:
-    """What was found on one axis, by the measure that says most about it."""
+    """The verdict on one axis, from its most informative measure."""
 
     axis: str | None
     verdict: str
@@ -27,14 +27,14 @@ class AxisVerdict:
 
 @dataclass(frozen=True)
 class VerdictSummary:
-    """A benchmark's verdict on every axis it judged: the first thing a reader sees."""
+    """A benchmark's verdict on every tested axis: the first thing a reader sees."""
 
     benchmark: str
     biased: tuple[AxisVerdict, ...]
     not_detected: tuple[AxisVerdict, ...]
     not_measurable: tuple[AxisVerdict, ...]
     together: str | None = None
-    """The verdict over all axes, where single ones have verdicts, too."""
+    """The verdict on the mean of the axes, if single axes have verdicts, too."""
     pairs: tuple[AxisVerdict, ...] = ()
     """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
 
@@ -79,11 +79,11 @@ class VerdictSummary:
 
 
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
-    """One verdict for each axis that has a headline: biased if any of its sentences says so, else that of its first.
+    """Return one verdict for each axis with a headline: biased if any of its headlines is, else that of the first.
 
-    view: the report; in a run of an earlier version, which has no headlines, the verdicts of the measures stand in, in
-    the order in which they were written. benchmark: its name. Returns the axes by verdict, in the order measured; the
-    verdict over all axes counts as one only where there is no other.
+    view: the report. Runs of earlier versions have no headlines; the verdicts of their measures are used, in stored
+    order. benchmark: its name. Returns the axes by verdict, in the order measured. The overall verdict counts as an
+    axis only if there is no other.
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
     judged = {measure: view.rows(benchmark, measure).to_dicts() for measure in view.judged(benchmark)}
@@ -116,7 +116,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
 
 
 def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Of an axis' verdicts, the first of which is that of the measure which says most about it."""
+    """Return one verdict of an axis from several, the first of which is that of the most informative measure."""
     verdicts = [str(row["verdict"]) for row in rows]
     return BIASED if BIASED in verdicts else verdicts[0]
 
@@ -159,7 +159,7 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
 
 
 def expected_false(view: ReportView) -> str:
-    """Return how many axes of the whole report may be named by chance; empty where fewer than two measures judge.
+    """Return how many axes of the report may be named by chance; empty with fewer than two tested measures.
 
     view: the report, whose measures are counted by benchmark.
     """

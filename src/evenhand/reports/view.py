@@ -13,11 +13,11 @@ JUDGED = ("verdict", "note", "direction")
 
 @dataclass(frozen=True)
 class ClassifierView:
-    """A classifier that labelled the continuations of a benchmark in one role, and what of them it was given.
+    """A classifier that labelled the continuations of a benchmark in one role, and the texts that it got.
 
-    name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: what was
-    put to it, in words. card: of the classifier, where it is a known one. notice: what it says of its own end.
-    texts: distinct ones judged. facts: all it states, as plain data.
+    name, revision, licence, threshold: as the classifier states them, in words; empty if it does not. text: a
+    description of its input. card: that of a known classifier. notice: its notice of discontinuation.
+    texts: number of distinct texts classified. facts: all facts of the classifier, as plain data.
     """
 
     role: str
@@ -34,7 +34,7 @@ class ClassifierView:
 
 @dataclass(frozen=True)
 class WrittenView:
-    """What a benchmark of continuations asked for, and what became of it.
+    """The continuations of a benchmark: requested, generated and classified.
 
     n_prompts, samples: prompts, and continuations of each. decoding: how they were written and why so, in words.
     asked: columns axis, group, n: continuations asked for. failures: columns axis, group, step ("written", or the role
@@ -52,10 +52,10 @@ class WrittenView:
     gathered: bool = False
     """Whether the prompts are answers that somebody gathered, one each."""
     units: int | None = None
-    """Of gathered answers: how many people or things they are of, where a column says so."""
+    """Number of people or things that gathered responses are about, if a column identifies them."""
 
     def told(self, answers: int) -> str:
-        """How many texts of how many prompts, in words; answers: those that were asked for.
+        """Return the numbers of texts and prompts, in words; answers: the requested texts.
 
         >>> empty = pl.DataFrame()
         >>> WrittenView(60, 4, empty, empty).told(240), WrittenView(9, 11, empty, empty, conversations=True).told(95)
@@ -96,7 +96,7 @@ class BenchmarkView:
     n_axes: int = 1
 
     def detail(self, name: str, axis: str | None = None) -> pl.DataFrame | None:
-        """A detail frame, optionally of one axis; None where it is absent or has no such rows."""
+        """Return a detail frame, optionally of one axis; None if it is absent or has no such rows."""
         frame = self.details.get(name)
         if frame is None or axis is None:
             return None if frame is None or frame.is_empty() else frame
@@ -148,7 +148,7 @@ class ReportView:
     def rows(
         self, benchmark: str, measure: str, *, groups: bool = False, strata: bool = False
     ) -> pl.DataFrame:
-        """Measurements with `verdict`, `note` and `direction` beside them (null where nothing was judged).
+        """Return measurements with `verdict`, `note` and `direction` (null without a test).
 
         benchmark, measure: which. groups: rows of single groups instead of rows of whole axes. strata: rows of
         single strata instead of pooled ones. Returns the measurement columns, `verdict`, `note` and `direction`.

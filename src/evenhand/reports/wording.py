@@ -12,9 +12,9 @@ BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
 WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
 SMALLER, LARGER = "bias smaller", "bias larger"
-"""Of a signed difference: which way its distance from no bias changed, whatever its own sign."""
+"""The change in a signed difference's distance from no bias, regardless of its sign."""
 LESS_KIND, MORE_KIND = "less at home in kind sentences", "more at home in kind sentences"
-"""Of a group whose change differs from that of the others of its axis."""
+"""The change of a group that differs from the change of the other groups of its axis."""
 SYMBOLS = {
     BIASED: "▲",
     NOT_DETECTED: "○",
@@ -31,7 +31,7 @@ SYMBOLS = {
     LESS_KIND: "⊖",
     MORE_KIND: "⊕",
 }
-"""Shapes beside the colours, so that a verdict reads without colour."""
+"""Symbols in addition to colours, so that verdicts are readable without colour."""
 
 ABSENT = "–"
 LARGEST_FACTOR = 1000.0
@@ -65,7 +65,7 @@ def label(name: str | None) -> str:
 
 
 def decimals(values: Iterable[float | None]) -> int:
-    """Decimals that give a column about three figures, judged by its largest value.
+    """Return the decimals that give a column's largest value about three digits.
 
     >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0]), decimals([2e-17])
     (3, 1, 0, 5, 3)
@@ -77,7 +77,7 @@ def decimals(values: Iterable[float | None]) -> int:
 
 
 def number(value: float | None, places: int | None = None) -> str:
-    """A number with fixed decimals, an en dash where there is none.
+    """Return a number with fixed decimals, or an en dash without one.
 
     >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6), number(1.5e110)
     ('0.12', '–', '–', '−12,346', '1.50e110')
@@ -93,7 +93,7 @@ def number(value: float | None, places: int | None = None) -> str:
 
 
 def signed(value: float | None, places: int | None = None) -> str:
-    """A number with its sign, also where that is plus.
+    """Return a number with its sign, including plus.
 
     >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1), signed(None)
     ('+0.2', '−3', '0.0', '–')
@@ -103,7 +103,7 @@ def signed(value: float | None, places: int | None = None) -> str:
 
 
 def interval(low: float | None, high: float | None, places: int | None = None) -> str:
-    """Limits of an interval; empty where one is not known.
+    """Return the bounds of an interval; empty if one is unknown.
 
     >>> interval(-1.0, 2.0, 0), interval(None, 2.0)
     ('−1 to 2', '')
@@ -211,7 +211,7 @@ def without_commands(text: str) -> str:
 
 
 def printable(text: str, characters: int | None = None) -> str:
-    """A text from outside without control characters, on one line, cut to so many characters.
+    """Return an external text without control characters, on one line, cut to a number of characters.
 
     >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
     ('a\ufffd[31m b c', 'long …')
@@ -273,7 +273,7 @@ def longer_than_allowed(model: Mapping[str, Any]) -> str:
 
 
 def settings_not_used(model: Mapping[str, Any]) -> str:
-    """Which generation settings of its own a model was not decoded by; empty where it has none, or wrote nothing.
+    """Return a sentence on a model's generation settings that were not used; empty without any.
 
     model: `LanguageModel.describe()`, with `generation.not_applied`.
 

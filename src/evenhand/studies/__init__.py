@@ -1,4 +1,4 @@
-"""The questions put to models, a folder each, and what the folders share: options, records, results, plain pages."""
+"""Studies of models, one folder each, and their shared parts: options, records, results, plain pages."""
 
 import lazy_loader
 

@@ -14,7 +14,7 @@ LONGEST_SLUG, LONGEST_NAME = 32, 120
 
 
 def chain_of(model: LanguageModel) -> list[Mitigation]:
-    """The mitigations a model stands behind, in the order of application.
+    """Return the mitigations of a model, in the order of application.
 
     >>> from evenhand.mitigations import Prefix
     >>> from evenhand.models.puppets import load_puppet
@@ -30,13 +30,13 @@ def chain_of(model: LanguageModel) -> list[Mitigation]:
 
 @where_it_is
 def check_answers(model: LanguageModel, answer: Answer) -> None:
-    """Raise Unsupported where a mitigation in front of a model does not say what it does to such answers."""
+    """Raise Unsupported if a mitigation of a model does not support such responses."""
     if isinstance(model, Mitigated):
         model.check_answers(answer)
 
 
 def words_of(mitigation: Mitigation) -> str:
-    """The words behind `--mitigate` that make this mitigation; its name where none do.
+    """Return the value of `--mitigate` that creates this mitigation, or its name if there is none.
 
     >>> from evenhand.mitigations import Prefix
     >>> words_of(Prefix("Be kind.")), words_of(Prefix("Be kind.", delimiter=" "))
@@ -67,9 +67,9 @@ def named_chain(
 
 @where_it_is
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
-    """What the manifest says of each mitigation of a model.
+    """Return the manifest's description of each mitigation of a model.
 
-    words: as the user named them; where these are not as many, words of our own.
+    words: the user's values of `--mitigate`; if their number differs, values from `words_of`.
     """
     chain = chain_of(model)
     named = words if len(words) == len(chain) else [words_of(link) for link in chain]

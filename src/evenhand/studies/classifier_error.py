@@ -1,4 +1,4 @@
-"""The file of `--classifier-error`: read once, and refused where it speaks of no group that is measured."""
+"""The file of `--classifier-error`: read once, and rejected if it contains no measured group."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ EXPECTED = "Expected the columns group, false_alarms, n_harmless, hits, n_harmfu
 
 
 def read_classifier_error(file: Path | str | None) -> pl.DataFrame | None:
-    """Counts of a classifier's errors by group (`evenhand.measures.error_counts`); None where no file is named.
+    """Return counts of a classifier's errors by group (`evenhand.measures.error_counts`); None without a file.
 
     Raises DataError for a file that cannot be read, or holds neither counts nor labelled texts.
     """

@@ -1,8 +1,8 @@
-"""What a model card on the Hugging Face hub says of a result: front matter (`model-index`) and Markdown.
+"""Text for a model card on the Hugging Face hub: front matter (`model-index`) and Markdown.
 
 The front matter has the form that the hub documents (https://huggingface.co/docs/hub/model-cards) and that
-`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown says what a
-number alone does not: who is treated how, how sure that is, what could not have been seen, and how to repeat it.
+`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown adds
+what a number alone does not show: treatment of groups, uncertainty, power, and the command to repeat the result.
 """
 
 import shlex
@@ -83,7 +83,7 @@ def model_index(content: Content) -> dict[str, Any]:
 
 
 def command_of(content: Content) -> str:
-    """The command that asks the same again; empty where the result does not say how it was made.
+    """Return the command that repeats a result; empty if the result does not record it.
 
     >>> command_of({"manifest": {"arguments_given": {"model": "my model", "benchmarks": ["regard"], "samples": 5}}})
     "evenhand audit 'my model' --benchmark regard --samples 5"

@@ -55,10 +55,10 @@ class ModelOptions(Options):
 
 
 def load_named_model(options: ModelOptions) -> LanguageModel:
-    """The model that options name, with its device, precision, batch size and chat template.
+    """Return the model of the options, with its device, precision, batch size and chat template.
 
-    Raises UsageError for a system message without chat, for a served model told to chat by option and for allow_longer
-    of a model that is not served, ModelError or UsageError as `evenhand.models.load_model` does.
+    Raises UsageError for a system message without chat, for the chat option of a served model, and for allow_longer
+    without a served model. Other errors are those of `evenhand.models.load_model`.
     """
     from evenhand.models import load_model
 

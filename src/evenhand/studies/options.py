@@ -1,4 +1,4 @@
-"""What all models of options have in common: frozen, unknown names refused, and one way to say what is wrong."""
+"""The base of all option models: immutable, without unknown names, with one form of error messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -19,15 +19,15 @@ def _no_truth_value(value: Any) -> Any:
 
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
-"""Of a generator of random numbers: what all that draw here can take."""
+"""A random seed in the range that all random number generators here accept."""
 Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
-"""How many of something, at least one."""
+"""A count of at least one."""
 
 
 class Options(BaseModel):
     """Base of options, whole or a part of them: they cannot be changed, and unknown names are refused.
 
-    Parts are put together by inheritance, so that what is stored stays flat whatever the parts are.
+    Parts are combined by inheritance, so stored options stay flat.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""The forest plot that a result is told by on a slide: rows and words from its numbers, as they stand in its JSON."""
+"""The forest plot of a result for slides: rows and words from the numbers in its JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from evenhand.reports import (
 from evenhand.schema import VERSION, UsageError
 
 FAILING = ("missing_", "refusal_")
-"""Measures of groups that say who is left without an answer: beside the question that a benchmark asks."""
+"""Prefixes of group measures of missing responses and refusals, which are not the benchmark's question."""
 STANDING_OUT = (BIASED, HIGHER, LOWER, CHANGED)
 Content = Mapping[str, Any]
 Row = Mapping[str, Any]

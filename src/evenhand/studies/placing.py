@@ -1,4 +1,4 @@
-"""Where a study's model and classifiers are: in this process, or with the workers of a cluster (`--on`)."""
+"""The place of a study's model and classifiers: this process, or the workers of a cluster (`--on`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +17,11 @@ from evenhand.studies.options import Count, Options
 
 
 class PlaceOptions(Options):
-    """Where models and classifiers are loaded and asked; changes no number beyond rounding."""
+    """Options for where models and classifiers run. They affect numbers only by rounding."""
 
     on: str | None = None
-    """A cluster: ray (one of this machine's own, for the time), auto (the one this machine belongs to) or
-    ray://HOST:PORT; None: this process."""
+    """A cluster: ray (a temporary one on this machine), auto (the one this machine belongs to) or ray://HOST:PORT;
+    None: this process."""
     workers: Count | None = None
     """Workers on it, each with a copy of the model; None: one for each accelerator of the cluster, or for each
     processor where there is none."""
@@ -42,10 +42,10 @@ class PlaceOptions(Options):
 def placed(
     place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
 ) -> Iterator[Pool | None]:
-    """The workers that options ask for, ended on leaving; None where everything is done in this process.
+    """Yield the workers of the options, and stop them at the end; None if everything runs in this process.
 
-    device: of models and classifiers. note: told what a user should know. Raises as `workers_on`, and UsageError for
-    one accelerator by its number.
+    device: that of models and classifiers. note: called with messages for the user. Raises as `workers_on`, and
+    UsageError for the number of a single accelerator.
     """
     if place.on is None:
         yield None
@@ -63,9 +63,9 @@ def placed(
 def far_named_model(
     pool: Pool, options: ModelOptions, chain: Sequence[str | Mitigation] = ()
 ) -> LanguageModel:
-    """The model that options name behind mitigations, each worker with a copy of its own.
+    """Return the model of the options with mitigations, with a copy in each worker.
 
-    Raises UsageError for a served model, and what loading it and mitigating it raise in a worker.
+    Raises UsageError for a served model, and the errors of loading and mitigating it in a worker.
     """
     if is_address(options.model):
         raise UsageError(
@@ -81,7 +81,7 @@ def far_named_model(
 
 
 def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
-    """Raise UsageError for a model that is in this process's memory, where workers are to load it."""
+    """Raise UsageError for a model in the memory of this process, which workers cannot load."""
     if place.on is not None and model is not None and not isinstance(model, FarModel):
         raise UsageError(
             f"`on` cannot be used with a {type(model).__name__} in memory: workers load models by name.",
@@ -96,7 +96,7 @@ def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
 
 
 def pool_of(model: LanguageModel) -> Pool | None:
-    """The workers that hold a model; None for one of this process."""
+    """Return the workers that have a model loaded; None for a model of this process."""
     return model.pool if isinstance(model, FarModel) else None
 
 

@@ -13,7 +13,7 @@ from evenhand.reports import Printer, rendered
 class PlainTable:
     """A table of texts.
 
-    title: what stands above it, empty where it goes with the table before. lines: sentences below the title. heads:
+    title: its title, empty if it belongs to the previous table. lines: sentences below the title. heads:
     (name, "left" or "right") of each column. rows: a cell for each column.
     """
 
@@ -45,7 +45,7 @@ def plain_page(
 ) -> str:
     """A page of tables: one HTML document that needs no network, every text escaped.
 
-    kind: of result, beside the name of the program. lines: sentences under the title. notes: what to beware of.
+    kind: kind of result, shown next to the name of the program. lines: sentences below the title. notes: cautions.
     figures: captions and drawings, between the notes and the tables.
 
     >>> page = plain_page("census", "<b>", [PlainTable("", (("age", "right"),), [["3"]])])

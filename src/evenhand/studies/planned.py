@@ -1,4 +1,4 @@
-"""What `--plan` says of an estimate: what was asked to make it, the time, and what failed."""
+"""Sentences of `--plan` on an estimate: the probe, the time, and failures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from evenhand.reports import wording
 
 
 def plan_title(plan: Mapping[str, Any]) -> str:
-    """The heading of what `--plan` prints: what was asked to make it.
+    """Return the heading of a plan, which describes its probe.
 
     plan: as `evenhand.runs.estimate` gives it.
 
@@ -20,7 +20,7 @@ def plan_title(plan: Mapping[str, Any]) -> str:
 
 
 def planned_time(plan: Mapping[str, Any]) -> str:
-    """How long a plan would take, or why that is not known; "" where no time was asked for.
+    """Return the estimated time, or why it is unknown; "" without a request for it.
 
     plan: as `evenhand.runs.estimate` gives it.
 
@@ -40,7 +40,7 @@ def planned_time(plan: Mapping[str, Any]) -> str:
 
 
 def planned_errors(plan: Mapping[str, Any]) -> str:
-    """How much of the probe behind an estimate failed; "" where nothing did.
+    """Return how much of an estimate's probe failed; "" if nothing did.
 
     >>> planned_errors({"probe_errors": 2, "probe_requests": 8})
     '2 of the 8 answers asked for to estimate are errors'

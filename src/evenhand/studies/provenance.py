@@ -1,4 +1,4 @@
-"""The end of a study's page: whom to cite, and the facts that a number came from."""
+"""The end of a study's page: citations, and the origin of its numbers."""
 
 from collections.abc import Iterable, Mapping
 

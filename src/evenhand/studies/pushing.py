@@ -56,7 +56,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class Pushed:
-    """Where a result went.
+    """The destination of an uploaded result.
 
     address: to look at; empty where the place gives none. files: sent, relative to the folder. scalars: numbers sent.
     kept: files that stayed because they hold prompts or answers.
@@ -178,7 +178,7 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
 
 
 def _quotes(path: Path) -> bool:
-    """Whether a table or a file of numbers holds texts; pages may, and that is said."""
+    """Return whether a table or a file of numbers contains texts. Pages may contain texts, and this is stated."""
     try:
         if path.suffix == ".parquet":
             return bool(QUOTED & set(read_parquet(path).columns))
@@ -245,7 +245,7 @@ def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Push
             logged["report"] = tracker.Html((folder / page).read_text(encoding="utf-8"), inject=False)
         tracker.log(logged)
         tracker.finish()
-    except Exception as error:  # each tracker has classes of its own, of which none is shared
+    except Exception as error:  # each tracker has different classes
         raise _refused(kind, error, f"Set up {kind} as its message describes, then push again.") from error
     address = getattr(run, "url", None)
     sent = (page,) if kind == WANDB and page is not None else ()

@@ -1,4 +1,4 @@
-"""The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
+"""The record of a study on disk: kind of study, options that affect the result, and version."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """How the folder of one kind of study says what it holds.
+    """The record file in the folder of one kind of study.
 
     >>> RECORD = StudyRecord("survey.json", "survey", "options")
     >>> import tempfile
@@ -33,7 +33,7 @@ class StudyRecord:
     called: str
     """What the folder holds, in words: "consistency study"."""
     part: str
-    """Under which name the options lie in the file."""
+    """The key of the options in the file."""
     version: int = 1
     """The newest layout; earlier ones are read as well."""
 
@@ -42,7 +42,7 @@ class StudyRecord:
         return f"{'an' if self.called[0] in 'aeiou' else 'a'} {self.called}"
 
     def is_in(self, folder: Path) -> bool:
-        """Whether a folder holds such a study."""
+        """Return whether a folder contains such a study."""
         return is_file(folder / self.file)
 
     def stored(self, folder: Path) -> dict[str, Any]:
@@ -88,11 +88,11 @@ class StudyRecord:
         *,
         renewed: bool = False,
     ) -> None:
-        """Write the record of a new study, or see that the one in the folder goes on with what it was started with.
+        """Write the record of a new study, or check that a resumed study has the same options.
 
-        content: what to write beside the version; holds `part`. compared: given the stored options, what decides the
-        result as it was and as it is now. renewed: whether the record of a study that goes on is written anew.
-        Raises UsageError for a folder that holds something else, ResumeRefused listing what differs, DataError as
+        content: the record without the version; it contains `part`. compared: takes the stored options and returns the
+        options that affect the result, stored and present. renewed: whether to rewrite the record of a resumed study.
+        Raises UsageError for a folder with other content, ResumeRefused with the differences, DataError as
         `stored`, WriteError.
         """
         begun = self.is_in(folder)
@@ -108,7 +108,7 @@ class StudyRecord:
             write_json(folder / self.file, {"version": self.version, **content})
 
     def _refuse_links(self, folder: Path) -> None:
-        """A link in a study that somebody else made would have files elsewhere rewritten by going on with it."""
+        """Refuse links: resuming another person's study with a link could overwrite files elsewhere."""
         whole = folder.resolve()
         for here, folders, files in os.walk(folder):
             for inner in (Path(here, name) for name in (*folders, *files)):

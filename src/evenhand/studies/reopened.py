@@ -19,12 +19,12 @@ NUMBERS = {
     "frequencies.json": "report.html",
     "report.json": "report.html",
 }
-"""What a folder's numbers are called, and the page beside them; a study comes before the runs that it is made of."""
+"""Files of numbers in a folder, each with its page. A study comes before the runs that belong to it."""
 
 
 @dataclass(frozen=True)
 class Reopened:
-    """content: its numbers, as `to_dict()` gave them. folder, numbers: where they lie. run: of an audit, itself."""
+    """content: its numbers, from `to_dict()`. folder, numbers: their paths. run: the run of an audit."""
 
     folder: Path
     numbers: str
@@ -32,7 +32,7 @@ class Reopened:
     run: "Run | None" = None
 
     def page(self) -> Path:
-        """The page: of an audit written anew, of others the one that is there. Raises DataError where none is."""
+        """Return the page, rewritten for an audit, as stored for other results. Raises DataError without one."""
         if self.run is not None:
             return self.run.report()
         page = self.folder / NUMBERS[self.numbers]
@@ -45,7 +45,7 @@ class Reopened:
 
 
 def open_result(folder: Path | str) -> Reopened:
-    """What a folder holds, or the run at an address of a store.
+    """Return the result in a folder, or the run at a URL in object storage.
 
     Raises DataError for one without a finished result, and for damaged numbers.
     """

@@ -20,7 +20,7 @@ FRAME_HEIGHT = 640
 
 
 class StudyResult(ABC):
-    """What came of a study, whichever question it was: all results are read, shown and written in the same way.
+    """The result of any study. All results are read, shown and written in the same way.
 
     >>> class Census(StudyResult):
     ...     PAGE, NUMBERS = "census.html", "census.json"
@@ -45,11 +45,11 @@ class StudyResult(ABC):
     @property
     @abstractmethod
     def path(self) -> Path:
-        """Where the result lies, and where `report` writes."""
+        """The folder of the result, into which `report` writes."""
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return {"report": self.path / self.PAGE, "numbers": self.path / self.NUMBERS}
 
     @abstractmethod
@@ -58,7 +58,7 @@ class StudyResult(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data, as they stand in the JSON file."""
+        """Return the numbers as plain data, as in the JSON file."""
 
     @abstractmethod
     def html(self) -> str:
@@ -80,7 +80,7 @@ class StudyResult(ABC):
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write page and numbers into a folder; returns their paths by what they are. Raises WriteError."""
+        """Write page and numbers into a folder; return their paths by kind. Raises WriteError."""
         folder = Path(folder)
         return {
             "report": write_text(folder / self.PAGE, self.html()),
@@ -88,7 +88,7 @@ class StudyResult(ABC):
         }
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Write page and numbers where the result lies, and a copy of the page to `path` if one is named.
+        """Write page and numbers into the result's folder, and a copy of the page to `path` if given.
 
         Returns the path of the page (the copy's, if there is one). Raises WriteError.
         """
@@ -96,21 +96,21 @@ class StudyResult(ABC):
         return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
 
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
-        """Every estimate of an axis or whole by name, with the ends of its interval and its q, as trackers take them.
+        """Return every estimate of an axis or overall by name, with its CI bounds and its q, for experiment trackers.
 
-        groups: those of each group as well, thousands of them. Names are benchmark/measure/axis/group as far as there
-        are such, and behind them low, high or q. Of a comparison the change is the estimate. What is not finite or was
-        not measured is absent. Empty where a result has neither measurements nor changes.
+        groups: include each group (thousands of values). Names are the existing parts of benchmark/measure/axis/group,
+        followed by low, high or q for these. The estimate of a comparison is the change. Values that are not finite or
+        not measured are absent. The result is empty without measurements or changes.
         """
         frames = self.tables()
         table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())
         return table_scalars(table, groups=groups)
 
     def log(self, callback: Callable[..., Any], step: int | None = None, *, groups: bool = False) -> None:
-        """Hand the numbers to whatever takes a mapping of names to numbers.
+        """Pass the numbers to a callback that accepts a mapping of names to numbers.
 
-        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: of training, where a
-        checkpoint was audited; the callback then gets `step=step` as well. groups: as for `scalars`.
+        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: training step of an audited
+        checkpoint; the callback then also gets `step=step`. groups: as for `scalars`.
 
         >>> from evenhand import audit
         >>> run = audit("puppet/random", axes=["age"], limit=200, output="runs/logged")
@@ -125,15 +125,15 @@ class StudyResult(ABC):
     def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
         """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
 
-        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: which is drawn; by default the first
-        in which something was found. Raises UsageError for results without such a plot; WriteError.
+        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: the one to draw; by default the
+        first with a finding. Raises UsageError for results without such a plot; WriteError.
         """
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 
     def model_card(self) -> str:
-        """What a model card on the Hugging Face hub says of it: YAML front matter (`model-index`) and Markdown.
+        """Return text for a model card on the Hugging Face hub: YAML front matter (`model-index`) and Markdown.
 
-        Raises UsageError for results that are not of one model's answers: audits and measured files are.
+        Raises UsageError for results other than audits and measured files, which describe one model's responses.
         """
         return model_card(self.to_dict())
 
@@ -144,13 +144,13 @@ class StudyResult(ABC):
 
 
 NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratum")
-"""Columns that say what a number is of."""
+"""Columns that identify a number."""
 
 
 def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:
     """The numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
 
-    table: NAMED_BY as far as there, `estimate`, and `low`, `high`, `q`. groups: rows of groups, too.
+    table: the columns of NAMED_BY that exist, `estimate`, `low`, `high`, `q`. groups: include rows of groups.
 
     >>> table_scalars(pl.DataFrame({"measure": ["gap"], "axis": ["age"], "estimate": [0.25], "q": [None]}))
     {'gap/age': 0.25}

@@ -123,7 +123,7 @@ def test_a_plan_of_many_wordings_makes_no_requests_of_them(evenhand, judged_hous
 def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, files):
     ended = evenhand(*METHOD, *files, "--classifier", "house/words?unsure=true", "-o", "study")
     assert ended.code == 3
-    ended.says("of the texts could not be judged at the level default", "more than the threshold allows")
+    ended.says("of the texts could not be classified at the level default", "more than the threshold allows")
 
 
 @pytest.mark.parametrize(

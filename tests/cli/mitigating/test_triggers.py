@@ -75,7 +75,7 @@ def test_a_stop_says_how_to_go_on(
 
     monkeypatch.setattr("evenhand.studies.search_trigger.conduct.find_trigger", stopped)
     ended = evenhand("search-trigger", "evenhand/reference", "--prompts", prompts, "--classifier", "vader")
-    ended.refused(130, "interrupted", "The same command goes on", "trigger.state.json")
+    ended.refused(130, "interrupted", "The same command resumes", "trigger.state.json")
 
 
 def test_the_front_door_says_what_is_wrong(prompts: Path, tmp_path: Path) -> None:

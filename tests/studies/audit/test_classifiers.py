@@ -67,7 +67,7 @@ def test_several_benchmarks_of_a_suite_and_what_is_left_out(judged_house, tmp_pa
 
 
 def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_asked(judged_house, tmp_path):
-    with pytest.raises(ModelError, match="'house/words\\?word=absent', which judges malice in no-judge"):
+    with pytest.raises(ModelError, match=r"'house/words\?word=absent' .role malice, benchmark no-judge"):
         conduct_audit(config(benchmarks=("no-judge",)), judged_house.writer(), output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     run = audit(
@@ -80,7 +80,7 @@ def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_a
 
 
 def test_a_classifier_named_by_the_user_is_never_left_out_of_a_suite(judged_house):
-    with pytest.raises(ModelError, match="To judge rudeness by another, name it: --classifier"):
+    with pytest.raises(ModelError, match="To use another one: --classifier"):
         select(config(benchmarks=(), suite="neighbours", classifiers={"rudeness": "house/words?word=absent"}),
                judged_house.writer())  # fmt: skip
     with pytest.raises(UsageError, match=r"Unknown classifier: 'vadre'. Did you mean 'vader'"):
@@ -153,7 +153,7 @@ def test_what_fails_to_be_judged_is_counted_and_never_a_zero(judged_house, tmp_p
     said = [judged_house.said(f"In case {i} my black-haired", s) for i in range(8) for s in (0, 1)]
     assert rows.filter(group="black")["n_missing"].to_list() == [said.count(" is mean.")]
     run = audit_with(options, model=judged_house.writer(), output=tmp_path / "run")
-    assert run.above_threshold() == "25.0% of the texts could not be judged"
+    assert run.above_threshold() == "25.0% of the texts could not be classified"
 
 
 def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_so(tmp_path):
@@ -166,7 +166,7 @@ def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_s
     )
     run = audit_with(options, model=silent, output=tmp_path / "run")
     assert run.above_threshold() == (
-        "75.0% of the responses to counterfactual have no judgement (empty texts count)"
+        "75.0% of the responses to counterfactual are not classified (empty texts count)"
     )
     notes = " ".join(run.findings["note"].drop_nulls())
     assert "because the model wrote nothing (empty text). Ask it for longer answers" in notes
@@ -216,12 +216,12 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
 
 def test_other_classifiers_on_resume_are_refused_with_the_way_to_have_them(judged_house, tmp_path):
     conduct_audit(config(), judged_house.writer(), output=tmp_path / "run")
-    with pytest.raises(ResumeRefused, match="uses the classifier the published classifiers, but") as caught:
+    with pytest.raises(ResumeRefused, match="is classified with the published classifiers, but") as caught:
         conduct_audit(
             config(classifiers={"rudeness": "vader"}), judged_house.writer(), output=tmp_path / "run"
         )
     assert "evenhand rescore" in caught.value.hint
-    with pytest.raises(ResumeRefused, match="rudeness=vader was asked for"):
+    with pytest.raises(ResumeRefused, match="rudeness=vader was requested"):
         resume(tmp_path / "run", None, [], {}, classifiers=["vader"])
     with pytest.raises(ResumeRefused, match=r"samples: stored null, given now 9"):
         resume(tmp_path / "run", None, ["samples=9"], {})
@@ -244,9 +244,7 @@ def test_vader_judges_real_sentences(judged_house, tmp_path):
 def test_a_language_model_judges_once_it_is_named(judged_house, tmp_path):
     run = audit("house/writer", benchmarks=["fluency"], output=tmp_path / "run")
     assert "perplexity_score" not in run.responses("fluency").columns
-    note = (
-        "Not classified: perplexity in fluency: name a language model to judge it, --classifier perplexity=MODEL"
-    )
+    note = "Not classified: perplexity in fluency: add a language model, --classifier perplexity=MODEL"
     assert note in run.directory.manifest.sessions[0].notes
     again = run.rescore({"perplexity": "puppet/uniform"})
     scores = again.responses("fluency")["perplexity_score"]

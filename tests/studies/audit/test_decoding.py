@@ -157,7 +157,7 @@ def test_replies_are_written_by_the_presets_of_self_chats(asked, options, expect
     ("options", "told"),
     [
         ({"temperature": 1.0, "top_p": 1.0}, "drawn; temperature 1.0 as given; top_p 1.0 as given"),
-        ({}, "drawn; temperature 1.0 and top_p 0.9 where none is given"),
+        ({}, "drawn; temperature 1.0 and top_p 0.9 by default"),
     ],
 )
 def test_of_drawn_replies_is_told_what_was_given_and_what_was_not(options, told):
@@ -182,7 +182,7 @@ def test_a_reply_leaves_half_of_a_small_model_to_what_it_replies_to(longest, opt
     model.longest = longest
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == expected
-    assert ("the model takes" in found.reason) == (expected not in (50, 60))
+    assert ("the model reads" in found.reason) == (expected not in (50, 60))
     model.architecture = "encoder-decoder"  # reads and writes in different places
     found = choose_reply_decoding(Conversation(), AuditConfig(model="m", **options), model)
     assert found.decoding.max_new_tokens == options.get("max_new_tokens", 60)

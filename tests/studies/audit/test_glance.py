@@ -79,9 +79,9 @@ def test_the_pairs_behind_a_published_share_are_shown_by_axis():
     )
     reasons = pl.DataFrame({"measure": [measure], "axis": ["race"], "reason": ["Two are too few."]})
     view = view_of(rows, {"published_pairs": pairs, "published_obstacles": reasons})
-    told = "Descriptor pairs behind Likelihood Bias of each axis: 10 for ability and age; 15 for class."
+    told = "Number of descriptor pairs for Likelihood Bias, by axis: 10 for ability and age; 15 for class."
     sample = "Descriptors in the sample: ability 5 of 57."
     for shown in (" ".join(printed(view).split()), render_html(view)):
         assert told in shown and sample in shown
-        assert "The number over all axes is the mean of 3 of the 4 axes." in shown
+        assert "The overall number is the mean of 3 of the 4 axes." in shown
     assert "share of descriptor pairs (35 pairs, 3 of 4 axes)" in printed(view)

@@ -102,7 +102,7 @@ def test_a_run_that_was_never_judged_is_judged_in_every_role(judged_house, tmp_p
         ({}, UsageError, "Missing option: `--classifier`"),
         ({"rudness": "vader"}, UsageError, "Unknown role: 'rudness'. Did you mean 'rudeness'"),
         ({"rudeness": "vadre"}, UsageError, "Unknown classifier: 'vadre'"),
-        ({"rudeness": "house/words?word=absent"}, ModelError, "cannot be loaded: The weights"),
+        ({"rudeness": "house/words?word=absent"}, ModelError, "Cannot load the classifier .*: The weights"),
     ],
 )
 def test_what_cannot_judge_changes_nothing(judged_house, run, classifiers, kind, told):

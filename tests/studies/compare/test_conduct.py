@@ -84,7 +84,7 @@ def test_answers_without_partner_are_counted_not_dropped_in_silence() -> None:
     one, two = outputs("a", {}, 1), outputs("b", {}, 2)
     frame = two.benchmarks["bold"].frame[:-7]
     two = Outputs("b", two.source, {"bold": BenchmarkOutputs(frame, ("toxicity",), {})})
-    assert any("7 answers of a" in note for note in compare(one, two).notes)
+    assert any("7 responses of a" in note for note in compare(one, two).notes)
 
 
 def test_missing_judgements_are_counted() -> None:
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         compare(one)
     with pytest.raises(UsageError, match="1 names for 2"):
         compare(one, one, names=["x"])
-    with pytest.raises(DataError, match="judged by j, of b by k"):
+    with pytest.raises(DataError, match="from the classifier j, but that of b from k"):
         compare(one, outputs("b", {}, 2, judge="k"))
     other = Outputs("b", Path("b"), {"regard": one.benchmarks["bold"]})
     with pytest.raises(DataError, match="answered bold, b regard"):
@@ -203,7 +203,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read_outputs(tmp_path / "nothing")
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(DataError, match="no kind known"):
+    with pytest.raises(DataError, match="not in a known format"):
         read_outputs(tmp_path / "x.json")
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(DataError, match="not a samples file of lm_eval"):

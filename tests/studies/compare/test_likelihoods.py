@@ -78,7 +78,7 @@ def test_what_cannot_be_paired_is_told():
     found, notes = compared(one, other)
     assert found is None and "share no sentence" in notes[0]
     found, notes = compared(one, one.head(one.height - 5))
-    assert found is not None and "5 sentences were asked of one model alone" in notes[0]
+    assert found is not None and "5 sentences exist for one model only" in notes[0]
 
 
 def test_runs_that_share_no_sentence_of_any_benchmark_are_refused():
@@ -89,9 +89,7 @@ def test_runs_that_share_no_sentence_of_any_benchmark_are_refused():
         Outputs(name, Path(name), {}, scored={"evenhand-likelihood": half})
         for name, half in zip("ab", halves, strict=True)
     )
-    with pytest.raises(
-        DataError, match=r"share no prompt: nothing of them can be compared\. .*share no sentence"
-    ):
+    with pytest.raises(DataError, match=r"share no prompt, so they cannot be compared\. .*share no sentence"):
         compare_outputs(first, other)
     one = one.with_columns(prompt_id=pl.lit("w") + pl.col("prompt_id"))
     first, other = (

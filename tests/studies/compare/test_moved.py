@@ -31,7 +31,7 @@ def test_prompts_by_how_much_their_mean_changed_with_the_sample_that_shows_it():
     assert shown == [("b", 1.0, 0.0, -1.0, 2), ("a", 0.0, 0.5, 0.5, 2)], "c did not change"
     assert found["answer_after"].to_list() == ["b0 is", "a1 is"], "of a the sample that turned harmful"
     # the medians of -1, 0.5 and 0 are by hand
-    assert found["next to"].to_list() == [-1.0, 0.5]
+    assert found["beside"].to_list() == [-1.0, 0.5]
 
 
 def test_no_more_than_the_most_and_no_longer_than_the_longest():
@@ -51,7 +51,7 @@ def test_texts_whose_likelihood_moved_beside_what_all_moved():
     after = before.with_columns(log_likelihood=pl.Series([-11.0, -21, -36, None]))
     found = moved_texts(before, after, "likely", "new")
     # everything fell by one nat; C by five more
-    assert found.select("prompt_id", "change", "next to").rows() == [("c", -6.0, -5.0)]
+    assert found.select("prompt_id", "change", "beside").rows() == [("c", -6.0, -5.0)]
     assert found["group"].to_list() == ["x"] and found["answer_before"].to_list() == [None]
 
 

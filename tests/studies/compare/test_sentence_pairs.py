@@ -39,7 +39,7 @@ def test_a_planted_change_of_one_type_is_named_and_the_other_is_not(tmp_path):
              for name, values in (("old", before), ("new", after))]  # fmt: skip
     report = compare(*paths)
     told = report.headlines["sentence"][0]
-    assert told.startswith("Religion: the stereotyped sentence is preferred more often than before")
+    assert told.startswith("Religion — bias larger. The stereotyped sentence is preferred more often")
     rows = report.changes.filter(pl.col("measure") == "crows_pairs_change", pl.col("axis").is_not_null())
     found = {row["axis"]: row for row in rows.to_dicts()}
     for place, axis in enumerate(TYPES):

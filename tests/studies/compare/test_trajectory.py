@@ -31,7 +31,7 @@ def test_what_by_takes():
         ("step", "not understood"),
         ("=1,2", "not understood"),
         ("step=1,inf", "not understood"),
-        ("step=7,7", "all runs stand at 7"),
+        ("step=7,7", "all runs have the value 7"),
     ],
 )
 def test_what_it_refuses(by, told):
@@ -64,7 +64,7 @@ def test_each_model_has_its_own_number_and_its_change_from_the_first():
 def test_table_and_drawing_in_the_page(written_runs):
     report = compare(written_runs["rude"], written_runs["calm"], names=["old", "new"], by="step=100,300")
     page = report.html()
-    assert "How unequal groups are, by step" in page and "Disparity by step, regard regard" in page
+    assert "Disparity between groups, by step" in page and "Disparity by step, regard regard" in page
     assert 'aria-label="regard, regard: disparity by step"' in page
     assert set(report.course["at"]) == {100.0, 300.0} and report.to_dict()["by"] == "step"
     assert compare(written_runs["rude"], written_runs["calm"]).course.is_empty()

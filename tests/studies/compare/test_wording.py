@@ -96,7 +96,7 @@ def test_runs_that_share_no_prompt_say_so_clearly(report, tmp_path):
     given = {"benchmarks": ["regard"], "samples": 10, "classifiers": {"regard": "vader"}}
     axes = [audit(model(0.5, 0.5, "m"), axes=[axis], output=tmp_path / axis, **given)
             for axis in ("gender_and_sex", "sexual_orientation")]  # fmt: skip
-    with pytest.raises(DataError, match="share no prompt: nothing of them can be compared"):
+    with pytest.raises(DataError, match="share no prompt, so they cannot be compared"):
         compare(*axes)
 
 

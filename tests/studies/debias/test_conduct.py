@@ -69,8 +69,10 @@ def test_a_folder_is_stored_as_its_base_is_and_tells_what_was_left_as_it_was(
     facts = made.lineage["data"]
     without = facts["texts"] - facts["counterfactuals"]
     assert without == facts["texts_without_counterfactual"] > 3
-    [told] = [one for one in cautions(made.lineage) if "hold no word that could be replaced" in one]
-    assert told.startswith(f"{without} of 54 texts") and "hold no word that could be replaced" in made.html()
+    [told] = [one for one in cautions(made.lineage) if "contain no word that could be replaced" in one]
+    assert (
+        told.startswith(f"{without} of 54 texts") and "contain no word that could be replaced" in made.html()
+    )
     whole = debias(str(tmp_path / "base"), output=tmp_path / "whole", save_dtype="float32", **given)
     kept = load_file(tmp_path / "whole" / "model.safetensors")
     assert {one.dtype for one in kept.values()} == {torch.float32} and whole.lineage["stored_as"] == "float32"

@@ -110,7 +110,7 @@ def test_a_model_is_written_whose_watched_values_are_no_numbers(
     ended = debias_with(options, output=tmp_path / "out")
     assert (ended.path / "model.safetensors").is_file() and ended.lineage["watched"]["after"]["bias"] is None
     assert "| bias | – | – |" in (ended.path / "README.md").read_text()
-    assert "No number any more" in (ended.path / "report.html").read_text()
+    assert "Not a finite number" in (ended.path / "report.html").read_text()
     assert debias_with(options, output=tmp_path / "out").lineage == ended.lineage
 
 

@@ -99,7 +99,7 @@ def test_the_chosen_trial_is_the_model(searched: Debiased, tmp_path: Path) -> No
     assert {name: best["watched"][f"whole_{name}"] for name in whole} == pytest.approx(whole)
     assert "chosen among 2 trainings" in (searched.path / "README.md").read_text()
     page = searched.html()
-    assert "had no part in the choice" in page and 'class="dot chosen"' in page
+    assert "not used for the choice" in page and 'class="dot chosen"' in page
     with pytest.raises(ResumeRefused, match=r"choosing\.choose"):
         debias_with(config(searched.path.parent, choose="pareto"), output=searched.path)
 
@@ -112,7 +112,7 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(
 
     with monkeypatch.context() as patched:
         before = stop_before(3, stop, patched.setattr)
-        with pytest.raises(Interrupted, match="goes on with the trial that was stopped"):
+        with pytest.raises(Interrupted, match="resumes the stopped trial"):
             debias_with(config(tmp_path), output=tmp_path / "stopped")
     assert (tmp_path / "stopped" / "search" / "01" / "trial.json").is_file()
     with monkeypatch.context() as patched:
@@ -149,7 +149,7 @@ def test_nothing_within_the_guard_is_said_and_another_guard_takes_it(tmp_path: P
     made = debias_with(DebiasConfig(**{**options, "choose": "published"}), output=tmp_path / "out")
     page = made.html()
     assert made.lineage["search"]["chosen"] == "01"
-    assert "takes no notice of how well a model" in page and "so that none are left" in page
+    assert "ignores how well a model reads" in page and "so none are left" in page
 
 
 if __name__ == "__main__":

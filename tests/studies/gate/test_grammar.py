@@ -37,9 +37,9 @@ def test_what_is_understood(text, kind, read):
     [
         ("", AUDIT, 0, "unknown condition"),
         ("disparty > 5 points", AUDIT, 0, "Did you mean 'disparity > 5 points'"),
-        ("disparity", AUDIT, 10, "stands > or may exceed"),
-        ("disparity < 5 points", AUDIT, 10, "stands > or may exceed"),
-        ("level may exceed 5 points", COMPARISON, 6, "stands > or higher"),
+        ("disparity", AUDIT, 10, "expected > or may exceed"),
+        ("disparity < 5 points", AUDIT, 10, "expected > or may exceed"),
+        ("level may exceed 5 points", COMPARISON, 6, "expected > or higher"),
         ("disparity > 5", AUDIT, 13, "the unit is missing"),
         ("disparity > 5 %", AUDIT, 14, "A difference of rates is in points."),
         ("disparity > five points", AUDIT, 12, "five is not a number"),

@@ -106,9 +106,9 @@ def test_nothing_passes_of_which_nothing_could_be_judged(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"require_power": "3 nats"}, "nothing here is in nats"),
+        ({"require_power": "3 nats"}, "no result has the unit nats"),
         ({"require_power": 0}, "above 0"),
-        ({"fail_if": ["fails"]}, "is asked of a consistency check"),
+        ({"fail_if": ["fails"]}, "works with a consistency check only"),
     ],
 )
 def test_what_cannot_be_asked_of_a_comparison(report, arguments, told):

@@ -131,7 +131,7 @@ def test_groups_of_unequal_weight_leave_few_degrees_of_freedom() -> None:
     assert freedoms == sorted(freedoms, reverse=True) and freedoms[-1] < 2
     rng = np.random.default_rng(0)
     told = change(rng, [60, 8, 8, 8])
-    assert told["p"] is None and "holds 71 %" in told["obstacle"]
+    assert told["p"] is None and "has 71 %" in told["obstacle"]
 
 
 def test_names_of_many_conversations_stand_in_different_groups() -> None:

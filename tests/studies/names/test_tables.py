@@ -93,7 +93,7 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
         "change by chance if nothing changed."
     ]
     assert [note for note in notes if "Too few" in note] == [
-        "Not judged whether it changed, after: token bins, corrected L2: Too few."
+        "Change not tested, after: token bins, corrected L2: Too few."
     ]
     assert [note for note in notes if "12 replies" in note] == [
         "after (greedy, names): 12 replies that only this row, or only original, has were not compared."

@@ -150,7 +150,7 @@ def test_wrong_names_and_options(written, tmp_path):
         measure(file, "rudeness", classifiers=["rudness=vader"])
     with pytest.raises(UsageError, match="Unknown classifier: 'vadre'"):
         measure(file, "rudeness", classifiers=["vadre"])
-    with pytest.raises(ModelError, match="To judge rudeness by another, name it: --classifier"):
+    with pytest.raises(ModelError, match="To use another one: --classifier"):
         measure(file, "rudeness", classifiers=["house/words?word=absent"])
     with pytest.raises(UsageError, match="the benchmark evenhand-likelihood has no classifier scores"):
         measure_responses(file, "evenhand-likelihood", threshold=0.5)

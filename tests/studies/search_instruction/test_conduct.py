@@ -122,7 +122,8 @@ def test_the_file_is_a_mitigation_that_says_what_it_changes(found: RevisionStudy
     for told in ("puppet/writer", "toxigen", "negative continuations fell by", JUDGE):
         assert told in card.summary + card.construct
     assert (
-        "150 prompts that the search had not seen" in card.details and "3 finalists together" in card.details
+        "150 prompts not used in the search" in card.details
+        and "simultaneous for the 3 finalists" in card.details
     )
     facts = json.loads(path.read_text())["facts"]
     assert facts["with"]["change"] == chosen["change"] and facts["lineage"][-1] == chosen["instruction"]

@@ -1,4 +1,4 @@
-"""`evenhand annotate`: people as judges."""
+"""`evenhand annotate`: human evaluation."""
 
 import lazy_loader
 

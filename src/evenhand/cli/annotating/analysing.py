@@ -1,4 +1,4 @@
-"""`evenhand annotate analyse`: what people's answers say, from the export alone."""
+"""`evenhand annotate analyse`: analyse the judgements of an export."""
 
 from pathlib import Path
 

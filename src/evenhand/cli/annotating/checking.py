@@ -1,4 +1,4 @@
-"""`evenhand annotate check`: what is wrong in a study file, or what it would do."""
+"""`evenhand annotate check`: errors in a study file, or a preview."""
 
 from pathlib import Path
 

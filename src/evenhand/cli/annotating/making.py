@@ -17,9 +17,9 @@ def made(
     output: Path | None,
     how: Mapping[str, Any],
 ) -> Path:
-    """Write the study file and say what was left out. how: as `evenhand.annotation.build_study` takes it.
+    """Write the study file and print what was left out. how: arguments of `evenhand.annotation.build_study`.
 
-    Raises UsageError where what is needed is not named, or a file is in the way; DataError, WriteError.
+    Raises UsageError for a missing argument or an existing file; DataError, WriteError.
     """
     if study is not None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What STUDY may be on the command line: a study file, the database beside it, or a server's address."""
+"""The argument STUDY on the command line: a study file, its database, or the URL of a server."""
 
 import os
 from importlib.util import find_spec
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from evenhand.annotation import Store
 
 DATABASE = "EVENHAND_ANNOTATE_DATABASE"
-"""Where the database is, if no flag says so: an address with a password belongs here and not on a command line."""
+"""Environment variable with the database's URL, used without the flag. Keep a URL with a password in it."""
 SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 STUDY_FILES = (".yaml", ".yml")
 NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "itsdangerous")
 
 
 def need_annotate() -> None:
-    """Raise UsageError where the extra `annotate` is not installed; nothing of it is imported."""
+    """Raise UsageError if the extra `annotate` is not installed, without importing it."""
     missing = [package for package in NEEDED if find_spec(package) is None]
     if missing:
         raise UsageError(
@@ -43,7 +43,7 @@ def is_study_file(place: str) -> bool:
 
 
 def database_of(study: Path, database: str | None) -> str:
-    """Where a study file's database is: what the flag says, else the environment, else NAME.sqlite beside it."""
+    """Return the database of a study file: from the flag, from the environment, or NAME.sqlite next to it."""
     named = database or os.environ.get(DATABASE)
     if not named:
         return str(study.with_suffix(".sqlite"))
@@ -56,10 +56,10 @@ def database_of(study: Path, database: str | None) -> str:
 
 
 def opened(study: str, name: str | None = None, database: str | None = None) -> "Store":
-    """The database that STUDY stands for, open.
+    """Open the database of STUDY.
 
-    study: a study file, a file of SQLite or postgresql://... name: of the study, where a database holds several.
-    database: of a study file, if it does not lie beside it. Raises UsageError, DataError.
+    study: a study file, a file of SQLite or postgresql://... name: that of the study, if a database has several.
+    database: that of a study file, if it is not next to it. Raises UsageError, DataError.
     """
     need_annotate()
     from evenhand.annotation import open_store, read_study

@@ -217,10 +217,10 @@ def account(
 
 
 def reached_at(address: str | None, host: str, port: int) -> str:
-    """Where people reach a server that listens on `host`: what was said, or the host itself if it is this machine.
+    """Return the URL of a server that listens on `host`: the given one, or the host if it is this machine.
 
-    Raises UsageError for another interface without an address: a password and session cookies would cross the network
-    unencrypted, which only an explicit http:// address may ask for.
+    Raises UsageError for another interface without a URL: a password and session cookies would cross the network
+    unencrypted, which requires an explicit http:// URL.
 
     >>> reached_at(None, "127.0.0.1", 8000), reached_at("https://judge.example.org/", "0.0.0.0", 80)
     ('http://127.0.0.1:8000', 'https://judge.example.org')

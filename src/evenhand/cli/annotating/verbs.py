@@ -1,4 +1,4 @@
-"""The verbs behind `evenhand annotate`; a study file in the place of a verb is served."""
+"""The verbs of `evenhand annotate`; a study file in place of a verb is served."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ class StudyFirst(TyperGroup):
     """`evenhand annotate STUDY.yaml` and `evenhand annotate --from RUN` are `evenhand annotate serve ...`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `serve` in front unless a verb or a request for help stands there. Raises UsageError for another word."""
+        """Insert `serve` unless the arguments begin with a verb or a help flag. Raises UsageError for another word."""
         if args and args[0] not in self.commands and A_WORD.fullmatch(args[0]) and args[0][0] != "-":
             wrong = unknown_name("verb", args[0], self.commands)
             raise UsageError(wrong.message, f"{wrong.hint} To serve a study: evenhand annotate STUDY.yaml")

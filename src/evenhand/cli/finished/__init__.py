@@ -1,4 +1,4 @@
-"""The verbs on what has been asked and judged: compare judges, show again, judge anew."""
+"""The verbs for finished runs: compare classifiers, show the report again, classify again."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""`evenhand agreement`: how far the classifiers that have judged a run agree, or people who labelled tables."""
+"""`evenhand agreement`: agreement between classifiers of a run, or between annotators of tables."""
 
 from pathlib import Path
 

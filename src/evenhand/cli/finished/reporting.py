@@ -1,4 +1,4 @@
-"""`evenhand report`: the page of a run anew, a picture for slides, and what a model card says of it."""
+"""`evenhand report`: the page of a finished run, a picture for slides, and text for a model card."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`evenhand rescore`: an old run judged anew by other classifiers; no model is asked."""
+"""`evenhand rescore`: classify a finished run again with other classifiers, without its model."""
 
 from pathlib import Path
 

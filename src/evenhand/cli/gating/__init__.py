@@ -1,4 +1,4 @@
-"""The gate's flags, for the verbs whose result may be kept from passing, and how such a verb ends."""
+"""The gate's flags, for verbs with results that can fail a gate, and their exit."""
 
 import lazy_loader
 

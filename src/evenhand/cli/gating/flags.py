@@ -1,4 +1,4 @@
-"""The flags of a gate, shared by the verbs that end with 4 where a result may not pass, and how they end."""
+"""The flags of a gate, shared by verbs that exit with 4 if a result fails, and their exit."""
 
 from functools import partial
 from pathlib import Path
@@ -104,9 +104,9 @@ def hold(
     junit: Path | None,
     summary: Path | None,
 ) -> None:
-    """Hold a result that is shown and written against the gate of its flags, if there are any; end with 4 if it fails.
+    """Check a finished result against the gate of its flags, if there are any; exit with 4 if it fails.
 
-    One line on stderr says why, or what could have been seen.
+    One line on stderr gives the reason, or the minimum detectable effect.
     """
     if not (fail_if or require_power or junit or summary):
         return

@@ -1,4 +1,4 @@
-"""`evenhand check-consistency`: does a mitigation do what its words say? The consistency protocol."""
+"""`evenhand check-consistency`: test whether a mitigation does what its words ask (consistency protocol)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`evenhand search-instruction`: looks for the instruction behind which a model writes least that is harmful."""
+"""`evenhand search-instruction`: search for an instruction that reduces harmful continuations."""
 
 from pathlib import Path
 

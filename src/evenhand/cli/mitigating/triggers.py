@@ -1,4 +1,4 @@
-"""`evenhand search-trigger`: finds the tokens behind which a model does what it is asked for, whatever the prompt."""
+"""`evenhand search-trigger`: find tokens that change a model's continuations of any prompt in a given way."""
 
 from pathlib import Path
 from typing import Any

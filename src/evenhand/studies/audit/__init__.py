@@ -1,4 +1,4 @@
-"""An audit of one model: what is asked, conducting it, judging anew, its result, page and table."""
+"""An audit of one model: prompts, execution, re-classification, result, page and table."""
 
 import lazy_loader
 

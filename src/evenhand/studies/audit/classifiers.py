@@ -1,4 +1,4 @@
-"""Who judges an audit's continuations: the roles, the classifiers named for them, loaded before anything is asked.
+"""The classifiers of an audit's continuations: roles and their classifiers, loaded before the model is asked.
 
 A language model as judge of perplexity stands here, too: it is a model behind the classifiers' contract, and those two
 rooms do not know each other.
@@ -34,7 +34,7 @@ MODEL_ROLE = "perplexity"
 
 
 def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
-    """The names of the benchmarks that each role judges in, by role."""
+    """Return the names of the benchmarks of each role."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
         for judge in benchmark.classified_by:
@@ -43,7 +43,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
 
 
 def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
-    """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role that needs judging.
+    """Parse `--classifier`: ROLE=NAME, or NAME alone if the benchmarks have a single role.
 
     named: the values as given. benchmarks: those selected. Returns
     classifier names by role. Raises UsageError naming the roles there are.
@@ -107,7 +107,7 @@ def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark])
 
 @dataclass
 class ClassifierShelf:
-    """Classifiers loaded once each, whichever roles and benchmarks they judge in.
+    """Classifiers, each loaded once for all its roles and benchmarks.
 
     device: for those with weights. given: classifiers that are loaded already, by the name they go by. pool: of
     workers that load them in place of this process, but for those that ask a service or read a file of scores: one
@@ -120,7 +120,7 @@ class ClassifierShelf:
     _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
 
     def get(self, name: str) -> Classifier:
-        """The classifier of that name; raises what loading it raised, each time."""
+        """Return the classifier of that name; raise any error of loading it again."""
         if name not in self._loaded:
             try:
                 own = self.given.get(name)
@@ -138,7 +138,7 @@ class ClassifierShelf:
         return FarClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
-        """Raise UsageError for a name that no classifier has, before anything is said of the model.
+        """Raise UsageError for an unknown classifier, before any error about the model.
 
         named: as the user named them, by role.
         """
@@ -151,7 +151,7 @@ class ClassifierShelf:
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
     ) -> dict[str, tuple[ClassifierRole, str]]:
-        """The judges of a benchmark with the names of their classifiers, all loaded, by role.
+        """Return the roles of a benchmark with the names of their loaded classifiers.
 
         named: classifiers in place of the published ones, by role. only: these roles; all by default. Raises
         UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
@@ -178,13 +178,12 @@ class ClassifierMissing(ModelError):
         self.role = role
         reason = error.message if error.message.endswith(".") else f"{error.message}."
         super().__init__(
-            f"The classifier {name!r}, which judges {role} in {benchmark}, cannot be loaded: {reason}",
+            f"Cannot load the classifier {name!r} (role {role}, benchmark {benchmark}): {reason}",
             " ".join(
                 part
                 for part in (
                     None if error.hint is None else error.hint.replace("ROLE=", f"{role}="),
-                    f"To judge {role} by another, name it: --classifier {role}=NAME "
-                    "(`evenhand list classifiers` shows them).",
+                    f"To use another one: --classifier {role}=NAME (`evenhand list classifiers` shows them).",
                 )
                 if part
             ),
@@ -192,7 +191,7 @@ class ClassifierMissing(ModelError):
 
 
 def load_named_classifier(name: str, device: str) -> Classifier:
-    """A classifier by name; "perplexity:MODEL" is a language model as judge.
+    """Return a classifier by name; "perplexity:MODEL" is a language model that measures perplexity.
 
     Raises EvenhandError if it cannot be loaded.
     """
@@ -212,13 +211,13 @@ def _stays_here(name: str) -> bool:
 
 
 def model_judge(model: LanguageModel) -> Classifier:
-    """A language model as judge of how surprising a continuation is; raises Unsupported for masked models."""
+    """Return a language model that measures perplexity; raises Unsupported for masked models."""
 
     return cast(Classifier, PerplexityJudge(model))
 
 
 def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
-    """Roles of a benchmark that nobody judges, each with how to have it judged."""
+    """Return roles of a benchmark without a classifier, each with how to get one."""
     return [
         f"{judge.role} in {benchmark.name}: {_how(judge)}"
         for judge in benchmark.classified_by
@@ -246,8 +245,8 @@ def _named_for(judge: ClassifierRole, named: Mapping[str, str]) -> str:
 
 def _how(judge: ClassifierRole) -> str:
     if judge.role == MODEL_ROLE:
-        return f"name a language model to judge it, --classifier {judge.role}=MODEL"
-    return f"{judge.optional}; as published it is judged with --classifier {judge.role}={judge.classifier}"
+        return f"add a language model, --classifier {judge.role}=MODEL"
+    return f"{judge.optional}; the published classifier is --classifier {judge.role}={judge.classifier}"
 
 
 def _full_name(role: str, name: str, given: Collection[str]) -> str:
@@ -264,11 +263,11 @@ def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> 
 
 
 class PerplexityJudge:
-    """Perplexity of each text behind its context, as another language model sees it.
+    """Perplexity of each text given its context, under another language model.
 
     `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
-    verdict. Prompt and continuation stand together with one space between where neither has one, as replies need
-    it: a continuation that goes on with the prompt's last word is read as a word of its own. Source: ROBBIE,
+    verdict. Prompt and continuation are joined by one space if neither has one, as replies need it. A continuation of
+    the prompt's last word is therefore read as a separate word. Source: ROBBIE,
     section B.1.4 (there the judge was text-davinci-002, which is no longer served).
 
     >>> from evenhand.models.puppets import load_puppet

@@ -1,4 +1,4 @@
-"""An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
+"""An audit: one model, some benchmarks, every number with its null. It can be resumed at any time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,14 +49,14 @@ from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.placing import far_named_model, refuse_objects
 
-LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
+LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
 """How notes of a session begin."""
 
 
 def preview(
     config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
 ) -> dict[str, Any]:
-    """What `--plan` prints: cost from a short probe, the smallest effect the budget could detect, who will judge.
+    """Return the plan that `--plan` prints: cost from a short probe, minimum detectable effects, classifiers.
 
     Asks the model as many texts as it answers in some ten seconds (a service: a few) and no classifier; writes
     nothing. A service that does not answer leaves the plan without a time, and `not_estimated` says why.
@@ -118,14 +118,14 @@ CheckAxes = Callable[[Mapping[str, Sequence[str] | None]], None]
 
 @dataclass(frozen=True)
 class AuditResult:
-    """A finished audit: where it lies, how its responses came out and how judging them did."""
+    """A finished audit: its folder, and the outcomes of generation and classification."""
 
     directory: RunDirectory
     outcome: AskOutcome
     left_out: Mapping[str, str]
     """Benchmarks of the suite that were not run, with the reason."""
     labelled: LabelOutcome | None = None
-    """None where nothing is judged."""
+    """None if no texts are classified."""
 
 
 def conduct_audit(
@@ -138,7 +138,7 @@ def conduct_audit(
     loaded: Mapping[str, Classifier] | None = None,
     check: CheckAxes | None = None,
 ) -> AuditResult:
-    """Run an audit to its findings, or go on with one: ask, judge, measure.
+    """Run or resume an audit: generate, classify, measure.
 
     config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
     provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
@@ -272,7 +272,7 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
         judged_by = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
         raise ResumeRefused(
-            f"The run {directory.path} uses the classifier {judged_by[0]}, but {judged_by[1]} was requested.",
+            f"The run {directory.path} is classified with {judged_by[0]}, but {judged_by[1]} was requested.",
             f"To classify its responses again: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
     directory.check_same(now)
@@ -306,7 +306,7 @@ def audited_model(
     chain: Sequence[Mitigation] = (),
     pool: Pool | None = None,
 ) -> LanguageModel:
-    """The model of an audit behind its mitigations.
+    """Return the model of an audit with its mitigations.
 
     model, chain: in place of those the options name, where they are there already. pool: of workers that load it in
     place of this process (`evenhand.studies.placing.placed`). Raises what loading raises, UsageError for a model that
@@ -325,10 +325,10 @@ def called_from_python(
     output: Path | str | None,
     **options: Any,
 ) -> tuple[AuditConfig, dict[str, Any]]:
-    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
+    """Return the options of an audit from a call, which may pass names or loaded objects.
 
-    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
-    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
+    The objects that replace names are `model`, `loaded` classifiers and the `chain` of mitigations. The result also
+    has `output` and `given`, the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
     """
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)
@@ -372,23 +372,23 @@ def told_whole(selection: Selection) -> list[str]:
 
 
 def told_beams(selection: Selection) -> list[str]:
-    """A sentence on what makes conversations slow, where their replies are searched for with several beams."""
+    """Return a sentence on the cost of beam search, if conversations use it."""
     return [
-        f"{b.name}: {beams} beams a reply are what takes the time; --decoding greedy is several times faster."
+        f"{b.name}: beam search with {beams} beams per reply is slow; --decoding greedy is several times faster."
         for b in selection.benchmarks
         if isinstance(b.request, Conversation) and (beams := selection.decodings[b.name].decoding.num_beams)
     ][:1]
 
 
 def told_as_dialogue(selection: Selection) -> list[str]:
-    """A sentence on the benchmarks whose texts the model answers in a conversation, and how it is told of that."""
+    """Return a sentence on the benchmarks to which the model replies in a conversation, and on the format."""
     if not selection.as_dialogue or selection.speaker is None:
         return []
     names = ", ".join(b.name for b in selection.benchmarks if b.name in selection.as_dialogue)
     told = selection.speaker.fingerprint.get("dialogue", {})
     label = f", the label {told['label']!r} behind each" if told.get("label") else ""
     how = f"in the format {told['format']}{label} ({told['because']})" if told else "by itself"
-    return [f"{names}: the model replies to each text as to a first utterance, {how}."]
+    return [f"{names}: the model replies to each text as the first utterance of a conversation, {how}."]
 
 
 def _record(prompts: PromptSet) -> PromptSetRecord:

@@ -1,4 +1,4 @@
-"""How continuations are written: as the benchmark asks, as the model's family was evaluated, or as the user says."""
+"""Decoding settings of continuations: those of the benchmark, of the model's family, or of the user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from evenhand.studies.audit.asked import weights_behind
 from evenhand.studies.audit.options import AskingOptions
 
 OTHERS = "llama"
-"""Whose settings models get whose own family has no published ones."""
+"""The family whose settings are used for models of families without published settings."""
 OVERRIDES = ("temperature", "top_k", "top_p")
 SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
     "published": {
@@ -29,7 +29,7 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class ChosenDecoding:
-    """One decoding, and in one sentence where its settings come from."""
+    """One decoding, and the source of its settings in one sentence."""
 
     decoding: Decoding
     reason: str
@@ -117,7 +117,7 @@ def choose_reply_decoding(
         drawn, why = _named_settings(asking, model)
         if asking.decoding not in PRESETS and model_family(model) not in PRESETS:
             ours = [f"{name} {value}" for name, value in drawn.items() if value and name not in overrides]
-            why = [f"{' and '.join(ours)} where none is given"] if ours else []
+            why = [f"{' and '.join(ours)} by default"] if ours else []
         settings, reasons = settings | drawn, [*reasons, *why]
     elif overrides:
         raise UsageError(
@@ -136,7 +136,9 @@ def choose_reply_decoding(
     taken = _taken(model)
     if asking.max_new_tokens is None and taken is not None and taken // 2 < most:
         most = max(taken // 2, settings["min_new_tokens"])
-        reasons.append(f"{most} tokens at most, since the model takes {taken} with what was said before")
+        reasons.append(
+            f"{most} tokens at most, because the model reads at most {taken} including the history"
+        )
     return ChosenDecoding(
         Decoding(max_new_tokens=most, seed=asking.seed, **settings), "; ".join(dict.fromkeys(reasons))
     )
@@ -144,7 +146,7 @@ def choose_reply_decoding(
 
 @where_it_is
 def _taken(model: LanguageModel) -> int | None:
-    """Tokens that a model takes whose replies stand behind what was said; None where that is unknown or no matter."""
+    """Return the maximum input tokens of a model that replies to histories; None if unknown or irrelevant."""
     weights = weights_behind(model)
     longest = getattr(weights, "longest", None) if weights.architecture == "causal" else None
     return None if longest is None else int(longest)
@@ -179,7 +181,7 @@ REASONS: dict[SelfChatDecoding, str] = {
 
 
 def model_family(model: LanguageModel) -> str | None:
-    """The Hugging Face model type of a model, or None where it states none.
+    """Return the Hugging Face model type of a model, or None if it states none.
 
     >>> from evenhand.models.puppets import load_puppet
     >>> model_family(load_puppet("uniform"))

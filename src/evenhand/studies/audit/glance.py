@@ -56,7 +56,7 @@ def glance(view: ReportView) -> Glance:
 
 @dataclass(frozen=True)
 class Described:
-    """A number of a benchmark that has no verdict, as text: over all axes, or from the least to the most of an axis."""
+    """A number without a verdict, as text: the overall value of a benchmark, or the range of its axes."""
 
     measure: str
     label: str
@@ -77,7 +77,7 @@ class Described:
 def described(view: ReportView, benchmark: str) -> list[Described]:
     """Return statistics without a verdict, such as published scores, in the order of the measures.
 
-    A measure with rows over all axes gives each of them (by part, if it only has parts). A measure with rows for axes
+    A measure with overall rows gives each of them (by part, if it only has parts). A measure with rows for axes
     gives the range of these or, if a published test of each axis is known, a row for each axis with its p.
     """
     judged = set(view.judged(benchmark))
@@ -127,9 +127,9 @@ def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
         ]
         sample = f" Descriptors in the sample: {', '.join(of_all)}." if of_all else ""
         if part.height < (n_axes := table.filter(measure=measure).height):
-            sample += f" The number over all axes is the mean of {part.height} of the {n_axes} axes."
+            sample += f" The overall number is the mean of {part.height} of the {n_axes} axes."
         name = wording.label(str(measure)).partition(",")[0]
-        sentences.append(f"Descriptor pairs behind {name} of each axis: {'; '.join(counted)}.{sample}")
+        sentences.append(f"Number of descriptor pairs for {name}, by axis: {'; '.join(counted)}.{sample}")
     return sentences
 
 
@@ -169,7 +169,7 @@ def _tested(row: Mapping[str, Any], unit: str) -> Described:
 
 
 def _described(row: Mapping[str, Any], axes: str = "") -> Described:
-    """Describe a row over all axes; axes: over which of them it is, if some have no number."""
+    """Describe an overall row; axes: the axes that it covers, if some have no number."""
     places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
     part = "" if row["stratum"] is None else f", {row['stratum']}"
     return Described(
@@ -214,7 +214,7 @@ def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
 
 
 def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
-    """Return how fast a model wrote and how much memory it used, as far as it reports that: (name, value, unit).
+    """Return the speed and peak memory that a model reports, as (name, value, unit).
 
     model: `LanguageModel.describe()`; the numbers of a server are in `service`.
 

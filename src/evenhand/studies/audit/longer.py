@@ -1,4 +1,4 @@
-"""How many responses of a served model were longer than the limit on tokens, where the run accepts such responses."""
+"""Counts of a served model's responses above the token limit, in runs that accept them."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from evenhand.runs import RunDirectory
 def longer_responses(directory: RunDirectory) -> dict[str, Any]:
     """Return `longer_responses` (policy, cut, longer, responses) for the model's description, or nothing.
 
-    Counted in the stored responses, so that all sessions of a run are in it: cut and longer are distinct responses
-    that were shortened to the limit or kept beyond it, responses all that were written.
+    The counts come from the stored responses, so they include all sessions of a run. cut: distinct responses
+    shortened to the limit. longer: distinct responses kept beyond it. responses: all responses.
     """
     policy = directory.manifest.model.fingerprint.get("allow_longer")
     if not policy:

@@ -1,4 +1,4 @@
-"""What an audit is asked to do: every option once, from a file, from `--set`, from flags."""
+"""The options of an audit, from a file, from `--set` and from flags."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,20 +18,20 @@ from evenhand.studies.placing import PlaceOptions
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
-"""Options that a folder cannot decide: whoever goes on with a run names them again, or does without."""
+"""Options that a run folder cannot set: give them again when you resume a run."""
 COUNTERFACTUAL = "counterfactual"
 """The benchmark that asks a user's own prompts about other groups."""
 DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), *PRESETS]))
 
 
 class SeedOptions(Options):
-    """What prompts, decoding and analysis draw by."""
+    """The random seed of prompts, decoding and analysis."""
 
     seed: Seed = 0
 
 
 class AskingOptions(SeedOptions):
-    """What is asked: benchmarks, their prompts, and how continuations are written.
+    """Options of benchmarks, prompts and decoding.
 
     >>> AskingOptions(limit=5, seed=1).model_dump(include={"limit", "seed"})
     {'seed': 1, 'limit': 5}
@@ -40,7 +40,7 @@ class AskingOptions(SeedOptions):
     suite: str | None = Field(default=None, min_length=1)
     benchmarks: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
+    """Benchmarks that run in addition to the named ones or the suite, with their own prompts and on all their axes."""
     limit: Count | None = None
     """Most prompts per benchmark; None takes the suite's own limit, or all."""
     axes: tuple[str, ...] = ()
@@ -53,23 +53,23 @@ class AskingOptions(SeedOptions):
     style_variations: float = Field(default=0.0, ge=0, le=1)
     """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
     personas: str | None = None
-    """A file of personas, two lines each; one stands before each prompt, as HolisticBias asks dialogue models. In
-    conversations each speaker is told one."""
+    """A file of personas, two lines each. Each prompt begins with one, as in HolisticBias for dialogue models. In
+    conversations each speaker gets one."""
     dialogue: DialogueOptions = DialogueOptions()
-    """How the model is told of conversations: `dialogue.format` and the other choices of `DialogueOptions`."""
+    """How conversations are formatted for the model: `dialogue.format` and the other choices of `DialogueOptions`."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
     decoding: str = "auto"
-    """Whose settings continuations are written with: auto (the model's family; of conversations the benchmark's own),
-    greedy, or a family's name; of conversations also published and sampling."""
+    """Decoding settings: auto (those of the model's family; for conversations those of the benchmark), greedy, or the
+    name of a family; for conversations also published and sampling."""
     temperature: float | None = Field(default=None, gt=0)
-    """In place of the family's; None takes that."""
+    """Sampling temperature; None uses that of the decoding settings."""
     top_k: int | None = Field(default=None, ge=0, le=2**31 - 1)
-    """In place of the family's; 0 turns the filter off."""
+    """Top-k filter; 0 turns it off, None uses that of the decoding settings."""
     top_p: float | None = Field(default=None, gt=0, le=1)
-    """In place of the family's; 1 turns the filter off."""
+    """Nucleus (top-p) filter; 1 turns it off, None uses that of the decoding settings."""
     num_beams: int | None = Field(default=None, ge=2, le=2**31 - 1)
-    """Beam search in place of drawing tokens, following so many continuations."""
+    """Number of beams: beam search instead of sampling."""
     samples: int | None = Field(default=None, ge=1, le=2**16)
     """Continuations a prompt, in place of the benchmark's own number."""
     max_new_tokens: Count | None = None
@@ -118,14 +118,14 @@ class AskingOptions(SeedOptions):
 
 
 class LabellingOptions(Options):
-    """Who judges continuations."""
+    """Options of classifiers."""
 
     classifiers: dict[str, str] = Field(default_factory=dict)
-    """In place of the published classifier, by role (toxicity, regard, ...)."""
+    """Classifiers that replace the published one, by role (toxicity, regard, ...)."""
 
 
 class MeasuringOptions(SeedOptions):
-    """What counts as a difference, and how sure a verdict must be."""
+    """Options of margins, significance level and outcomes."""
 
     margin: float = Field(default=0.5, ge=0)
     """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
@@ -136,9 +136,9 @@ class MeasuringOptions(SeedOptions):
     """What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or
     similarity; none named: what the benchmark reads."""
     reference: str | None = Field(default=None, min_length=1)
-    """A group with which the other groups of its axis are compared one by one, too."""
+    """A reference group: each other group of its axis is compared with it, too."""
     classifier_error: str | None = None
-    """A file that says how often the classifier is wrong about each group; rates are corrected by it."""
+    """A file of the classifier's error rates for each group; evenhand uses it to correct rates."""
 
     @field_validator("outcomes", mode="before")
     @classmethod
@@ -148,7 +148,7 @@ class MeasuringOptions(SeedOptions):
 
 
 class ToleranceOptions(Options):
-    """What becomes of rows that fail."""
+    """Options for failed rows."""
 
     error_threshold: float = Field(default=0.05, ge=0, le=1)
     """Share of failed rows above which a study ends with exit code 3."""
@@ -162,15 +162,15 @@ class AuditConfig(
 ):
     """Options of an audit, in one place. Unknown names are refused.
 
-    Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a
-    default that means "as it was before": runs of earlier versions are resumed with it.
+    Functions receive the parts that they need. Every run stores the whole, flat. The default of a new option must keep
+    the earlier behaviour, because it applies to resumed runs of earlier versions.
     """
 
     mitigate: tuple[str, ...] = ()
     """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
 
     def same_results(self) -> dict[str, Any]:
-        """The options that decide what is measured, JSON-serialisable."""
+        """Return the options that affect results, JSON-serialisable."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS))
 
     def comparable_with(self, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _parsed(text: str) -> Any:
 
 
 def assign(options: dict[str, Any], setting: str) -> None:
-    """Put what `--set` says into options: `name=value`, the value as YAML. Raises UsageError for anything else."""
+    """Set an option from `--set`: `name=value`, the value as YAML. Raises UsageError for anything else."""
     import yaml
 
     name, equals, value = setting.partition("=")

@@ -335,7 +335,7 @@ def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """(name, column heads, rows): arguments given beside resolved, the model, then the rest."""
+    """Return (name, column heads, rows): given and resolved arguments, the model, then the rest."""
     manifest = _decoded({k: v for k, v in view.manifest.items() if k not in CARDS})
     given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
     arguments = [

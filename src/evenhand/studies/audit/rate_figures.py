@@ -1,4 +1,4 @@
-"""Rates of groups as figures: each group beside the others, disparity by axis, the largest rate, the map of styles."""
+"""Figures of group rates: each group compared with the others, disparity by axis, largest rate, map of styles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from evenhand.studies.plain_page import PlainTable
 GROUPS_DRAWN = 15
 """Groups with a drawing; the table behind a fold has all."""
 FEW_GROUPS = 40
-"""Up to so many single groups of a measure are drawn where it has no rows of whole axes."""
+"""Maximum number of single groups drawn for a measure without rows for whole axes."""
 PARTS_DRAWN = 60
 AXES_NAMED = 4
 MOST_COLUMNS = 12
@@ -52,7 +52,7 @@ class GroupRates:
 
 
 def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None:
-    """The rate of every group beside that of all others; None where groups are not compared."""
+    """Return the rate of every group and that of all others; None if groups are not compared."""
     groups = benchmark.detail("groups")
     if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
         return None
@@ -130,7 +130,7 @@ def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
 
 
 def largest_rates(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
-    """The largest rate of a group on each axis and over all, with whose it is."""
+    """Return the largest rate of a group on each axis and overall, with the group."""
     maxima = benchmark.detail("maxima")
     if maxima is None:
         return None
@@ -151,8 +151,9 @@ def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Fo
 
 @dataclass(frozen=True)
 class GroupScores:
-    """Means of a number by group, those named first, then those farthest from the others: rows of the detail
-    `score_groups`, and to how many digits they are told."""
+    """Means of a number by group: named groups first, then those farthest from the others.
+
+    The rows are those of the detail `score_groups`; places: decimals shown."""
 
     rows: list[dict[str, Any]]
     places: int
@@ -200,7 +201,7 @@ def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest
 
 @dataclass(frozen=True)
 class BesideReference:
-    """Groups beside the one that the user named: `rows` of group_pairs, and what there is to say of axes without."""
+    """Groups compared with the user's reference group: `rows` of group_pairs, and a note on other axes."""
 
     reference: str
     rows: list[dict[str, Any]]
@@ -221,7 +222,7 @@ def beside_reference(view: ReportView, benchmark: BenchmarkView) -> BesideRefere
     told = [
         f"{why}: {wording.listing([label(axis) for axis in some]) if len(some) <= AXES_NAMED else len(some)}."
         for some, why in (
-            (untested, "Axes whose groups are not compared one by one"),
+            (untested, "Axes without individual comparisons"),
             (lacking, "Axes without this group"),
         )
         if some
@@ -237,7 +238,7 @@ DESCRIPTORS_SHOWN = 14
 class StyleMap:
     """Rows (axes, or descriptors of one) by styles, those that differ most.
 
-    rows: name and its cells as (CSS class, percent, points beside the mean). largest: points at the ends of the
+    rows: name and its cells as (CSS class, percent, points from the mean). largest: points at the ends of the
     colours. shown_of: rows in all. styles_of: styles in all.
     """
 
@@ -253,7 +254,7 @@ def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
     """One map of the axes and one of each axis' descriptors that stand out; empty without the tables.
 
     Made from the details `style_means` (axis, descriptor, style, probability) and `styles` (axis, style, corrected:
-    what each adds to Gen Bias). Colours compare with the mean over all rows of the same map.
+    what each adds to Gen Bias). Colours compare with the mean of all rows of the same map.
     """
     means, styles = benchmark.detail("style_means"), benchmark.detail("styles")
     if means is None or styles is None:

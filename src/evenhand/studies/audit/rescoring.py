@@ -1,4 +1,4 @@
-"""Judging an old run anew: other classifiers on the continuations that are there, no model asked."""
+"""Re-classification of a finished run: other classifiers on its stored continuations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ RESCORED = "Judged anew: "
 
 @dataclass(frozen=True)
 class Rescored:
-    """How judging a run anew came out; its measurements and findings are made again."""
+    """The outcome of a re-classification, with new measurements and findings."""
 
     labelled: LabelOutcome
     classifiers: Mapping[str, str]
@@ -50,19 +50,18 @@ def rescore_run(
     retry_errors: bool = False,
     trust_addresses: bool = False,
 ) -> Rescored:
-    """Judge the continuations of a run by other classifiers, and measure it again.
+    """Classify the continuations of a run with other classifiers, and measure it again.
 
-    Responses are not touched and earlier labels stay: a classifier that judged the run before is not asked again
-    about what it has judged. A role that is not named keeps its classifier. Rates are no longer corrected by the errors
-    of a classifier, which were those of the earlier one.
+    Responses and earlier labels are kept, and a classifier does not classify a text twice. A role that is not named
+    keeps its classifier. Rates are no longer corrected by classifier errors, which belong to the earlier classifier.
 
     directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights. place: a
     cluster whose workers judge; None: this process.
-    progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
-    where a classifier failed. trust_addresses: ask servers that only the folder names, for roles that nobody has judged
-    yet (see `evenhand.studies.audit.trust`; else ResumeRefused).
-    Raises UsageError for no classifier or an unknown role, DataError if the run holds nothing judged, ModelError if
-    a classifier cannot be loaded, Interrupted (the same command goes on).
+    progress: called after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
+    if a classifier failed. trust_addresses: use servers that only the folder names, for roles not classified yet
+    (see `evenhand.studies.audit.trust`; else ResumeRefused).
+    Raises UsageError for no classifier or an unknown role, DataError if the run has no classified texts, ModelError if
+    a classifier cannot be loaded, Interrupted (the same command resumes).
     """
     if not classifiers:
         raise UsageError("Missing option: `--classifier`.", "Give the new classifier: --classifier ROLE=NAME")
@@ -80,7 +79,7 @@ def rescore_run(
     )
     note = None if progress is None else progress.note
     with (
-        resumable(f"The same command goes on: evenhand rescore {directory.path} --classifier ..."),
+        resumable(f"Resume with: evenhand rescore {directory.path} --classifier ..."),
         placed(place or PlaceOptions(), device, note) as pool,
     ):
         shelf = ClassifierShelf(device, loaded or {}, pool)
@@ -104,7 +103,7 @@ def rescore_run(
 
 
 def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
-    # A run that was stopped before it was judged has roles that nobody has judged yet.
+    # A run that was stopped before it was judged has roles without labels.
     judged = directory.manifest.judged.get(recipe.name, {})
     waiting = {judge.role for judge in recipe.classified_by if judge.role not in judged}
     return waiting | roles_judged_by(recipe, classifiers)
@@ -127,6 +126,6 @@ def _record(
     dropped = (
         ""
         if lost is None
-        else f"; rates are no longer corrected by {lost}, which speaks of the earlier classifier"
+        else f"; rates are no longer corrected with {lost}, which describes the earlier classifier"
     )
     note_session(directory, [f"{RESCORED}{roles}{dropped}"])

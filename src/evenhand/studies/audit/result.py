@@ -117,15 +117,15 @@ class Run(ViewedResult):
         allowed = self.error_threshold
         if self.outcome is not None and self.outcome.above_threshold:
             what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
-            return f"{self.outcome.error_share:.1%} of the {what} have no number"
+            return f"{self.outcome.error_share:.1%} of the {what} have no result"
         if self.labelled is not None and self.labelled.error_share > allowed:
-            return f"{self.labelled.error_share:.1%} of the texts could not be judged"
+            return f"{self.labelled.error_share:.1%} of the texts could not be classified"
         if self.outcome is None and self.labelled is None:
             return None
         unjudged = self.measurements.filter(pl.col("axis").is_null(), measure="missing_rate").sort("estimate")
         if unjudged.height and unjudged["estimate"][-1] > 100 * allowed:
             row = unjudged.row(-1, named=True)
-            lost = f"{row['estimate']:.1f}% of the responses to {row['benchmark']} have no judgement"
+            lost = f"{row['estimate']:.1f}% of the responses to {row['benchmark']} are not classified"
             return f"{lost} (empty texts count)"
         return None
 
@@ -389,8 +389,8 @@ def resume(
     ResumeRefused, with the difference.
     """
     with working_copy(path) as copy:
-        if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock lies there
-            hint = "Look at how it is spelt, or start it as before: evenhand audit MODEL -o and the address."
+        if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock is there
+            hint = "Check the spelling of the URL, or start a run there: evenhand audit MODEL -o URL"
             raise DataError(f"{copy.address} does not contain a run.", hint)
         config, model = resumed_config(
             copy.folder, config_file, settings, given, classifiers, trust_addresses

@@ -1,4 +1,4 @@
-"""What an audit will put to a model: which benchmarks, which prompts, how continuations are written and judged."""
+"""The selection of an audit: benchmarks, prompts, decoding and classifiers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,25 +35,25 @@ from evenhand.studies.placing import pool_of
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
-"""Options that say how continuations are written; of conversations there is one sample."""
+"""Decoding options; conversations have one sample."""
 DIALOGUE = ("dialogue",)
-"""Options that say how the model is told of conversations."""
+"""Options for how conversations are formatted for the model."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Benchmarks with their prompts, decodings and judges, and what was left out and why."""
+    """Benchmarks with their prompts, decodings and classifiers, and reasons for those left out."""
 
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
     left_out: Mapping[str, str]
     decodings: Mapping[str, ChosenDecoding] = field(default_factory=dict)
-    """Of the benchmarks of continuations."""
+    """Decoding settings by benchmark, for benchmarks that generate continuations."""
     labellings: tuple[Labelling, ...] = ()
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
     """All that judge, by the name they go by in `labellings`."""
     unjudged: tuple[str, ...] = ()
-    """What nobody judges, each with how to have it judged."""
+    """Roles without a classifier, each with how to get one."""
     asked_whole: tuple[str, ...] = ()
     """Benchmarks without axes, although axes were named."""
     speaker: TextGenerator | None = None
@@ -79,7 +79,7 @@ class Selection:
 def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
     """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
 
-    Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
+    Raises UsageError for an unknown suite, and for a suite combined with single benchmarks.
     """
     if asking.benchmarks and asking.suite:
         raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Use one of them.")
@@ -88,9 +88,9 @@ def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
 
 
 def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
-    """The options with the classifiers that `--classifier` names put in place of theirs.
+    """Return the options with the classifiers of `--classifier`.
 
-    named: ROLE=NAME, or NAME alone where the benchmarks have a single role. Raises UsageError for an unknown role.
+    named: ROLE=NAME, or NAME alone if the benchmarks have a single role. Raises UsageError for an unknown role.
     """
     if not named:
         return config
@@ -103,9 +103,9 @@ def select(
 ) -> Selection:
     """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
 
-    A benchmark that the user names must suit the model, and its classifiers must be available. Of a suite, benchmarks
-    that cannot run are left out with the reason, and so are those that run beside. loaded: classifiers by name that
-    need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
+    A benchmark that the user names must suit the model, and its classifiers must be available. Benchmarks
+    of a suite that cannot run are left out with the reason, and so are additional ones. loaded: classifiers by name
+    that need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
     """
     if config.personas and not is_file(config.personas):
         raise DataError(f"File not found: {config.personas}.", "Check the path.")
@@ -152,7 +152,7 @@ class Wanted:
 
     benchmarks: tuple[Benchmark, ...]
     beside: frozenset[str]
-    """Those of them that run beside the others, with their own prompts and on all axes."""
+    """Names of benchmarks that run in addition to the others, with their own prompts and on all axes."""
     forgiving: bool
     """A suite is asked for: what cannot run here is left out, not refused."""
     alternatives: bool
@@ -162,7 +162,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Available:
-    """Benchmarks that can run here, each with all its prompts and its judges, and why others cannot."""
+    """Benchmarks that can run here, each with its prompts and classifiers, and reasons why others cannot."""
 
     wanted: Wanted
     benchmarks: tuple[Benchmark, ...]
@@ -177,10 +177,10 @@ class Available:
 
 
 def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
-    """The benchmarks that options ask for; of a suite, with one's own prompts, the one that suits the model.
+    """Return the requested benchmarks; for a suite with custom prompts, the one that suits the model.
 
-    Raises UsageError for unknown names, for own prompts with several benchmarks, for a classifier in a role that no
-    benchmark has, and for options of writing where nothing is written.
+    Raises UsageError for unknown names, for custom prompts with several benchmarks, for a classifier in a role that no
+    benchmark has, and for decoding options if no benchmark generates text.
     """
     names = wanted_benchmarks(asking)
     forgiving, alternatives, limit = not asking.benchmarks, False, asking.limit
@@ -204,7 +204,7 @@ def available(
     model: LanguageModel,
     shelf: ClassifierShelf,
 ) -> Available:
-    """Those of the wanted benchmarks that suit the model, and whose prompts and classifiers are here.
+    """Return the requested benchmarks that suit the model and have their prompts and classifiers available.
 
     Raises Unsupported, DataError and ClassifierMissing for a benchmark that was named and cannot run, and for a
     classifier that was named and is not here; what a suite lacks is noted in `left_out`.
@@ -277,7 +277,7 @@ def prepared(
         limit = here.wanted.limit
         prompts[name] = benchmark.sample(on_axes, limit, asking.seed) if limit else on_axes
         if isinstance(benchmark.request, Generation):
-            # Samples are asked for to tell groups apart; what runs beside compares none.
+            # Samples help to compare groups; additional benchmarks do not compare any.
             asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
         elif isinstance(benchmark.request, Conversation):

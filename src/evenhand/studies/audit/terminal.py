@@ -1,4 +1,4 @@
-"""The audit in a terminal: 80 columns wide, readable without colour and where only ASCII can be printed."""
+"""The audit in a terminal: 80 columns wide, readable without colour and in ASCII."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -82,12 +82,12 @@ def render_audit(view: ReportView, console: Console) -> None:
 
 
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what would run and the smallest bias that it could detect. Only a probe has been run.
+    """Print a plan: its cost and its minimum detectable effects. Only a probe has been run.
 
-    plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
-    `disk_bytes`, `asked`, `not_estimated`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by
-    name) and `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
-    `render_planned_continuations` prints.
+    plan: the result of `evenhand.runs.estimate` (any of `requests`, `distinct_requests`, `tokens`, `seconds`,
+    `disk_bytes`, `asked`, `not_estimated`). It also has `benchmarks` (prompts by name), `left_out` (reasons by name)
+    and `minimum_detectable` (per benchmark a frame with axis, n, minimum_detectable, unit). The keys that
+    `render_planned_continuations` prints may be added.
 
     >>> import sys
     >>> render_plan({"requests": 1200, "seconds": 90.0}, Console(file=sys.stdout, width=80))

@@ -1,7 +1,7 @@
-"""Refusal to run code, or to ask a server with the user's keys, only because a stored folder or options file says so.
+"""Protection against stored folders and options files that name code to run or servers to send the user's keys to.
 
-Either may come from somebody else. Code that a model brings is run, a server that is named there is asked, a file of
-answers is opened and the text of a file elsewhere is put to a service only if the person at the keyboard says so now.
+Both may come from another person. The user must therefore confirm these actions in the present call: running a model's
+code, using a server, opening a file of responses, and sending the text of a file elsewhere to a service.
 """
 
 import ipaddress
@@ -39,18 +39,18 @@ SERVICES: dict[str, tuple[str, str, str]] = {
 variable that holds the official host's key."""
 HTTPS_PORT = 443
 MEND = (
-    "If you trust it, add --trust-addresses, or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
-    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder behind -o."
+    "If you trust it, add --trust-addresses. Or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
+    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder (-o)."
 )
 FILES = ("prompts", "neutral", "personas", "classifier_error")
 """Options that name a file."""
 TEXTS = ("prefix", "instruction")
-"""Mitigations whose value is a text or a name of ours, even where a file is called so."""
+"""Mitigations whose value is a text or one of evenhand's names, even if a file has that name."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A server behind a name. host: as the address has it. variable: of the key it would get; "" where none is set.
+    """A server behind a name. host: as in the URL. variable: that of the key it would get; "" if none is set.
     safe: an official service with its own key, or this machine without a key."""
 
     host: str
@@ -59,9 +59,9 @@ class Asked:
 
 
 def check_code(where: Path, stored: bool, given: bool) -> None:
-    """Raise ResumeRefused if a folder says that code which comes with its model is run, and the user does not.
+    """Raise ResumeRefused if only a folder, not the user, allows the code of its model to run.
 
-    where: the folder, or the options file. stored: what it says of `trust_remote_code`. given: what the user says now.
+    where: the folder, or the options file. stored: its `trust_remote_code`. given: the user's present value.
     """
     if stored and not given:
         raise ResumeRefused(
@@ -80,7 +80,7 @@ def check_addresses(
     named: Iterable[str] = (),
     trusted: bool = False,
 ) -> None:
-    """Raise ResumeRefused if going on with a folder would use a server or a private file that only the folder names.
+    """Raise ResumeRefused if resuming a folder would use a server or a private file that only the folder names.
 
     where: the folder, or an options file. stored: names of models and classifiers in it that would be loaded.
     mitigations: those in it, as `--mitigate` takes them. files: those in it that would be read, by option
@@ -141,7 +141,7 @@ def asked_names(config: AuditConfig) -> list[str]:
 
 
 def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
-    """Files and folders whose text might reach a service, by the options that name them.
+    """Return files and folders whose text might reach a service, by option.
 
     named: options that the user names now, which are left out.
 
@@ -165,7 +165,7 @@ def check_options_file(
 ) -> None:
     """Raise ResumeRefused for what only the file of `-c` names, as for a folder.
 
-    config: what came of all. settings, given, classifiers: what the user says beside it, as `read_config` and
+    config: the combined options. settings, given, classifiers: the user's own options, as `read_config` and
     `--classifier` take it. trusted: whether the user trusts every address and file in it.
     """
     said = read_config(None, settings, {"model": config.model, **given})
@@ -238,7 +238,7 @@ def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
 
 
 def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:
-    """Which server a model or a classifier of this name asks; None where none is.
+    """Return the server that a model or a classifier of this name uses; None without one.
 
     name: as `load_model` or `load_classifier` takes it, "perplexity:" in front of a model's name included.
     Raises UsageError for options that cannot be read.

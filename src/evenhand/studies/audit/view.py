@@ -1,4 +1,4 @@
-"""What a report shows: a benchmark's share of it, and the result that is shown so."""
+"""The content of a report: its part on a benchmark, and the whole result."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ WRITTEN = "written"
 """The step before judging, among the failures."""
 KEYS = ["axis", "group"]
 OPENER = 1
-"""The turn of a conversation that is given: nobody is asked for it, and nobody judges it."""
+"""The fixed first turn of a conversation: no model writes it, and it is not classified."""
 
 
 def written_view(
     benchmark: Benchmark, responses: pl.DataFrame, manifest: Manifest | None = None, decoding: str = ""
 ) -> WrittenView | None:
-    """What a benchmark's continuations came to; None where it has none.
+    """Return the summary of a benchmark's continuations; None without any.
 
-    responses: one row per prompt and sample, with `error`, `<role>_error` for each role that was judged, and, as far
-    as there are any, axis, group, prompt_id. manifest: of the run; None for a user's file, whose judges are not known.
-    decoding: how they were written and why, in words.
+    responses: one row per prompt and sample, with `error`, `<role>_error` for each classified role, and axis, group
+    and prompt_id if they exist. manifest: that of the run; None for a user's file, whose classifiers are unknown.
+    decoding: decoding settings and the reason for them, in words.
     """
     if not benchmark.classified_by:
         return None
@@ -69,7 +69,7 @@ def written_view(
 
 
 def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
-    """Continuations that were not written or not judged: axis, group, step, error, count.
+    """Return continuations that were not generated or not classified: axis, group, step, error, count.
 
     >>> frame = pl.DataFrame({"axis": ["age"] * 2, "group": ["old"] * 2, "error": [None, "refused"],
     ...                       "toxicity_error": ["quota", "refused"]})
@@ -155,13 +155,13 @@ def benchmark_view(
     manifest: Manifest | None = None,
     decoding: str = "",
 ) -> BenchmarkView:
-    """What a report shows of a benchmark.
+    """Return the view of a benchmark for reports.
 
-    responses: one row an answer, with `error` and, of continuations, an error for each role that judged; of
-    conversations openers may stand there, too, which are no answers; of gathered answers `row` is the same for each
-    axis of one.
-    own_file: where the prompts or responses are the user's own, what to call them. manifest: of the run, if there
-    is one. decoding: how continuations were written, and why so.
+    responses: one row per response, with `error` and, for continuations, an error for each classifier role. Those of
+    conversations may include openers, which are not responses. For gathered responses, `row` is the same for each
+    axis of a response.
+    own_file: a name for the user's own prompts or responses. manifest: that of the run, if there is one. decoding:
+    decoding settings and the reason for them.
     """
     benchmark = load_benchmark(name)
     card = benchmark.card
@@ -214,10 +214,10 @@ class ViewedResult(StudyResult):
 
     @abstractmethod
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows; paths: files to point at, by what they are."""
+        """Return the content of a report; paths: files to link, by kind."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Measurements, findings and manifest as plain data, as they stand in measurements.json."""
+        """Return measurements, findings and manifest as plain data, as in measurements.json."""
         return measurement_numbers(self.view())
 
     def html(self) -> str:
@@ -225,7 +225,7 @@ class ViewedResult(StudyResult):
         return render_html(self.view())
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
+        """Print the verdicts, every tested axis with its null, the worst groups, and missing responses."""
         render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
 
     def write(self, folder: Path | str) -> dict[str, Path]:

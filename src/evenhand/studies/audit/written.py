@@ -40,7 +40,7 @@ FAILING_SHOWN = 10
 
 
 def length_note(failures: pl.DataFrame) -> str:
-    """Return what to change where responses were lost to a length limit, "" where none were.
+    """Return advice if responses were lost to a length limit, else "".
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class PlainNumber:
 
 @dataclass(frozen=True)
 class HarmedGroup:
-    """A group that comes off badly, and what was written about it: (prompt, continuation, score)."""
+    """A group that is treated worse, with examples: (prompt, continuation, score)."""
 
     group: str
     axis: str
@@ -86,7 +86,7 @@ class HarmedGroup:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measure that has no figure of its own."""
+    """A measure without a separate figure."""
 
     name: str
     heading: str
@@ -96,7 +96,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lost:
-    """Continuations that were not written or not judged.
+    """Continuations that were not generated or not classified.
 
     kinds: what went wrong, in words. axes: name, counts by kind, in all, of how many. groups: single groups that lost
     more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made. length_note: what
@@ -133,7 +133,7 @@ class WrittenSection:
 
 
 def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSection | None:
-    """The section of one benchmark; None where it has no continuations."""
+    """Return the section of one benchmark; None if it has no continuations."""
     written = benchmark.written
     if written is None:
         return None

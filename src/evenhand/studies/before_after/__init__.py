@@ -1,4 +1,4 @@
-"""What a mitigation helps and what it costs: one model before and after."""
+"""Effect and cost of a mitigation: one model before and after."""
 
 import lazy_loader
 

@@ -12,7 +12,7 @@ from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of
 
-NEAR = 12.0, 45  # per cent and pixels: so near to each other, names stand beside all of their points
+NEAR = 12.0, 45  # per cent and pixels: if points are this close, names are next to all of them
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Panel:
 
 
 def trade_off(study: BeforeAfter) -> list[Panel]:
-    """A panel for answers that say something, one for perplexity, one for diversity, as far as they are known."""
+    """Return panels for non-empty responses, perplexity and diversity; unknown ones are left out."""
     perplexity = "judge_perplexity" if "judge_perplexity" in study.quality["measure"] else "text_perplexity"
     judged = perplexity == "judge_perplexity"
     wanted = (
-        ("spoken", "Answers that say something, %", "up: fewer empty or refused answers"),
+        ("spoken", "Responses with text, %", "up: fewer empty or refused responses"),
         (
             perplexity,
-            "Perplexity of the answers under the judge" if judged else "The model’s own perplexity of given texts",
-            "down: more fluent" if judged else "down: it still knows ordinary text",
+            "Perplexity of responses, second model" if judged else "The model’s own perplexity of given texts",
+            "down: more fluent" if judged else "down: better on ordinary text",
         ),
-        ("distinct_3_at_budget", "Different trigrams, %", "up: more varied"),
+        ("distinct_3_at_budget", "Distinct trigrams, %", "up: more varied"),
     )  # fmt: skip
     panels = []
     for measure, title, better in wanted:
@@ -137,7 +137,9 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
         near = [x2 for x2, y2 in points if abs(x2 - x) < NEAR[0] and abs(y2 - y) < NEAR[1]]
         clear_of_line = -8 if y < start[1] else LABEL_HEIGHT + 3
         labels.append(area.label_beside(arrow.label, min(near), max(near), y + clear_of_line))
-    parts += [label.svg for label in area.keep_apart(labels)]  # over all lines, so that they can be read
+    parts += [
+        label.svg for label in area.keep_apart(labels)
+    ]  # drawn above all lines, so that they can be read
     parts.append(area.under((area.left + area.right) / 2, "harm, % of answers", 1))
     spoken = "; ".join(
         f"{arrow.label}: harm {number(arrow.before.harm[0], 1)} to {number(arrow.after.harm[0], 1)} %, "

@@ -1,6 +1,6 @@
-"""A model by itself and behind mitigations: what became of its harm, and what it cost in text, time and memory.
+"""A model with and without mitigations: changes in harm, and the cost in text quality, time and memory.
 
-Both are audited on the same prompts with the same seeds and decoding, each in a run of its own.
+Both are audited on the same prompts with the same seeds and decoding, each in a separate run.
 """
 
 import gc
@@ -58,18 +58,18 @@ from evenhand.studies.placing import here_only
 MOST_TIMED = 1612
 """Prompts that are timed, as many as the paper's."""
 DEFAULT_BENCHMARKS = ("regard",)
-"""What is asked where nothing is named: its prompts come with evenhand."""
+"""The default benchmark; evenhand includes its prompts."""
 
 
 @dataclass(frozen=True)
 class BeforeAfter:
     """A finished study on disk. All tables but `measured` are paired on prompt and sample.
 
-    before, after: the runs. chain: the mitigations, the first applied first. harm: HARM, several ways of counting each
-    kind of harm. silence: SILENCE, over all, by axis and by group. quality: QUALITY with q and verdict. measured: each
-    run's own measures side by side, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm.
-    comparison: of the two runs, between groups, over all and by axis. notes: what a reader must know. failed: what
-    failed more often than allowed.
+    before, after: the runs. chain: the mitigations in order of application. harm: HARM, several counts of each kind of
+    harm. silence: SILENCE, overall, by axis and by group. quality: QUALITY with q and verdict. measured: the measures
+    of each run, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm. comparison: changes
+    between the runs, between groups, overall and by axis. notes: notes for readers. failed: description of failures
+    above the allowed rate.
     """
 
     path: Path
@@ -108,20 +108,20 @@ def study_before_after(
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
 ) -> BeforeAfter:
-    """Audit a model before and after its mitigations and compare, or go on with such a study.
+    """Audit a model before and after its mitigations and compare the runs, or resume such a study.
 
-    config: options of both audits; `mitigate` names the mitigations. The benchmark `quality` runs beside, where its
-    texts are here. model, chain, loaded: in place of the model, mitigations and classifiers that config names. output:
-    the study's folder, in which the runs lie as `before` and `after`. given: arguments as the user wrote them.
-    Everything is loaded, and everything that cannot be is refused, before the model is asked anything.
-    Raises UsageError without a mitigation, Unsupported where the model cannot do what one needs, Interrupted
+    config: options of both audits; `mitigate` names the mitigations. The benchmark `quality` is added if its texts are
+    available. model, chain, loaded: objects that replace the model, mitigations and classifiers named in config.
+    output: the study's folder, with the runs in `before` and `after`. given: arguments as the user wrote them.
+    Everything is loaded and checked before the model generates text.
+    Raises UsageError without a mitigation, Unsupported if the model lacks what one needs, Interrupted
     (resumable), ResumeRefused, and whatever an audit raises.
     """
     here_only(
         config,
         "before-after, which compares time and memory,",
-        "Leave `on` out, or audit twice with --on, once with --mitigate, and hold one run against the other: "
-        "evenhand compare RUN RUN.",
+        "Remove `on`. Or audit twice with --on, once of them with --mitigate, and compare the runs: evenhand compare "
+        "RUN RUN.",
     )
     if not config.mitigate:
         raise UsageError(
@@ -196,9 +196,9 @@ def study_before_after(
 
 
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
-    """The options with the classifiers that `--classifier` names put in place of theirs.
+    """Return the options with the classifiers of `--classifier`.
 
-    named: ROLE=NAME, or NAME alone where the benchmarks have a single role; perplexity=MODEL in any case. Raises
+    named: ROLE=NAME, or NAME alone if the benchmarks have a single role; perplexity=MODEL always. Raises
     UsageError for an unknown role.
     """
     config = _with_benchmark(config)
@@ -215,7 +215,7 @@ def _with_benchmark(config: AuditConfig) -> AuditConfig:
 
 
 def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | None]:
-    """The options with a benchmark, and `quality` beside it; else the reason why not."""
+    """Return the options with a benchmark and `quality`, or the reason why `quality` cannot run."""
     config = _with_benchmark(config)
     missing = quality_data(config.folders)
     if RECORD.is_in(path):  # whether it runs was decided when the study began
@@ -251,19 +251,19 @@ def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
 
 
 def one_training(folders: Sequence[object]) -> list[str]:
-    """That limits say nothing of other seeds, of each folder that evenhand trained.
+    """Return a note for each trained folder that intervals do not cover other training seeds.
 
-    folders: of models and adapters; names that are no folder, and folders without a lineage, have none.
+    folders: models and adapters. Names that are not folders, and folders without a lineage, have no note.
     """
     notes = []
     for folder in folders:
         if not isinstance(folder, str | Path) or (lineage := read_lineage(Path(folder))) is None:
             continue
         notes.append(
-            f"{folder} was trained once, with seed {lineage['seed']}. All intervals are over sentences, of this one "
-            "training: another seed trains another model, whose changes may lie outside of them, also where nothing "
-            "was debiased. Train with several (the same evenhand debias with --seed 1, --seed 2, ..., each with -o of "
-            "its own), and look at before-after of each."
+            f"{folder} was trained once, with seed {lineage['seed']}. All intervals describe sentences of this one "
+            "training. A model trained with another seed may have changes outside of them, even without debiasing. "
+            "Repeat evenhand debias with --seed 1, --seed 2, ... and a different -o for each, and run before-after on "
+            "each result."
         )
     return notes
 
@@ -276,7 +276,7 @@ def _notes(
     texts: str,
     untimed: str,
 ) -> list[str]:
-    notes = [f"Time and memory were not taken anew: {' '.join(untimed.split())}"] if untimed else []
+    notes = [f"Time and memory were not measured again: {' '.join(untimed.split())}"] if untimed else []
     first, second = prepared.selections
     for name in dict.fromkeys([*first.left_out, *second.left_out]):
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())
@@ -285,18 +285,18 @@ def _notes(
     notes += dict.fromkeys([*told_as_dialogue(first), *told_as_dialogue(second)])
     if no_quality is not None:
         notes.append(
-            "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "
+            "The benchmark quality was not run. The quality shown is that of the responses to the other benchmarks. "
             + " ".join(no_quality.split())
         )
     if MODEL_ROLE not in judging.classifiers:
         notes.append(
-            "No language model judged how fluent the continuations are: name one with --classifier perplexity=MODEL."
+            "The fluency of continuations was not measured. To measure it, add --classifier perplexity=MODEL."
         )
     if no_texts:
-        notes.append(f"The perplexity of given texts is not stated: {' '.join(no_texts.split())}")
+        notes.append(f"The perplexity of given texts was not measured: {' '.join(no_texts.split())}")
     elif texts != "wikitext":
         notes.append(
-            "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not here."
+            "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not available."
         )
     return notes
 
@@ -305,9 +305,9 @@ def _failed(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> 
     reasons = []
     for name, result in results.items():
         if result.outcome.above_threshold:
-            reasons.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
+            reasons.append(f"{result.outcome.error_share:.1%} of the responses {name} have no result")
         if result.labelled is not None and result.labelled.error_share > tolerance.error_threshold:
-            reasons.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
+            reasons.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be classified")
     return reasons
 
 
@@ -317,7 +317,7 @@ def _note(progress: Progress | None, message: str) -> None:
 
 
 def _release() -> None:
-    """Give memory back, and begin the accelerator's peak anew."""
+    """Free memory and reset the peak memory of the accelerator."""
     gc.collect()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""What a mitigation costs beside its texts: perplexity of given texts, speed and memory."""
+"""Costs of a mitigation apart from its texts: perplexity of given texts, speed and memory."""
 
 from collections.abc import Mapping
 
@@ -33,12 +33,12 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
 
 
 def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
-    """Time a step, throughput and memory of two runs, as their manifests say (COST).
+    """Return time per step, throughput and memory of two runs, from their manifests (COST).
 
     same_process: whether both were asked by one process, whose peak memory only grows.
     """
     first, second = (_cost(run) for run in (before, after))
-    peak = "Of the process; the second run's holds the first's." if same_process else ""
+    peak = "Peak memory of the process; that of the second run includes the first." if same_process else ""
     units = {
         "latency": ("ms a step", ""),
         "throughput": ("tokens a second", ""),

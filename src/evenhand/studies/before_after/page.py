@@ -1,4 +1,4 @@
-"""before_after.html: what became of harm and what it cost, on one page that needs no network, verdict first."""
+"""before_after.html: changes in harm and their cost, on one page that needs no network, verdict first."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,8 +28,9 @@ CITED = (
 
 @dataclass(frozen=True)
 class VerdictBox:
-    """One kind of harm: where, what changed between groups (sentence, verdict), what became of it over all, in what
-    class and shape, and the numbers in sentences."""
+    """One kind of harm: its place, the change between groups (sentence, verdict) and the overall change.
+
+    It has a CSS class, a symbol, and sentences with the numbers."""
 
     where: str
     between: tuple[tuple[str, str], ...]
@@ -141,10 +142,10 @@ def _costs(study: BeforeAfter) -> list[QualityLine]:
 
 
 WAYS = {
-    "asked": "all answers, silent ones harmless",
+    "asked": "all responses, with empty or refused ones as harmless",
     "judged": "as the classifier judged",
-    "spoken": "pairs in which both say something",
-    "varied": "of these, neither gives its stock answer",
+    "spoken": "pairs in which both responses have text",
+    "varied": "of these, pairs without a stock answer",
 }
 
 
@@ -183,7 +184,7 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:
-    """Measures of both runs: those over all, and of single axes those that carry a verdict."""
+    """Return measures of both runs: overall ones, and those of single axes with a verdict."""
     lines = []
     for row in study.measured.to_dicts():
         judged = row["verdict_before"] or row["verdict_after"]

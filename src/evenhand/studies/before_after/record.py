@@ -1,4 +1,4 @@
-"""A before/after study on disk: its options, its two runs, and how it is gone on with."""
+"""A before/after study on disk: its options, its two runs, and how to resume it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +19,9 @@ def stored_study(path: Path) -> AuditConfig:
 
 
 def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
-    """Write the record of a study, or see that it goes on with what it was started with.
+    """Write the record of a new study, or check that a resumed study has the same options.
 
-    Other classifiers are left to the runs, which say how to judge anew. Raises as `StudyRecord.begin`.
+    The runs check their classifiers, and their errors describe how to rescore. Raises as `StudyRecord.begin`.
     """
 
     def results(stored: dict[str, Any]) -> Compared:

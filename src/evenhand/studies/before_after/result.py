@@ -78,7 +78,7 @@ class BeforeAfterReport(StudyResult):
     def verdicts(self) -> pl.DataFrame:
         """Return one row per benchmark and kind of harm: benchmark, outcome, groups, verdict, headline, told.
 
-        `groups` states what changed between groups, which is the main question. `verdict` and `headline` are
+        `groups` states the changes between groups, which are the main question. `verdict` and `headline` are
         about the level.
         """
         rows = [
@@ -243,8 +243,9 @@ def before_after_with(
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
 ) -> BeforeAfterReport:
-    """Run a study as a configuration says, and write all its reports; `model`, `chain` and `loaded` replace what it
-    names where they are there already."""
+    """Run a study with a configuration, and write all its reports.
+
+    `model`, `chain` and `loaded` replace the names in the configuration."""
     study = study_before_after(
         config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
     )
@@ -257,9 +258,10 @@ def before_after_with(
 
 
 def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
-    """The options of a study on disk with those named again, which the study itself refuses where they would alter
-    results. Whether code that comes with the model is run must be named again (see `check_going_on`).
+    """Return the options of a study on disk, updated with the given ones.
 
+    The study rejects options that would change its results. Permission to run the model's code must be given again
+    (see `check_going_on`).
     Raises UsageError for a folder without a study.
     """
     if not RECORD.is_in(path):
@@ -279,11 +281,11 @@ def check_going_on(
     classifiers: Sequence[str] = (),
     trust_addresses: bool = False,
 ) -> None:
-    """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
+    """Raise ResumeRefused if resuming a study would run code or use servers that only its folder names.
 
-    path: of the study. config: with which it is gone on. said: what the user says now, the model aside. classifiers:
-    those that the user names now, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the addresses in the
-    folder.
+    path: the study's folder. config: options for resuming. said: the user's present arguments without the model.
+    classifiers: the user's present classifiers, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the
+    URLs in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(

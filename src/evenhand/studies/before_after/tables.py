@@ -48,7 +48,7 @@ class ScoredTexts:
 
 
 def quality_data(folders: Mapping[str, Path]) -> str | None:
-    """Why the texts of the benchmark `quality` are not here; None where they are."""
+    """Return why the texts of the benchmark `quality` are not available; None if they are."""
     try:
         load_benchmark(QUALITY_BENCHMARK).build(folders)
     except DataError as error:
@@ -97,7 +97,7 @@ def scored_texts(
 def given_texts(
     run: RunDirectory, folders: Mapping[str, Path], seed: int, most: int
 ) -> tuple[str, pl.DataFrame]:
-    """At most so many texts (text, cluster) and whose they are: WikiText's sentences, else the run's own prompts."""
+    """Return up to a number of texts (text, cluster) and their source: WikiText, else the run's prompts."""
     try:
         frame = load_benchmark(QUALITY_BENCHMARK).build(folders).frame
         return "wikitext", frame.select("text", pl.col("cluster").cast(pl.String)).head(most)
@@ -127,7 +127,7 @@ def paired_tables(
 
 
 def judged_harm(harm: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """HARM with q and verdict; each way of counting is a question of its own."""
+    """Return HARM with q and verdict; each count is a separate question."""
     return judged(harm.with_columns(n_units="n_prompts"), alpha).select(
         pl.col(name).cast(kind) for name, kind in HARM.items()
     )
@@ -155,7 +155,7 @@ def _with_outcomes(
 
 
 def measured_side_by_side(before: RunDirectory, after: RunDirectory) -> pl.DataFrame:
-    """Each run's own measures side by side, over all and by axis, with their verdicts."""
+    """Return the measures of both runs side by side, overall and by axis, with their verdicts."""
     keys = ["benchmark", "measure", "axis"]
     sides = []
     for run in (before, after):

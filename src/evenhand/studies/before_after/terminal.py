@@ -1,4 +1,4 @@
-"""A before/after study in a terminal: verdicts, harm, what it cost."""
+"""A before/after study in a terminal: verdicts, harm, cost."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -39,11 +39,11 @@ def timed_batches(
     asking: AskingOptions,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Time every batch of every run (TIMINGS), the models by turns, so that a machine's drift meets both alike.
+    """Time every batch of every run (TIMINGS). The models alternate, so that changes of the machine affect both.
 
-    path: the study's folder, in which the table is kept and found again whole. texts: of the prompts. models: by side.
-    asking: `timing_runs`, and how continuations are written; each run draws by a seed of its own. One batch of each
-    model is written before and not counted. Raises Unsupported for a model that cannot write.
+    path: the study's folder, which stores the table; a complete table is reused. texts: those of the prompts. models:
+    by side. asking: `timing_runs` and decoding settings; each run has a different seed. One batch of each model is
+    generated first as a warm-up. Raises Unsupported for a model that cannot generate text.
     """
     longest = Generation(max_new_tokens=TOKENS)
     alone = asking.model_copy(update={"samples": None})

@@ -60,15 +60,15 @@ SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
 
 
 def place(verdict: HarmVerdict) -> str:
-    """Where: the benchmark, and the kind of harm where that is not its name."""
+    """Return the benchmark, and the kind of harm if it differs from its name."""
     same = verdict.benchmark == verdict.outcome
     return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
 
 
 def price(quality: pl.DataFrame, benchmark: str = "") -> str:
-    """By how much perplexities rose, where that is much: of given texts, and of the answers to `benchmark`.
+    """Return large rises of perplexity: that of given texts, and that of the responses to `benchmark`.
 
-    quality: judged changes of the texts. Empty where none rose by a factor beyond DEAR.
+    quality: tested changes of the texts. Empty if no perplexity rose by a factor beyond DEAR.
     """
     asked = pl.col("benchmark").is_in([benchmark, QUALITY_BENCHMARK]) | (
         pl.col("measure") == "text_perplexity"
@@ -98,7 +98,7 @@ def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
 
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
-    """(sentence, verdict) of what changed between groups: the first question, before any level."""
+    """Return (sentence, verdict) of changes between groups, the question before any level."""
     mine = headlines_of(comparison).filter(
         pl.col("about").is_in([DISPARITY, STANDING_NOW]), benchmark=verdict.benchmark, outcome=verdict.outcome
     )
@@ -106,7 +106,7 @@ def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[s
 
 
 def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(where, sentences with verdicts) of what changed in likelihoods, which have no judged answers."""
+    """Return (place, sentences with verdicts) of changes in likelihoods, which have no classified responses."""
     told = headlines_of(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
     scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
     mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
@@ -117,7 +117,7 @@ def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, 
 
 
 def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
-    """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
+    """Return sentences for a study without a verdict on harm: the reason, and the cost of the mitigation."""
     written = comparison.texts.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
     if written.height or comparison.summary.filter(pl.col("benchmark") != QUALITY_BENCHMARK).height:
         told = [harm.NOT_CLASSIFIED]
@@ -128,7 +128,7 @@ def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
 
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
-    """The verdict's numbers in sentences: harm, silence, harm among answers that say something, the text."""
+    """Return the verdict's numbers in sentences: harm, empty responses, harm in non-empty ones, the text."""
     sentences = [
         _harm(verdict),
         _judged(verdict),
@@ -219,7 +219,7 @@ def _harm(verdict: HarmVerdict) -> str:
 
 
 def _judged(verdict: HarmVerdict) -> str:
-    """Return the change among classified responses, if it differs from that over all responses."""
+    """Return the change among classified responses, if it differs from that in all responses."""
     row = verdict.judged
     if row is None or not verdict.disagree:
         return ""

@@ -1,4 +1,4 @@
-"""What differs between runs: paired comparisons of models."""
+"""Paired comparisons of models."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What changed between two models in one outcome, judged by the one rule: first between groups, then over all."""
+"""Changes between two models in one outcome, tested by one rule: first between groups, then overall."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from evenhand.stats import Harmful, Verdict, reach_verdicts
 SPREADS = "^disparity_change$|_spread_change$"
 """Measures of an axis that say that its groups did not change alike, not which way."""
 LEVEL_CHANGE = "level_change"
-"""The change of an outcome over all answers, or over those about an axis."""
+"""The change of an outcome in all responses, or in those about an axis."""
 CHANGES = {
     "benchmark": pl.String,
     "outcome": pl.String,
@@ -63,7 +63,7 @@ def judged(
     }
     given["null"] = pl.coalesce(given["null"], pl.lit(0.0)).alias("null")
     rows = table.select(given.values()).with_columns(pl.col("measure").fill_null("change"))
-    # A change that only describes has an estimate and no test; its null says what no change would be, no more.
+    # A descriptive change has an estimate and no test; its null is only the value of no change.
     described = rows["p"].is_null() & rows["obstacle"].is_null() & rows["estimate"].is_not_null()
     tested = rows.filter(~described)
     measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful, are_changes=True)
@@ -99,8 +99,8 @@ def outcome_changes(
     """CHANGES of one outcome, without benchmark, outcome and model.
 
     frame: prompt_id, pair, before, after, and, if there are groups, axis and group. n_axes: axes that share alpha.
-    harmful: which side of an outcome is worse. margin: as `evenhand.measures.disparity_change` takes it. First the axes
-    with their groups, then the level over all and by axis.
+    harmful: the harmful side of an outcome. margin: as in `evenhand.measures.disparity_change`. The rows give the axes
+    with their groups first, then the level, overall and by axis.
     """
     tables = []
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)
@@ -112,7 +112,7 @@ def outcome_changes(
     )
     explained = pl.Series(explain_levels(frame, levels), dtype=pl.String)
     levels = levels.with_columns(obstacle=pl.coalesce("obstacle", explained))
-    whole = pl.col("axis").is_null()  # one test, whatever the axes
+    whole = pl.col("axis").is_null()  # one test for any number of axes
     tables.append(judged(levels.filter(whole), alpha, harmful=names))
     tables.append(judged(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))
     return as_changes(pl.concat(tables, how="diagonal_relaxed"))

@@ -1,4 +1,4 @@
-"""Comparing models on the same prompts: what changed, for whom, and whether the change can be believed."""
+"""Comparisons of models on the same prompts: changes, affected groups and their uncertainty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from evenhand.studies.options import validated
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
 UNIT_OF_MARGIN = (
-    "It is in the unit of the outcome: of shares from 0 to 1, so that 0.05 is five percentage points."
+    "It is in the unit of the outcome. Shares range from 0 to 1, so 0.05 is five percentage points."
 )
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
@@ -35,10 +35,10 @@ Facts = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """What is known of one of the models beside its answers.
+    """Facts about one of the models apart from its responses.
 
-    parameters: None where it does not say. most_harmed: by benchmark, the group with the largest rate, drawn towards
-    the others by as much as it is small, and that rate in percent. began: when it was first asked, ISO 8601.
+    parameters: number of parameters; None if unknown. most_harmed: by benchmark, the group with the largest rate and
+    that rate in percent; rates of small groups are shrunk towards the others. began: start of the run, ISO 8601.
     """
 
     name: str
@@ -57,15 +57,15 @@ TEXTS = {"model": pl.String, **QUALITY, "q": pl.Float64, "verdict": pl.String}
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out of comparing models with the first of them.
+    """The result of comparing models with the first of them.
 
-    names: of the models. changes: CHANGES, paired: what changed between the groups of each axis, then over all and by
+    names: of the models. changes: CHANGES, paired: changes between the groups of each axis, then overall and by
     axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
-    each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
-    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
-    group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
-    standing: STANDING, who is found to be treated worse by each later model, and whether that is new. moved: MOVED,
-    whose answers changed most. order, course: where models are put in a row, by what, and COURSE.
+    each name. notes: notes for readers, such as prompts that only one model answered. alpha: level of the verdicts.
+    texts: changes of the texts: model, then QUALITY with q and verdict. margin: how much worse a group may become
+    relative to the others and still pass, in the outcomes' unit; None without this test. standing: STANDING, the
+    groups that each later model treats worse, and whether that is new. moved: MOVED, the responses that changed most.
+    order, course: the variable that orders the models, and COURSE.
     """
 
     names: tuple[str, ...]
@@ -90,14 +90,14 @@ def compare_outputs(
     seed: int = 0,
     by: str | None = None,
 ) -> Comparison:
-    """Compare the outputs of models, paired on prompts and samples; the first is what the others are held against.
+    """Compare models with the first one, paired on prompts and samples.
 
-    sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
-    alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
-    may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse. by: what models
-    are put in a row by: "size", "date", or "NAME=NUMBER,NUMBER,...".
-    Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be,
-    DataError for unreadable files, nothing that can be paired, or judgements of different classifiers.
+    sources: run folders or files of other programs (see `read_outputs`). names: one for each, to replace theirs.
+    alpha: chance of any false verdict on a benchmark and outcome without a change. margin: how much worse a group may
+    become relative to the others, in the outcome's unit (0.05: five points), to pass as no worse. by: variable that
+    orders the models: "size", "date", or "NAME=NUMBER,NUMBER,...".
+    Raises UsageError for fewer than two sources, names that do not match, and an invalid alpha or margin. Raises
+    DataError for unreadable files, outputs without pairs, and labels of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
@@ -106,7 +106,7 @@ def compare_outputs(
         raise UsageError(f"{len(names)} names for {len(sources)} runs.", "Give one name for each, or none.")
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each a name of its own.")
+        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each run a different name.")
     validated(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
@@ -133,7 +133,7 @@ def compare_outputs(
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
             raise DataError(
-                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: no benchmark in common.",
+                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: they have no benchmark in common.",
                 "Only answers to the same prompts can be compared; audit both models with the same suite.",
             )
         shared = 0
@@ -157,24 +157,21 @@ def compare_outputs(
                 elsewhere += [name] if margin is not None and margin <= 1 else []
         if not shared:
             raise DataError(
-                f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
-                + " ".join(notes),
+                f"{labels[0]} and {label} share no prompt, so they cannot be compared. " + " ".join(notes),
                 "Pairs are made by prompt and sample: audit both with the same suite, --limit, --samples and --seed.",
             )
     changes = pl.concat(tables) if tables else pl.DataFrame(schema=CHANGES)
     if margin is not None and changes["no_worse"].is_null().all():
         if too_wide:
             raise UsageError(
-                f"The margin of --no-worse is {margin:g}: {too_wide[0]} is a share, of which no change is that large.",
+                f"The margin of --no-worse is {margin:g}, but {too_wide[0]} is a share and cannot change by that much.",
                 UNIT_OF_MARGIN,
             )
-        notes.append(
-            "No groups were compared, so whether any fares worse by more than the margin has no answer."
-        )
+        notes.append("No groups were compared, so the margin could not be tested.")
     if margin is not None and elsewhere:
         notes.append(
             f"The margin of --no-worse, {100 * margin:g} percentage points, is not applied to "
-            f"{listing(list(dict.fromkeys(elsewhere)))}: numbers of another unit."
+            f"{listing(list(dict.fromkeys(elsewhere)))}: these have another unit."
         )
     summary = pl.DataFrame(
         [row for label, one in zip(labels, outputs, strict=True) for row in summary_rows(label, one, seed)],
@@ -199,7 +196,7 @@ def _listed(outputs: Outputs) -> str:
 class _Pair:
     """Two models that are compared; notes are added to; so are outcomes to which the margin does not apply.
 
-    too_wide: shares, of which no change is as large. elsewhere: numbers of another unit.
+    too_wide: shares for which the margin is too large. elsewhere: numbers of another unit.
     """
 
     first: str
@@ -215,12 +212,12 @@ class _Pair:
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
     ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]] | None:
-        """CHANGES of every outcome that both have, and TEXTS; None where no prompt is shared."""
+        """Return CHANGES of every shared outcome, and TEXTS; None without shared prompts."""
         shared = [outcome for outcome in first.outcomes if outcome in other.outcomes]
         if not shared and (first.outcomes or other.outcomes):
             self.notes.append(
                 f"{benchmark}: {self.first} has {', '.join(first.outcomes) or 'no outcome'}, "
-                f"{self.name} has {', '.join(other.outcomes) or 'none'}; nothing to pair."
+                f"{self.name} has {', '.join(other.outcomes) or 'none'}, so there are no pairs."
             )
         paired = _paired(benchmark, self.first, self.name, first.frame, other.frame, self.notes)
         if paired.is_empty():
@@ -232,7 +229,7 @@ class _Pair:
             frame = paired.rename({outcome: "before", f"{outcome}_right": "after"})
             if frame.select((pl.col("before") - pl.col("after")).is_not_null().any()).item() is not True:
                 self.notes.append(
-                    f"{benchmark}: no pair of {self.first} and {self.name} has both values of {outcome}."
+                    f"{benchmark}: no pair of {self.first} and {self.name} has {outcome} for both."
                 )
                 continue
             harmful = first.harmful if first.harmful == other.harmful else "either"
@@ -288,9 +285,9 @@ class _Pair:
         judges = first.classifiers.get(outcome), other.classifiers.get(outcome)
         if None not in judges and judges[0] != judges[1]:
             raise DataError(
-                f"{benchmark}: {outcome} of {self.first} was judged by {unquote(str(judges[0]))}, of {self.name} by "
-                f"{unquote(str(judges[1]))}.",
-                "Judge both by the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
+                f"{benchmark}: {outcome} of {self.first} comes from the classifier {unquote(str(judges[0]))}, but "
+                f"that of {self.name} from {unquote(str(judges[1]))}.",
+                "Classify both with the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
             )
 
 
@@ -310,7 +307,7 @@ def _paired(
     joined = first.join(other.drop("axis", "group"), on=keys, how="inner", maintain_order="left")
     if joined.is_empty():
         notes.append(
-            f"{benchmark}: {first_name} and {name} share no prompt and sample, and cannot be compared here."
+            f"{benchmark}: {first_name} and {name} share no prompt and sample, so they cannot be compared."
         )
         return joined
     different = joined.filter(pl.col("text") != pl.col("text_right"))
@@ -322,7 +319,7 @@ def _paired(
         )
     for label, mine in ((first_name, first), (name, other)):
         if alone := mine.height - joined.height:
-            notes.append(f"{benchmark}: {alone:,} answers of {label} have no partner and are left out.")
+            notes.append(f"{benchmark}: {alone:,} responses of {label} have no pair and are left out.")
     return joined.with_columns(pair=pl.format("{}#{}", "prompt_id", "sample"))
 
 

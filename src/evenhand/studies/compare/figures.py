@@ -1,4 +1,4 @@
-"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models."""
+"""The content of a comparison page as data: a section for each benchmark and outcome, and the table of models."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,12 +49,12 @@ ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
 class OutcomeSection:
     """One benchmark and outcome.
 
-    aside: whether it is beside another one (a classifier's number, silence) and so folded. between: for each model
-    compared, what changed between groups, with its verdict. sentences: what changed over all. forests: by model,
-    differences by axis. slope, sizes: drawings (None where there is nothing to draw). changed: groups that changed
-    otherwise than the others, `moved` saying which way beside them, and how many
-    there are in all. margins: by answer, how many groups fare no worse. few: all groups, where they are few. moved:
-    prompts or texts that changed most. course: disparity and level along what models are put in a row by.
+    aside: whether it accompanies another outcome (a classifier's score, silence) and is folded. between: for each
+    compared model, the change between groups, with its verdict. sentences: overall changes. forests: by model,
+    differences by axis. slope, sizes: drawings (None if empty). changed: groups that changed differently from the
+    others, with `moved` for the direction, and the number of groups. margins: numbers of groups by result of the
+    margin test. few: all groups, if they are few. moved: prompts or texts that changed most. course: disparity and
+    level by the variable that orders the models.
     """
 
     benchmark: str
@@ -76,7 +76,7 @@ class OutcomeSection:
 
 @dataclass(frozen=True)
 class CourseTable:
-    """Disparity, or level, along what the models are put in a row by.
+    """Disparity or level by the variable that orders the models.
 
     drawing: a line for each axis. heads: models with their place. rows: by axis a cell for each model: the value, the
     change from the first with its interval, and its verdict.
@@ -180,7 +180,7 @@ def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[s
 
 
 def headlines_of(comparison: Comparison) -> pl.DataFrame:
-    """CHANGE_HEADLINES of a comparison: between groups first, then over all, then the text."""
+    """Return CHANGE_HEADLINES of a comparison: between groups first, then overall, then the text."""
     keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
     told = [
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
@@ -226,7 +226,7 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
 
 
 def _scored(comparison: Comparison, table: pl.DataFrame) -> list[str]:
-    """The list of texts that were scored is told once, with the benchmark's first outcome."""
+    """Return scored texts only for the first outcome of a benchmark, so that they appear once."""
     mine = comparison.changes.filter(pl.col("benchmark") == table["benchmark"][0])
     return [LOG_LIKELIHOOD] if table["outcome"][0] == mine["outcome"][0] else []
 

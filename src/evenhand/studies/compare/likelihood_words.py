@@ -1,5 +1,4 @@
-"""Sentences on changed likelihoods that one test alone would tell wrongly: of pairs by two units, of groups beside an
-axis."""
+"""Sentences on changed likelihoods that a single test could misrepresent: pairs in two units, groups within an axis."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,18 +6,18 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number, sentences
 
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size_change", "redditbias_likelier_change"
-"""Rows beside the change of a log-perplexity: the same in units of its spread, and in percent of phrases."""
+"""Rows that give the change of a log-perplexity in other units: standard deviations, and percent of phrases."""
 OWN_LEVEL = 0.05
-"""Over all groups of an axis, at which a group's own test is told although that of the axis found nothing."""
+"""Adjusted level at which the test of one group is reported although the test of its axis found nothing."""
 Row = Mapping[str, Any]
 
 
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
-    """What became of stereotypes in pairs about two groups: said of them only where nats, spread and share agree.
+    """Return how stereotypes changed in pairs about two groups, if nats, spread and share agree.
 
-    row: a change found, in nats per token. rows: of CHANGES, with EFFECT_SIZE and LIKELIER of the axis. told: before
-    and after in words. Whatever makes a model surer of all texts, or less sure, makes every difference of
-    log-perplexities smaller, or larger, with it, and leaves both others as they are.
+    row: a detected change, in nats per token. rows: of CHANGES, with EFFECT_SIZE and LIKELIER of the axis. told: before
+    and after in words. The three must agree because a model that becomes more certain of all texts has smaller
+    differences of log-perplexities (and larger ones if less certain), while the spread and the share do not change.
     """
     beside = {other["measure"]: other for other in rows if other["axis"] == row["axis"]}
     effect, share = beside.get(EFFECT_SIZE), beside.get(LIKELIER)

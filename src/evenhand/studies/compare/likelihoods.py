@@ -1,4 +1,4 @@
-"""Two models on the same likelihoods: paired text by text, judged by the benchmark's own procedure."""
+"""Comparison of likelihoods of two models: paired by text, tested with the benchmark's procedure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,10 +26,10 @@ def likelihood_changes(
     seed: int,
     note: Callable[[str], None],
 ) -> pl.DataFrame | None:
-    """CHANGES of one benchmark; None where nothing can be paired, and the reason goes to `note`.
+    """Return CHANGES of one benchmark, or None without pairs; then `note` gets the reason.
 
-    first, other: prompts with both models' likelihoods. architectures: of the models; two kinds put the prompts
-    differently and are not compared. before and after are each model's own number on the prompts that both answered.
+    first, other: prompts with both models' likelihoods. architectures: of the models. Different architectures score
+    prompts differently and are not compared. before and after: the value of each model on the prompts of both.
     """
     try:
         benchmark = load_benchmark(name)
@@ -48,10 +48,10 @@ def likelihood_changes(
         other.select("prompt_id", "text"), on=["prompt_id", "text"]
     )
     if shared.is_empty():
-        note(f"{name}: the two models share no sentence, and cannot be compared here.")
+        note(f"{name}: the two models share no sentence, so they cannot be compared.")
         return None
     if alone := max(first.height, other.height) - shared.height:
-        note(f"{name}: {alone:,} sentences were asked of one model alone, or differ, and are left out.")
+        note(f"{name}: {alone:,} sentences exist for one model only, or differ, and are left out.")
     before, after = (
         frame.join(shared, on=["prompt_id", "text"], how="semi", maintain_order="left").sort(
             "prompt_id", maintain_order=True
@@ -64,7 +64,7 @@ def likelihood_changes(
         options = replace(options, architecture="masked")
     rows = [row for row in benchmark.changes(before, after, options) if row.stratum is None]
     if not rows:
-        note(f"{name}: nothing of it is judged, so that no change of it is.")
+        note(f"{name}: it has no verdicts, so its changes have none either.")
         return None
     harmful = {measure + SUFFIX: side for measure, side in benchmark.harmful.items()}
     table = judged(measurement_frame(rows), alpha, n_axes=n_axes, harmful=harmful)

@@ -22,18 +22,18 @@ MOVED = {
     "after": pl.Float64,
     "change": pl.Float64,
     "beside": pl.Float64,  # the change less the median change of the benchmark
-    "answer_before": pl.String,  # null where none was written
+    "answer_before": pl.String,  # null without a response
     "answer_after": pl.String,
     "n": pl.Int64,  # samples
 }
 
 
 def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str) -> pl.DataFrame:
-    """MOVED of answers: the prompts whose outcome changed most, with the answers that say so best.
+    """Return MOVED of responses: the prompts whose outcome changed most, with an example.
 
-    paired: a row a prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model, and
-    ANSWER of both where they are known. Of a prompt those samples are shown whose outcomes lie furthest apart in the
-    direction in which its mean went. Prompts that changed by nothing are left out.
+    paired: one row per prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model,
+    and ANSWER of both if known. The example of a prompt is the sample with the largest difference in the direction of
+    the mean change. Prompts without a change are left out.
     """
     sides = {"before": outcome, "after": f"{outcome}_right"}
     frame = paired.with_columns(**{side: pl.col(name).cast(pl.Float64) for side, name in sides.items()})
@@ -53,9 +53,9 @@ def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str
 
 
 def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model: str) -> pl.DataFrame:
-    """MOVED of texts that were scored: those whose log-likelihood moved most beside the median text.
+    """Return MOVED of scored texts: those whose log-likelihood changed most relative to the median text.
 
-    before, after: prompt_id, text and log_likelihood, and axis, group or descriptor where there are any.
+    before, after: prompt_id, text and log_likelihood, and axis, group or descriptor if they exist.
     """
     named = next((name for name in ("group", "descriptor") if name in before.columns), None)
     names = {

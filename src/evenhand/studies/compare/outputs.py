@@ -1,4 +1,4 @@
-"""Outputs that can be compared: of our own runs, and of lm_eval, Inspect and ROBBIE as their files hold them.
+"""Outputs for comparisons: runs of evenhand, and files of lm_eval, Inspect and ROBBIE.
 
 Inspect's .eval archives hold one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
 """
@@ -35,7 +35,7 @@ class InspectScore(BaseModel):
 
 
 class InspectOutput(BaseModel):
-    """What the model wrote in a sample of an Inspect log."""
+    """The model's response in a sample of an Inspect log."""
 
     completion: str | None = None
 
@@ -73,10 +73,10 @@ class LmEvalSample(BaseModel):
 class BenchmarkOutputs:
     """Answers to one benchmark.
 
-    frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
-    each outcome (1 or 0 for judgements), null where it is missing, and ANSWER where it is known. judges: what each
-    outcome was judged by, where that is known: outcomes of different judges are not compared. harmful: which side of
-    them harms, where that is known. texts: of our own runs, the continuations with all that was asked of them.
+    frame: one row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each outcome (1 or 0
+    for labels, null if missing), and ANSWER if known. judges: the classifier of each outcome, if known; outcomes of
+    different classifiers are not compared. harmful: the harmful side of each outcome, if known. texts: for runs of
+    evenhand, the continuations with their columns.
     """
 
     frame: pl.DataFrame
@@ -88,10 +88,10 @@ class BenchmarkOutputs:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Everything known of one model's outputs; all but benchmarks only of our own runs.
+    """The outputs of one model; only runs of evenhand have more than `benchmarks`.
 
-    scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these. headlines: HEADLINES,
-    what each axis came to; empty where no run of ours tells it. began: when the run did, ISO 8601.
+    scored: by benchmark, prompts with their likelihoods. headlines: HEADLINES, the verdict of each axis; empty for
+    files of other programs. began: start of the run, ISO 8601.
     """
 
     name: str
@@ -131,7 +131,7 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
         return _inspect(path, content, name)
     if isinstance(content, dict) and isinstance(content.get("scores"), list):
         return _robbie(path, content["scores"], name)
-    raise DataError(f"{path} is JSON, but of no kind known here.", FORMATS)
+    raise DataError(f"{path} is JSON, but not in a known format.", FORMATS)
 
 
 def _own(path: Path, name: str | None) -> Outputs:
@@ -310,7 +310,7 @@ def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
 
 def _one(name: str, path: Path, benchmark: str, frame: pl.DataFrame, outcomes: Sequence[str]) -> Outputs:
     if not outcomes:
-        raise DataError(f"{path} holds answers but no numeric metric or score to compare.", FORMATS)
+        raise DataError(f"{path} contains responses but no numeric metric or score to compare.", FORMATS)
     return Outputs(name, path, {benchmark: BenchmarkOutputs(_shaped(frame, outcomes), tuple(outcomes))})
 
 

@@ -1,4 +1,4 @@
-"""compare.html: models beside each other on one page that needs no network."""
+"""compare.html: models side by side on one page that needs no network."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Likelihoods of sentence pairs in samples of other programs, as our own runs of the same benchmark hold them."""
+"""Likelihoods of sentence pairs from other programs, in the form of evenhand's runs of the same benchmark."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def crows_pairs_scores(lines: Sequence[Mapping[str, Any]]) -> pl.DataFrame | Non
 
 
 def _log_likelihood(given: Any) -> float | None:
-    """Of a response such as [["-12.5", "False"]]: lm_eval writes numbers as text."""
+    """Return the log-likelihood of a response such as [["-12.5", "False"]]; lm_eval writes numbers as text."""
     while isinstance(given, list | tuple) and given:
         given = given[0]
     try:

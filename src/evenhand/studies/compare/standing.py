@@ -16,12 +16,12 @@ Key = tuple[Any, ...]
 
 
 def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: pl.DataFrame) -> pl.DataFrame:
-    """STANDING: a sentence for each axis that either run found to be biased.
+    """Return STANDING: a sentence for each axis on which either run is biased.
 
-    first, others: HEADLINES of the first run and, by model, of later ones; no rows where a run tells none. changes:
-    CHANGES; only their benchmarks are told. "Still" and "New" begin what the later run says of itself, "No longer
-    found" what the first said. Where both have told of a benchmark, an axis that one does not tell of is
-    not biased in it.
+    first, others: HEADLINES of the first run and, by model, of later ones; empty if a run has none. changes: CHANGES;
+    only their benchmarks are included. Sentences with "Still" and "New" give the verdict of the later run, those with
+    "No longer found" the verdict of the first. If both runs have headlines of a benchmark, an axis missing in one of
+    them is not biased in it.
     """
     lines = []
     for model, headlines in others.items():

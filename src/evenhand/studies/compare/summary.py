@@ -1,4 +1,4 @@
-"""All models in one table: the rate of each outcome with its limits, scores, and whose rate is the largest."""
+"""All models in one table: the rate of each outcome with its CI, scores, and the group with the largest rate."""
 
 import polars as pl
 
@@ -9,7 +9,7 @@ SUMMARY = {
     "model": pl.String,
     "benchmark": pl.String,
     "outcome": pl.String,
-    "rate": pl.Float64,  # mean of the outcome over all its answers
+    "rate": pl.Float64,  # mean of the outcome in all its responses
     "low": pl.Float64,
     "high": pl.Float64,
     "n": pl.Int64,

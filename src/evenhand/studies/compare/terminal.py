@@ -43,7 +43,7 @@ def render_comparison(
 
 
 def _headlines(comparison: Comparison, out: Printer) -> None:
-    """Print who is treated differently, then what changed over all groups, then in the text."""
+    """Print changes between groups, then changes of the level, then changes of the text."""
     table = headlines_of(comparison)
     for (model, benchmark), part in table.group_by(["model", "benchmark"], maintain_order=True):
         out.gap()

@@ -1,4 +1,4 @@
-"""What changed in the text itself: silence, length, repetition, diversity, one answer to everything, perplexity."""
+"""Changes of the text: empty responses, length, repetition, diversity, stock answers, perplexity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,12 +44,12 @@ JUDGE_PERPLEXITY, OWN_PERPLEXITY, TEXT_PERPLEXITY = "judge_perplexity", "own_per
 def quality_changes(
     benchmark: str, before: pl.DataFrame, after: pl.DataFrame, seed: int, cluster: str = "prompt_id"
 ) -> pl.DataFrame:
-    """How the continuations of one benchmark changed as text (QUALITY).
+    """Return changes in the text quality of the continuations of one benchmark (QUALITY).
 
-    before, after: `evenhand.runs.answers` of continuations. cluster: column of rows that hang together. Measures as in
-    `evenhand.measures.text_quality`, paired on prompt and sample where they belong to single answers; perplexities are
-    geometric means, their change a ratio. Diversity belongs to all texts together: both models' at the same number of
-    n-grams, the limits of the change from the two intervals (which are independent at most, so that they are wide).
+    before, after: `evenhand.runs.answers` of continuations. cluster: column of dependent rows. Measures are those of
+    `evenhand.measures.text_quality`. Measures of single responses are paired on prompt and sample. Perplexities are
+    geometric means, and their change is a ratio. Diversity is a property of all texts, computed at the same number of
+    n-grams for both models. Its CI combines the two intervals as if they were independent, so it is wide.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (limits of a difference from those of its parts).
     """
     keys = list(dict.fromkeys([*KEYS, cluster]))
@@ -169,10 +169,10 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
 def levels(
     known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | None]:
-    """95 % limits of before and after, each by itself (LEVELS).
+    """Return separate 95% CIs of before and after (LEVELS).
 
-    known: rows with both, and the column cluster, whose rows hang together. share: whether these are judgements or
-    shares of them (None: if all lie between 0 and 1); nats and lengths may lie there, too, and are none.
+    known: rows with both, and the column cluster of dependent rows. share: whether the values are labels or shares of
+    labels. None assumes so if all are between 0 and 1, which can also be true of nats and lengths.
     """
     found: dict[str, float | None] = {}
     for side in ("before", "after"):
@@ -191,7 +191,7 @@ def levels(
 def overall_change(
     frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """The row over all of `paired_change`; None where no pair has both numbers. share: as in `levels`."""
+    """Return the overall row of `paired_change`; None if no pair has both numbers. share: as in `levels`."""
     both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
     if both.is_empty():
         return None

@@ -1,4 +1,4 @@
-"""Disparity and level of any number of models in a row: by their size, by when they were asked, by numbers given."""
+"""Disparity and level of models in an order: by size, by date, or by given numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ DISPARITY, LEVEL = "disparity", "level"
 
 @dataclass(frozen=True)
 class Order:
-    """What models are put in a row by: its name, and a number for each model in the order in which they were given."""
+    """The variable that orders models: its name, and a number for each model in the given order."""
 
     name: str
     at: tuple[float, ...]
@@ -58,10 +58,10 @@ class Order:
 def read_order(
     by: str, sizes: Sequence[int | None], dates: Sequence[str | None], names: Sequence[str]
 ) -> Order:
-    """What `--by` asks for.
+    """Return the order of models that `--by` requests.
 
-    sizes, dates: of the models called `names`, None where a model does not say. Raises UsageError for a form that is
-    not known, for another number of values than of models, and where all models stand at the same place.
+    sizes, dates: those of the models `names`; None if unknown. Raises UsageError for an unknown form, for a number of
+    values that differs from the number of models, and if all values are equal.
 
     >>> read_order("step=100,200", [None, None], [None, None], ["a", "b"])
     Order(name='step', at=(100.0, 200.0))
@@ -88,16 +88,16 @@ def read_order(
             raise UsageError(f"--by {by} has {len(numbers)} numbers for {len(names)} runs.", FORMS)
         order = Order(name.strip(), numbers)
     if len(set(order.at)) < 2:
-        raise UsageError(f"--by {by}: all runs stand at {order.shown(order.at[0])}.", FORMS)
+        raise UsageError(f"--by {by}: all runs have the value {order.shown(order.at[0])}.", FORMS)
     return order
 
 
 def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.DataFrame:
-    """COURSE: of each axis how unequal its groups are in each model, and how high the level is, in the order's order.
+    """Return COURSE: the disparity and the level of each axis in each model, in the given order.
 
-    changes: CHANGES. A disparity is the spread between the groups of an axis as the comparison states it: in `before`
-    of the first model and in `after` of the others, each beside its paired change from the first model. Rows that
-    only one of two models has are absent.
+    changes: CHANGES. A disparity is the spread between the groups of an axis in the comparison: `before` of the first
+    model and `after` of the others, each with its paired change from the first model. Rows of only one of two models
+    are left out.
     """
     at = dict(zip(names, order.at, strict=True))
     about = changes.filter(

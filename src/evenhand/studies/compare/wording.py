@@ -1,6 +1,6 @@
 """Write the findings of a comparison as sentences, the same for terminal, page and JSON. Nothing is decided here.
 
-First what changed between groups, then over all groups, then in the text: a model may do less harm to all but one.
+Changes between groups come first, then the level, then the text: a model may do less harm to all groups but one.
 """
 
 import re
@@ -42,7 +42,7 @@ from evenhand.studies.compare.rate_words import (
 from evenhand.studies.compare.texts import text_line
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
-"""What a sentence is about, in the order in which they are said."""
+"""Topics of sentences, in the order of the report."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
@@ -58,7 +58,7 @@ def change_headlines(
     """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
 
     units: by benchmark and outcome. standing: `evenhand.studies.compare.standing.STANDING`; its sentences follow those
-    on their axis, of a benchmark's first outcome. A classifier's own number beside its verdict has no sentence.
+    on their axis for the benchmark's first outcome. A classifier's score has no sentence in addition to its label.
     """
     told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []
@@ -111,7 +111,7 @@ def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[
 
 
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
-    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found.
+    """Return a sentence for each axis whose groups changed differently, and one for all other axes.
 
     The axis whose group got worse by most comes first, then the axis whose named group changed most.
     """
@@ -200,10 +200,10 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
 
 
 def moved_word(row: Mapping[str, Any]) -> str:
-    """Which way a group that changed otherwise went beside the others of its axis, whatever its own numbers did.
+    """Return the direction of a group's change relative to the other groups of its axis.
 
-    row: of CHANGES. worse or better where it is known which side harms; of likelihoods in kind and hostile sentences,
-    where the group is at home; else above or below. As it is where the verdict names no change.
+    row: of CHANGES. Returns worse or better if the harmful side is known, and above or below if not. For likelihoods in
+    kind and hostile sentences, it returns the kind that became more likely. A verdict without a change is returned.
     """
     if row["verdict"] not in (LOWER, HIGHER):
         return str(row["verdict"] or "")
@@ -267,7 +267,7 @@ def _shift(row: Mapping[str, Any]) -> Estimate:
 
 
 def _level(row: Mapping[str, Any], unit: Unit) -> str:
-    """Return how the level over all groups changed."""
+    """Return how the level of all groups together changed."""
     outcome = row.get("outcome")
     what = (
         "empty or refused responses"

@@ -1,4 +1,4 @@
-"""Whether a mitigation does what its words say: the consistency protocol."""
+"""The consistency protocol: does a mitigation do what its words ask?"""
 
 import lazy_loader
 

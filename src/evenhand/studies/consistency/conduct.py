@@ -1,7 +1,7 @@
-"""The consistency protocol on one method: does it do what its words say, do the words matter, does it carry over?
+"""The consistency protocol for one method: does it have the stated effect, do its words matter, does it transfer?
 
-Every level (the model by itself; the method with its own, opposite, nonsensical and blank wording) is put to the same
-prompts under the same decoding, in a run of its own; then judged, scored and decided.
+Every level (the model alone; the method with its own, opposite, nonsensical and blank wording) gets the same prompts
+and decoding in a separate run. The responses are then classified, scored and tested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ ROLE = "harm"
 
 @dataclass(frozen=True)
 class ConsistencyStudy:
-    """A finished check: where it lies, what was asked and how it came out."""
+    """A finished check: its folder, prompts and results."""
 
     path: Path
     options: CheckOptions
@@ -62,7 +62,7 @@ class ConsistencyStudy:
     decoding: ChosenDecoding
     attributes: Attributes
     threshold: tuple[float, str]
-    """From which score on a continuation is harmful, and why."""
+    """The score from which a continuation counts as harmful, and the reason for it."""
     numbers: Consistency
     checklists: Mapping[str, list[Decision]]
     """By rule: effect and polarity and importance in each domain, and transfer."""
@@ -71,7 +71,7 @@ class ConsistencyStudy:
     scores: pl.DataFrame
     """One row a domain, level, group and prompt: a column for each attribute, and `error`."""
     model: Mapping[str, Any]
-    """What the model says of itself."""
+    """Facts about the model, as it reports them."""
     classifier: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     above_threshold: str | None = None
@@ -99,7 +99,7 @@ class ConsistencyStudy:
         return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
 
     def asked(self) -> dict[str, float]:
-        """What the model was asked in all sessions: their number, requests, tokens written, seconds of answering."""
+        """Return totals of all sessions: number of sessions, requests, generated tokens, seconds."""
         runs = [run for domain in self.domains for run in self.runs(domain).values()]
         sessions = [session for run in runs for session in run.manifest.sessions]
         return {
@@ -135,10 +135,10 @@ def study_consistency(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> ConsistencyStudy:
-    """Run the protocol to its verdicts, or go on with a study.
+    """Run the protocol, or resume a study.
 
-    options: all of them; `method`, `model` and `classifier` name what the other arguments are. output: the study's
-    folder; one that holds a study is gone on with, provided the options that decide what is asked are the same.
+    options: all of them; `method`, `model` and `classifier` name the other arguments. output: the study's folder; an
+    existing study is resumed if the options that determine the prompts and responses are the same.
     given: arguments as the user wrote them, for the record.
     Raises Interrupted (resumable), ResumeRefused, UsageError and DataError for what cannot be checked, and whatever
     model and classifier raise.
@@ -204,7 +204,7 @@ def _asked(
     given: Mapping[str, Any],
     progress: Progress | None,
 ) -> list[str]:
-    """Ask and judge one level as far as that has not been done; returns what failed too often."""
+    """Generate and classify the rest of one level; return a description of failures above the allowed rate."""
     directory = run.directory(decoding.decoding, given)
     outcome = execute(
         run.plan,
@@ -227,7 +227,7 @@ def _asked(
     if outcome.above_threshold:
         reasons.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
     if labelled.error_share > options.error_threshold:
-        reasons.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
+        reasons.append(f"{labelled.error_share:.1%} of the texts could not be classified {where}")
     return reasons
 
 
@@ -236,7 +236,7 @@ def _identifiers(domains: Mapping[str, PromptSet]) -> dict[str, pl.Series]:
 
 
 def _put(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
-    """To which prompts a level was put that was not put to all."""
+    """Return the prompts of a level that was not tested on all of them."""
     here = prompts.frame["prompt_id"].is_in(of_nonsense.frame["prompt_id"].implode())
     return {"nonsensical": here.to_numpy()}
 
@@ -252,17 +252,17 @@ def _notes(prepared: Prepared) -> list[str]:
         sizes = " and ".join(
             f"{some:,} of the {all_:,} {domain} prompts" for domain, (some, all_) in fewer.items()
         )
-        notes.append(f"Nonsense was put to {sizes}, and is compared with the other levels on these.")
+        notes.append(f"Nonsense was tested on {sizes}, and is compared with the other levels on these.")
     if renamed := prepared.attributes.renamed:
         names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(
-            f"The classifier's labels are taken for the nearest published attributes: {names}. They were trained on "
-            "other ratings, so that rates do not compare with published ones."
+            f"The classifier's labels stand for the nearest published attributes: {names}. They were trained on other "
+            "ratings, so rates are not comparable with published ones."
         )
     if same := shared_texts(prepared.domains):
-        notes.append(f"{same:,} texts are among the adversarial and the neutral prompts.")
+        notes.append(f"{same:,} texts are both adversarial and neutral prompts.")
     if len(prepared.domains) < 2:
-        notes.append("Only adversarial prompts were put to the model, as asked (--neutral none).")
+        notes.append("Only adversarial prompts were tested (--neutral none).")
     return notes
 
 

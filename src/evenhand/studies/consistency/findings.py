@@ -1,4 +1,4 @@
-"""From judged continuations to the checklist of a consistency check: score matrices, tests, and what would decide."""
+"""From classified continuations to the checklist of a consistency check: score matrices, tests, and open tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,7 +114,7 @@ def _why(level: str, domain: str, errors: pl.DataFrame) -> str:
     codes = errors["error"].drop_nulls().value_counts(sort=True).rows()
     counts = ", ".join(f"{count:,} {code}" for code, count in codes)
     reason = counts or "the classifier has no harmful side, or lacks an attribute"
-    return f"Not one continuation of the level {level} has a score on the {domain} prompts ({reason})."
+    return f"No continuation of the level {level} has a score on the {domain} prompts ({reason})."
 
 
 DECISIONS = {
@@ -223,7 +223,7 @@ def _why_not(test: str, lacking: Mapping[str, str], specified: bool) -> str | No
 
 
 def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
-    """Of a method without wording nothing else can be carried over."""
+    """Return the transfer of the effect, the only test of transfer for a method without wording."""
     first, second = effects[:2]
     what = "the effect itself, because the method has no wording"
     if first.outcome != Outcome.PASS:

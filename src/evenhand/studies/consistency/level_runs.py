@@ -1,4 +1,4 @@
-"""The run of each level of a consistency study: it can be stopped at any time and gone on with."""
+"""The run of each level of a consistency study. It can be stopped and resumed at any time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from evenhand.studies.consistency.levels import Level
 
 @dataclass(frozen=True)
 class LevelRun:
-    """One level in one domain: the model as it stands there, its plan and the folder of its run."""
+    """One level in one domain: its model, its plan and the folder of its run."""
 
     domain: str
     level: Level

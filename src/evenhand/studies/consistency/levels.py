@@ -1,4 +1,4 @@
-"""The levels of the consistency protocol: original, opposite, nonsensical and blank wording, and what is lacking.
+"""The levels of the consistency protocol: original, opposite, nonsensical and blank wording.
 
 Nonsense is random characters in the frame of the original wording.
 """
@@ -24,12 +24,12 @@ SEQUENCE = 400
 LENGTHS = (12, 48)
 """Shortest and longest piece; the published ones have 28 and 43 characters."""
 MEANINGFUL = 3
-"""A word of so many letters that stands in the original wording must not come up by chance."""
+"""Nonsense must not contain a word of the original wording with at least this number of letters."""
 
 
 @dataclass(frozen=True)
 class WordingFrame:
-    """What stands before and after the words of a specification, whatever they are."""
+    """Fixed text before and after the words of a specification."""
 
     before: str
     after: str
@@ -53,11 +53,11 @@ NO_FRAME = WordingFrame("", "")
 
 
 def frame_of(specification: Specification) -> WordingFrame:
-    """What the wordings of a method have in common at their ends, cut at words.
+    """Return the text that all wordings of a method share at their beginning and end, cut at words.
 
-    specification: its level "frame", if it has one, holds what stands before and after. Else the frame is read off
-    a method's several texts, or its text beside its published nonsense; a single text without published nonsense
-    has no frame, because what it shares with its opposite may be what it says.
+    specification: its level "frame", if it has one, contains the text before and after. Otherwise the frame is what a
+    method's texts, or its text and its published nonsense, have in common. A single text without published nonsense
+    has no frame, because the words that it shares with its opposite may carry its meaning.
 
     >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
     WordingFrame(before='It contains ', after=':')
@@ -124,7 +124,7 @@ NO_OPPOSITE = "The method states no opposite of its wording; give one with --opp
 
 @dataclass(frozen=True)
 class Level:
-    """One way to run the method: with which wording, and where that is from."""
+    """One way to run the method: its wording, and the source of the wording."""
 
     name: str
     """One of LEVELS."""
@@ -136,7 +136,7 @@ class Level:
 
     @property
     def key(self) -> str:
-        """What its run is called.
+        """Return the name of its run.
 
         >>> Level("nonsensical", None, ("xq",), "generated", group=2).key
         'nonsensical-2'
@@ -144,7 +144,7 @@ class Level:
         return self.name if self.group is None else f"{self.name}-{self.group}"
 
     def applied(self, model: LanguageModel) -> LanguageModel:
-        """The model at this level; raises what the mitigation raises."""
+        """Return the model at this level; raises as the mitigation."""
         return model if self.mitigation is None else self.mitigation(model)
 
 

@@ -1,4 +1,4 @@
-"""What a consistency check is asked to do: every option once, and which of them decide what the model is asked."""
+"""The options of a consistency check, and which of them affect prompts and responses."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +18,9 @@ PERSPECTIVE = (
 )
 """The published judge with the published attributes."""
 NOBODY = "none"
-"""In the place of a file of neutral prompts: only the adversarial domain is tested."""
+"""Value in place of a file of neutral prompts: test only the adversarial domain."""
 MOST_GROUPS = 1000
-"""Each is a run of its own; the verdict gains little beyond a hundred."""
+"""Maximum number of nonsense wordings. Each needs a separate run; more than 100 add little."""
 DECODINGS = ("auto", "beams", "greedy", *PRESETS)
 ASKING = (
     "method",
@@ -40,7 +40,7 @@ ASKING = (
     "system",
     "allow_longer",
 )
-"""Options that decide what the model is asked; the others may change when a study goes on."""
+"""Options that determine the prompts and responses; the others may change when a study is resumed."""
 
 
 class CheckOptions(ToleranceOptions, ModelOptions):
@@ -49,7 +49,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     method: str
     """As `--mitigate` takes it: NAME, NAME=VALUE or NAME?option=value."""
     opposite: tuple[str, ...] = ()
-    """In place of the method's own opposite wording; one text, or one for each of its prefixes."""
+    """Opposite wordings that replace the method's: one text, or one for each of its prefixes."""
     prompts: str | None = None
     """A file of adversarial prompts; None takes the challenging ones of RealToxicityPrompts."""
     neutral: str | None = None
@@ -59,10 +59,10 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     limit: Count | None = None
     """Most prompts per domain."""
     groups: int = Field(default=20, ge=1, le=MOST_GROUPS)
-    """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
+    """Number of nonsense wordings. They are a sample: the verdict is about nonsense in general."""
     nonsense_prompts: int | None = Field(default=300, ge=2, le=2**31 - 1)
-    """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far
-    more than 1,199 under 5 (docs/explanation/consistency.md)."""
+    """Prompts per domain that are tested with nonsense; None: all. At the same cost, 300 prompts with 20 wordings give
+    more power than 1,199 with 5 (docs/explanation/consistency.md)."""
     seed: Seed = 0
     decoding: str = "auto"
     max_new_tokens: Count = 20
@@ -70,14 +70,14 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     role: str = "toxicity"
     """What a classifier with a single score judges."""
     attributes: tuple[str, ...] = ()
-    """Of the classifier; none named takes the published ones that it has."""
+    """Attributes of the classifier; without any, the published ones that it has are used."""
     threshold: float | None = None
-    """From which score on a continuation is harmful; None: 0.5 for attributes, else the classifier's own verdict."""
+    """The score from which a continuation is harmful; None: 0.5 for attributes, else the classifier's own verdict."""
     rule: Rule = "tested"
     margin: float = Field(default=1.0, gt=0)
     """Percentage points of harm below which an effect counts as none."""
     importance: Importance = "share"
-    """What a control is held against: half of the original's effect, or ("points") the original with the margin."""
+    """What a control is compared with: half of the original effect, or ("points") the original with the margin."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("decoding")
@@ -105,14 +105,14 @@ class CheckOptions(ToleranceOptions, ModelOptions):
         return PERSPECTIVE if value == "perspective" else value
 
     def asking(self) -> dict[str, Any]:
-        """The options that decide what the model is asked, JSON-serialisable."""
+        """Return the options that affect prompts and responses, JSON-serialisable."""
         return self.model_dump(mode="json", include=set(ASKING))
 
 
 EARLIER = {"nonsense_prompts": None}
-"""What studies did that were begun before there was such an option."""
+"""Values for studies that were started before these options existed."""
 DESIGN = ("groups", "nonsense_prompts")
-"""Options that a study which goes on keeps unless they are given anew."""
+"""Options that a resumed study keeps unless they are given again."""
 
 
 def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> CheckOptions:

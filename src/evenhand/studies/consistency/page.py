@@ -1,4 +1,4 @@
-"""consistency.html: the checklist with its reasons, every number, the words behind it, each prompt at every level."""
+"""consistency.html: the checklist with reasons, every number, the wordings, each prompt at every level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from evenhand.studies.provenance import citations, provenance
 
 
 def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
-    """What the model wrote to each prompt at every level, and how harmful that was.
+    """Return the continuation of each prompt at every level, with its harm.
 
     Returns prompt_id, text, and for each level's key `<key>` (the continuation) and `<key> score` (the largest of the
     attributes).
@@ -59,7 +59,7 @@ CITED = (
 
 @dataclass(frozen=True)
 class CheckedTest:
-    """One test: its question and what came out in each domain."""
+    """One test: its question and its result in each domain."""
 
     name: str
     question: str
@@ -155,7 +155,7 @@ def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
     return DomainSection(
         name=domain,
         anchor=f"d{number}",
-        prompts=f"{len(prompts):,} prompts were put to the model. Source: {prompts.card.summary}.",
+        prompts=f"{len(prompts):,} prompts were tested. Source: {prompts.card.summary}.",
         forest=Forest(
             tuple(_level_row(row, scale) for row in means),
             axis_svg(scale),

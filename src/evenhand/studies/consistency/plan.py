@@ -1,4 +1,4 @@
-"""Before a consistency check runs: its levels, prompts, decoding and attributes, and what it would cost."""
+"""The plan of a consistency check: levels, prompts, decoding, attributes and cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,9 @@ def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigat
             _try(writers, beams)
         except Unsupported as error:
             _try(writers, greedy)
-            why = "as published for text-davinci-003, because beam search as for GPT-2 cannot be done here: "
+            why = (
+                "as published for text-davinci-003, because beam search as for GPT-2 is not available here: "
+            )
             return ChosenDecoding(greedy, why + error.message.rstrip("."))
         return ChosenDecoding(beams, "as published for GPT-2")
     if options.decoding in ("beams", "greedy"):
@@ -159,15 +161,16 @@ def prepare(
 def preview(
     options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
 ) -> dict[str, Any]:
-    """What `--plan` prints: levels with their wordings, prompts, cost from a short probe; writes nothing.
+    """Return the plan that `--plan` prints: levels with wordings, prompts, and the cost from a short probe.
 
-    Asks the model a few continuations (a service: FEW in all) and no classifier. `detectable` is the change of the
-    rate, in percentage points, that so many prompts show with 80 % power if every fourth prompt changes.
+    Nothing is written. The model generates a few continuations (a service: FEW in all), and no classifier is used.
+    `detectable` is the minimum detectable change of the rate in percentage points (80% power, if a quarter of the
+    prompts change).
     """
     prepared = prepare(options, model, method, classifier)
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
     for level in levels:
-        level.applied(model)  # a method that refuses a wording says so before anything is asked
+        level.applied(model)  # a method that rejects a wording raises before the model is asked
     # Other wordings are taken to cost what the method's own does; their requests need not be made for it.
     probed = [level for level in levels if level.name in ("default", "original")]
     try:
@@ -209,7 +212,7 @@ def preview(
 
 
 def _costs(runs: Sequence[LevelRun]) -> tuple[dict[tuple[str, str], float], dict[str, Any]]:
-    """Seconds by domain and level, and what an estimate says of the service it asked, over all of them."""
+    """Return seconds by domain and level, and the combined estimate of a service's cost."""
     seconds: dict[tuple[str, str], float] = {}
     told: dict[str, Any] = {}
     for run in runs:

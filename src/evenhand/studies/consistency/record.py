@@ -1,4 +1,4 @@
-"""A consistency study on disk: the record by which it is gone on with and never mixed with another."""
+"""A consistency study on disk: the record used to resume it and to keep studies apart."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +13,9 @@ RECORD = StudyRecord("study.json", "consistency study", part="options")
 
 
 def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str, Any]) -> None:
-    """Write the record of a study, or see that it goes on with what it was started with.
+    """Write the record of a new study, or check that a resumed study has the same options.
 
-    Options that do not decide what the model is asked may change. Raises as `StudyRecord.begin`.
+    Options that do not affect prompts and responses may change. Raises as `StudyRecord.begin`.
     """
 
     def asking(stored: dict[str, Any]) -> Compared:

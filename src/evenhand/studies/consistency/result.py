@@ -193,7 +193,7 @@ def check_consistency_with(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Checked:
-    """Check as options say; `model`, `method` and `classifier` replace what these name if they are there already."""
+    """Run a check with options; `model`, `method` and `classifier` are loaded objects that replace names."""
     method = method or load_mitigation(options.method)
     classifier = classifier or load_classifier_of(options)
     study = study_consistency(
@@ -212,10 +212,10 @@ def check_consistency_with(
 
 
 def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
-    """The options of a study on disk, with those given anew.
+    """Return the options of a study on disk, updated with the given ones.
 
-    trust_addresses: ask servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
-    the model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
+    trust_addresses: use servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
+    the model is run only if `given` allows it. Raises UsageError for a folder without a study, ResumeRefused where the
     folder alone names code or servers.
     """
     if not RECORD.is_in(folder):
@@ -240,7 +240,7 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
 
 
 def load_classifier_of(options: CheckOptions) -> Classifier:
-    """The classifier that options name; raises, where it cannot be loaded, with how to name another."""
+    """Return the classifier of the options; an error of loading it states how to choose another one."""
     from evenhand.classifiers import load_classifier
 
     try:

@@ -1,4 +1,4 @@
-"""From judged continuations to the protocol's scores: a classifier's attributes, and what counts as harmful."""
+"""From classified continuations to the protocol's scores: a classifier's attributes and the threshold of harm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ SAME_AS = {
 """Labels of Detoxify and its data (Jigsaw 2018 and 2019) by the name of the nearest Perspective attribute. The two
 were trained on ratings of nearly the same questions, but not on the same answers: rates do not compare."""
 NAMED = (*ATTRIBUTES, "insult")
-"""What is taken unless the user says otherwise; Detoxify has insults where it lacks sexually explicit."""
+"""Default attributes. Detoxify has `insult` in place of a sexually explicit attribute."""
 USUAL = 0.5
-"""From which probability on an attribute counts (Morabito et al. 2023, as in RealToxicityPrompts)."""
+"""The probability from which an attribute counts (Morabito et al. 2023, as in RealToxicityPrompts)."""
 
 
 @dataclass(frozen=True)
 class Attributes:
-    """What is read off each judgement.
+    """The attributes read from each classification.
 
     names: columns of the scores. labels: the classifier's own name of each; empty where its one score is taken.
     """
@@ -63,10 +63,10 @@ class Attributes:
 
 
 def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity") -> Attributes:
-    """The attributes of a classifier that the protocol uses.
+    """Return the attributes of a classifier that the protocol uses.
 
-    wanted: names, of attributes or of the classifier's own labels; none takes the published six and insults, as far
-    as the classifier has them, if toxicity is among them and not alone; else its one score, called by `role`.
+    wanted: names of attributes or of the classifier's labels. By default these are the published six and insults that
+    the classifier has, if they include toxicity and at least one other. Otherwise it is its one score, called `role`.
     Raises UsageError for a name it lacks.
 
     >>> from evenhand.classifiers.loading import load_classifier
@@ -94,11 +94,11 @@ def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str 
 def threshold_of(
     attributes: Attributes, judged: Sequence[pl.DataFrame], given: float | None = None
 ) -> tuple[float, str]:
-    """From which score on a continuation is harmful, and in a few words why.
+    """Return the score from which a continuation is harmful, and the reason in a few words.
 
-    attributes: 0.5 where several are read. judged: all judgements of the study (columns score, negative); where one
-    score is read, the threshold is where the classifier's own verdicts change. given: what the user says.
-    Raises UsageError where verdicts and scores do not agree on one threshold, or there are no verdicts.
+    attributes: the threshold of several attributes is 0.5. judged: all labels of the study (columns score, negative);
+    the threshold of a single score is where the classifier's labels change. given: the user's threshold.
+    Raises UsageError if labels and scores do not agree on one threshold, or without labels.
 
     >>> frame = pl.DataFrame({"score": [0.2, 0.05, None], "negative": [True, False, None]})
     >>> threshold_of(Attributes(("harm",)), [frame])

@@ -56,7 +56,7 @@ def render_consistency(
 
 
 def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what a check would ask; of it only a probe has been run.
+    """Print the plan of a check. Only a probe has been run.
 
     plan: as `evenhand.studies.consistency.plan.preview` gives it.
     """
@@ -82,7 +82,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
             ),
             (
                 "detectable",
-                f"changes from {wording.listing(smallest)} percentage points, if every fourth prompt changes",
+                f"changes from {wording.listing(smallest)} percentage points, if a quarter of the prompts change",
             ),
         ]
     )

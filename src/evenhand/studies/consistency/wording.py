@@ -187,7 +187,7 @@ def _nonsense(study: ConsistencyStudy) -> str:
 
 
 def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
-    """The rows of a domain over all attributes, one a level."""
+    """Return the rows of a domain that average the attributes, one per level."""
     table = study.numbers.table
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 

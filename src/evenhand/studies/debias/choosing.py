@@ -24,8 +24,8 @@ P = f"{WHOLE}p"
 class Tried:
     """A trial that has ended.
 
-    name: of its folder. setting: the options that it varies. watched: what the trained model shows on validation
-    texts (see `HalvedValidation`); None where a value is no number. failed: why there is no model; None where there is.
+    name: of its folder. setting: the options that it varies. watched: values of the trained model on
+    validation texts (see `HalvedValidation`); None if not finite. failed: why there is no model; None if there is one.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Tried:
         return self.setting.get(WEIGHT) == 0
 
     def value(self, name: str) -> float:
-        """What was watched under a name; NaN where there is no number."""
+        """Return a monitored value by name; NaN if it is missing."""
         found = self.watched.get(name)
         return math.nan if found is None or self.failed is not None else float(found)
 
@@ -106,7 +106,7 @@ def choose(
 
 
 def chosen_on(criterion: str) -> str:
-    """What stands in front of the numbers that a criterion looks at: those of all texts, or of the half to choose by.
+    """Return the prefix of the values that a criterion uses: those of all texts, or of the half for the choice.
 
     >>> chosen_on("bias"), chosen_on("published")
     ('', 'whole_')
@@ -115,7 +115,7 @@ def chosen_on(criterion: str) -> str:
 
 
 def cost(one: Tried, base: Mapping[str, float | None], texts: str = "") -> float:
-    """How many times the model's perplexity a trial has; NaN where that is not known.
+    """Return the perplexity of a trial relative to the model's; NaN if unknown.
 
     texts: which, as `chosen_on` says.
     """
@@ -138,7 +138,7 @@ def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> floa
 
 
 def no_p() -> UsageError:
-    """What is wrong where a bias has no test that could be chosen by."""
+    """Return the error for a bias without a test to choose by."""
     return UsageError(
         "`--choose published` requires pairs of texts about two groups: its criterion is the p-value of a test "
         "between them. The sentences of evenhand are not such pairs.",

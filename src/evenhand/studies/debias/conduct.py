@@ -37,7 +37,7 @@ def debias_model(
     model: LanguageModel | None = None,
     progress: Progress | None = None,
 ) -> DebiasStudy:
-    """Train as options say, or go on with a training or a search; see `debias`."""
+    """Train with the options, or resume a training or a search; see `debias`."""
     progress = progress or Silence()
     config.check()
     config.check_method()
@@ -114,7 +114,7 @@ def _called(model: LanguageModel) -> str:
 
 
 def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[TrainableModel, str]:
-    """The model to train, and in which precision its weights will be stored: as before, where nothing else is said."""
+    """Return the model to train and the precision for storing its weights, by default the original one."""
     if given is not None:
         base = trainable(given, config.method)
         before = str(next(base.model.parameters()).dtype)

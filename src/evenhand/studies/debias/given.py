@@ -33,7 +33,7 @@ def specification_of(config: DebiasConfig) -> Specification | None:
 
 
 def given_texts(config: DebiasConfig) -> tuple[Material, Validation] | None:
-    """What is learned and what is watched, read anew; None where the model writes a part of it."""
+    """Read the training and validation texts again; None if the model generates a part of them."""
     if config.dialogue:
         return config.dialogue.given(Path(str(config.data)).expanduser(), config.seed)
     chosen = specification_of(config)
@@ -45,9 +45,9 @@ def given_texts(config: DebiasConfig) -> tuple[Material, Validation] | None:
 
 
 def given_facts(config: DebiasConfig) -> dict[str, Any] | None:
-    """What the user gave, part by part (see `material_facts`), or of the file of pairs; None for our own sentences.
+    """Return facts on the user's texts by part (see `material_facts`) or on pairs; None for evenhand's sentences.
 
-    Raises DataError where nothing can be read.
+    Raises DataError if they cannot be read.
     """
     if not config.dialogue and config.own_pairs:
         return {"file": f"SHA-256 {sha256_of(Path(str(config.data)).expanduser())[:12]}..."}

@@ -1,4 +1,4 @@
-"""What a lineage must hold to be shown: a folder may come from anyone."""
+"""Validation of lineages: a folder may come from anyone."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from evenhand.mitigations.training import BIAS, LINEAGE
 from evenhand.schema import DataError
 
 Value = StrictFloat | StrictInt | None
-"""None where it was no number."""
+"""A number; None if the original value was not finite."""
 
 
 class _Part(BaseModel):
@@ -74,7 +74,7 @@ class _Lineage(_Part):
 
 
 def check_lineage(folder: Path, lineage: Mapping[str, Any]) -> None:
-    """Raise DataError, naming the field, where a lineage cannot be that of a finished training."""
+    """Raise DataError with the field if a lineage is not that of a finished training."""
     try:
         found = _Lineage.model_validate(dict(lineage))
     except ValidationError as error:

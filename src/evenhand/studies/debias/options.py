@@ -1,4 +1,4 @@
-"""What a training against a bias is asked to do: every option once."""
+"""The options of a debiasing training."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -25,11 +25,11 @@ from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
-"""What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
+"""Default training settings for evenhand's sentences: enough to reduce the bias with little other change."""
 DIALOGUES = {"epochs": 2.0, "batch_size": 16, "learning_rate": 5e-5}
-"""What dialogues are learned with where nothing else is said."""
+"""Default training settings for dialogues."""
 TRIALS = 12
-"""Of a random search, where their number is not said."""
+"""Default number of trials of a random search."""
 SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
 """Options of a search: no trial has them."""
 
@@ -61,9 +61,9 @@ class DebiasConfig(Options):
     revision: str | None = None
     trust_remote_code: bool = False
     longest: Count = 36
-    """Tokens of a text; the rest is cut off. Of a history and its reply, where nothing is said: all that is read."""
+    """Maximum tokens of a text; the rest is cut off. A history with its reply uses all the model reads by default."""
     start: Literal["auto", "none"] = "auto"
-    """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
+    """Start of each text: the token that evenhand puts first when it scores texts, or nothing (as published)."""
     epochs: float | None = Field(default=None, gt=0)
     """None: 2, as published; for our own sentences 1."""
     batch_size: Count | None = None
@@ -87,19 +87,19 @@ class DebiasConfig(Options):
     """In which the trained weights are stored; auto: in which the base's are. Training is in 32 bits."""
     evaluate_every: Count | None = None
     patience: Count | None = None
-    """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
+    """Evaluations without a smaller bias after which training stops and the best model is restored."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     seed: Seed = 42
     search: Literal["grid", "random"] | None = None
     """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
     over: tuple[str, ...] = ()
-    """With search: what is varied, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
+    """With search: options to vary, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
     trials: Count | None = None
-    """Of a random search; None: 12."""
+    """Number of trials of a random search; None: 12."""
     choose: Criterion = "bias"
     """Which trial becomes the model: see `CRITERIA`."""
     guard: float = Field(default=1.05, ge=1)
-    """How many times the model's perplexity of neutral texts a trial may have that is chosen."""
+    """Maximum perplexity of neutral texts for the chosen trial, as a multiple of the original model's."""
     keep_trials: bool = False
     """Keep the weights of all trials, not of the chosen one alone."""
 
@@ -144,7 +144,7 @@ class DebiasConfig(Options):
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
-        """What decides the weights, JSON-serialisable: all but where the model and the files lie and what computes."""
+        """Return the options that affect the weights, JSON-serialisable: all but paths and devices."""
         left_out = {
             "model",
             "specification",
@@ -179,7 +179,7 @@ class DebiasConfig(Options):
         return search_space(self.method, self.over, sorted(self.model_fields_set))
 
     def settings(self) -> list[Setting]:
-        """Of all trials, in order; raises UsageError."""
+        """Return the settings of all trials, in order; raises UsageError."""
         return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
 
     def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
@@ -197,7 +197,7 @@ class DebiasConfig(Options):
         return one
 
     def check(self) -> None:
-        """Raise UsageError where the options contradict each other or leave open what to train against."""
+        """Raise UsageError if options contradict each other or do not define the bias."""
         self.training  # noqa: B018  # says which value is out of range
         self._check_search()
         if self.dialogue:

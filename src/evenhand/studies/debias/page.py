@@ -1,4 +1,4 @@
-"""A training against a bias as a page: what changed, the curves, the lineage, what to beware of."""
+"""The page of a debiasing training: changes, curves, lineage and cautions."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -20,9 +20,9 @@ from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, senten
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
-"""Of a curve; more steps are averaged."""
+"""Maximum points of a curve; more steps are averaged."""
 TOLD = ("seed", "steps", "best_step", "stopped_early", "batch_size_in_the_end", "devices", "evenhand")
-"""Of the lineage, about the training itself."""
+"""Keys of the lineage that describe the training."""
 
 
 def curve_svg(points: pl.DataFrame, described: str) -> Markup:
@@ -96,7 +96,7 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path
 
 
 def search_page(search: Mapping[str, Any], model: str, method: str) -> str:
-    """A search of which no trial was chosen: one page that needs no network."""
+    """Return the page of a search without a chosen trial; it needs no network."""
     return rendered(
         Path(__file__).with_name("search.html.j2"),
         model=model,

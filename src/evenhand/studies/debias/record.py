@@ -1,4 +1,4 @@
-"""The folder of a training: what decides its weights, so that it is gone on with and never mixed with another."""
+"""The folder of a training: the record of all that affects its weights, used to resume it."""
 
 from evenhand.studies.record import StudyRecord
 

@@ -27,9 +27,9 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class UnchosenSearch(StudyResult):
-    """A search that ended without a model: its trials, ready to be shown.
+    """A search that ended without a model, with its trials.
 
-    folder: in which it lies. model, method: as they were named. search: the trials, as plain data.
+    folder: its path. model, method: as the user named them. search: the trials, as plain data.
     """
 
     PAGE, NUMBERS = "report.html", "report.json"
@@ -58,7 +58,7 @@ class UnchosenSearch(StudyResult):
         return search_page(self.search, self.model, self.method)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the trials, and what to beware of."""
+        """Print the trials and cautions."""
         render_search(self.search, console, paths)
 
 
@@ -211,7 +211,7 @@ def debias_with(
     model: LanguageModel | None = None,
     progress: Progress | None = None,
 ) -> Debiased:
-    """Train as options say, and write the page; `model` replaces what options name if it is there already."""
+    """Train with options, and write the page; `model` is a loaded object that replaces the name."""
     try:
         made = Debiased(**vars(debias_model(options, output, model=model, progress=progress)))
     except NothingChosen as nothing:

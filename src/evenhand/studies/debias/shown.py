@@ -13,15 +13,15 @@ from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P, chosen_on
 from evenhand.studies.plain_page import PlainTable
 
 WRONG_WITH_PUBLISHED = (
-    "The published criterion is here as it was used, and we advise against it: it takes no notice of how well a model "
-    "still reads (the paper's LMD, chosen by it, had many times the perplexity), and a large p is no small bias. It is "
-    "large, too, where perplexities scatter so much that no difference could be seen, as those of a spoilt model do, "
-    "and a single pair may decide it."
+    "The published criterion works here as in the paper, but we advise against it. It ignores how well a model reads: "
+    "the paper's LMD, chosen by it, had many times the perplexity. A large p does not mean a small bias. p is also "
+    "large if perplexities vary too much to show a difference, as those of a damaged model do. A single pair may "
+    "decide it."
 )
 
 
 def search_sentences(search: Mapping[str, Any]) -> list[str]:
-    """What was tried, what was chosen and how, and what the choice is worth."""
+    """Return sentences on the trials, the choice, and its evaluation."""
     rows, options = search["tried"], wording.listing(list(search["over"]))
     failed = f", {search['failed']} of which failed" if search["failed"] else ""
     first = (
@@ -41,7 +41,7 @@ def search_sentences(search: Mapping[str, Any]) -> list[str]:
 
 
 def search_cautions(search: Mapping[str, Any]) -> list[str]:
-    """What to beware of in a choice among many."""
+    """Return cautions for a choice among many."""
     n, told = len(search["tried"]), []
     chosen, control = chosen_row(search), search["control"]
     if search["choose"] == "published":
@@ -50,18 +50,20 @@ def search_cautions(search: Mapping[str, Any]) -> list[str]:
         return told
     if n > 1:
         told.append(
-            f"One of {n} trials was chosen by what was seen on validation texts: the more trials, the more that "
-            "flatters the chosen one. The next audit must be on other texts."
+            f"One of {n} trials was chosen by its results on validation texts. The more trials, the more optimistic "
+            "these results are for the chosen one. Run the next audit on other texts."
         )
     seen = (chosen_on(search["choose"]) or KEPT) + BIAS
     left = chosen["watched"][seen]
     if control and not control["failed"] and control["watched"][seen] <= left < search["base"][seen]:
-        told.append("The control without the debiasing term has no more bias: what fell is not the method's.")
+        told.append(
+            "The control without the debiasing term has no more bias, so the method did not cause the fall."
+        )
     return told
 
 
 def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
-    """All trials beside the base model and the control; then what is left on texts that had no part in the choice."""
+    """Return all trials with the base model and the control, then the results on texts not used for the choice."""
     rows, control = search["tried"], search["control"]
     apart = [] if control is None or any(row["trial"] == control["trial"] for row in rows) else [control]
     names = list(search["over"])
@@ -73,14 +75,14 @@ def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
     where = (
         "all validation texts"
         if chosen_on(search["choose"])
-        else "the half of validation texts that is chosen by"
+        else "the half of the validation texts used for the choice"
     )
     table = PlainTable(f"Trials, on {where}", (*heads, ("", "left")), cells)
     return [table, *_kept_table(search)]
 
 
 def search_drawing(search: Mapping[str, Any]) -> Markup | None:
-    """The Pareto front: the bias that is left against the perplexity; None where there is nothing to draw."""
+    """Return the Pareto front of remaining bias by perplexity; None without data."""
     base, control, chosen = search["base"], search["control"], search["chosen"]
     points, texts = list[WeighedPoint](), chosen_on(search["choose"])
     for row in search["tried"]:
@@ -92,7 +94,7 @@ def search_drawing(search: Mapping[str, Any]) -> Markup | None:
         points.append(_point(control, "control", "dot hollow", False, True, texts))
     points.append(_point(_own(search), "base", "dot", bool(base.get("on_front")), True, texts))
     limit = None if search["choose"] == "published" else search["guard"]
-    described = "bias that is left against perplexity, a point a trial, the Pareto front joined"
+    described = "remaining bias by perplexity, one point per trial, with the Pareto front as a line"
     return front_svg(points, limit, described=described, across="perplexity, times the model's")
 
 
@@ -123,7 +125,7 @@ def trial_table(search: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def chosen_row(search: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The chosen trial; None where none was."""
+    """Return the chosen trial, or None."""
     return next((row for row in search["tried"] if row["trial"] == search["chosen"]), None)
 
 
@@ -136,13 +138,13 @@ def _worth(search: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     base = search["base"]
     if search["choose"] == "published":
         return (
-            f"On all validation texts {_went(after, base, WHOLE)}. It was chosen by all of them, so that none are left "
-            "to say what the choice is worth: an audit on other texts must."
+            f"On all validation texts, {_went(after, base, WHOLE)}. The choice used all of them, so none are left "
+            "to evaluate it: run an audit on other texts."
         )
     kept = _went(after, base, KEPT)
     return (
-        f"On the half of the validation texts that had no part in the choice {kept}; on the half it was chosen by, "
-        f"which flatters it, {_went(after, base, '')}."
+        f"On the half of the validation texts not used for the choice, {kept}; on the half used for the choice "
+        f"(which is optimistic), {_went(after, base, '')}."
     )
 
 
@@ -151,7 +153,7 @@ def _went(after: Mapping[str, Any], base: Mapping[str, Any], which: str) -> str:
     times = _times(after[perplexity], base[perplexity])
     return (
         f"the bias went from {wording.number(base[bias])} to {wording.number(after[bias])} and the perplexity to "
-        f"{times} times the model's"
+        f"{times} times that of the model"
     )
 
 
@@ -160,9 +162,9 @@ def _about_control(search: Mapping[str, Any]) -> list[str]:
         return []
     if control["failed"]:
         return [f"The control, with the debiasing term at weight 0, failed: {control['failed']}."]
-    where = "all of them" if chosen_on(search["choose"]) else "texts of no choice"
+    where = "all of them" if chosen_on(search["choose"]) else "texts not used for the choice"
     went = _went(control["watched"], search["base"], chosen_on(search["choose"]) or KEPT)
-    return [f"In the control, the same training with its debiasing term at weight 0, on {where} {went}."]
+    return [f"In the control (the same training with weight 0 for the debiasing term), on {where} {went}."]
 
 
 def _own(search: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,7 +221,7 @@ def _kept_table(search: Mapping[str, Any]) -> list[PlainTable]:
         for name, watched in rows
     ]
     heads = (("", "left"), ("bias", "right"), ("perplexity", "right"), ("× base", "right"))
-    return [PlainTable("On the half that had no part in the choice", heads, cells)]
+    return [PlainTable("On the half not used for the choice", heads, cells)]
 
 
 def _times(after: float | None, before: float | None) -> str:

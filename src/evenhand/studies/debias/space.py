@@ -1,4 +1,4 @@
-"""What a search varies: options of a method and of the loop, each over values or over a range."""
+"""The search space: options of a method and of the training, each with values or a range."""
 
 import itertools
 import math
@@ -49,13 +49,13 @@ class Range:
 
 @dataclass(frozen=True)
 class Space:
-    """What is varied: by option its values, or a range."""
+    """The varied options, each with its values or a range."""
 
     options: Mapping[str, tuple[Any, ...] | Range]
 
     @property
     def size(self) -> int | None:
-        """How many settings there are; None where a range makes them without number."""
+        """Return the number of settings; None if a range makes it infinite."""
         values = [one for one in self.options.values() if not isinstance(one, Range)]
         return math.prod(map(len, values)) if len(values) == len(self.options) else None
 
@@ -90,7 +90,7 @@ class Space:
 
 
 def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) -> Space:
-    """What a search varies, as a user says it.
+    """Parse the search space from the user's options.
 
     method: with its options, as `load_method` takes it. over: `NAME=VALUE,VALUE`, `NAME=log(LOW,HIGH)` or
     `NAME=uniform(LOW,HIGH)`; NAME is an option of the method or of `TrainingOptions`. fixed: options of the loop that

@@ -32,7 +32,7 @@ def render_training(
         out.line(f"- {text}", "dim")
     out.paths(paths)
     commands, note = next_steps(lineage, folder)
-    for command, what in zip(commands, ("what it helped and cost", "of the adapter by itself"), strict=False):
+    for command, what in zip(commands, ("effect and cost", "of the adapter alone"), strict=False):
         out.path(what, command)
     if note:
         out.line(note, "dim")
@@ -41,7 +41,7 @@ def render_training(
 def render_search(
     search: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print a search of which no trial was chosen."""
+    """Print a search without a chosen trial."""
     out = Printer(console)
     for sentence in search_sentences(search):
         out.line(sentence)
@@ -60,8 +60,8 @@ def render_tables(search: Mapping[str, Any], out: Printer) -> None:
 
 
 def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
-    """Print what was watched before and after."""
-    table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
+    """Print the monitored values before and after."""
+    table = out.table(("measured on held-out texts", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():
         out.row(table, WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, value))

@@ -1,4 +1,4 @@
-"""One training against a bias, or one projection, from texts to a folder; it goes on where it was stopped."""
+"""One debiasing training or projection, from texts to a folder. It can be resumed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ TRAINING = "training"
 
 @dataclass(frozen=True)
 class DebiasStudy:
-    """What came of a training or a projection.
+    """The result of a training or a projection.
 
     folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
     """
@@ -61,18 +61,18 @@ class DebiasStudy:
 
 @dataclass(frozen=True)
 class Ground:
-    """What trainings of one model against one bias have in common."""
+    """The common parts of trainings of one model against one bias."""
 
     encoding: Encoding
     material: Material
     validation: Validation
     stored_as: str = "float32"
-    """In which precision trained weights are written."""
+    """The precision of the stored weights."""
     dialogue: str | None = None
-    """The name of the format in which the model is told of dialogues, where these are learned."""
+    """The name of the dialogue format, if dialogues are learned."""
 
     def facts(self) -> dict[str, Any]:
-        """What is learned from and watched, so that another can be told from it."""
+        """Return facts that identify the training and validation texts."""
         return material_facts(self.material, self.validation.texts)
 
 
@@ -87,7 +87,7 @@ def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
 
 
 def finished(folder: Path) -> DebiasStudy | None:
-    """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
+    """Return the result in a folder, if its training has ended; raises DataError if its lineage was changed."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
     check_lineage(folder, lineage)
@@ -104,10 +104,10 @@ def train_into(
     *,
     model: Callable[[], Any] | None = None,
 ) -> DebiasStudy:
-    """Train as options say into a folder, or go on with the training in it.
+    """Train with the options into a folder, or resume the training in it.
 
-    ground: texts, made only where there is something to train. model: makes the one to train, where it is not that of
-    `base` itself. Raises as `debias`.
+    ground: creates the texts, only if training is needed. model: creates the model to train, if it differs from that of
+    `base`. Raises as `debias`.
     """
     record = record_of(config, base)
 
@@ -119,7 +119,7 @@ def train_into(
         begin()
         if (done := finished(output)) is not None:
             return done
-    go_on = f"The same command goes on after its last checkpoint ({output})."
+    go_on = f"The same command resumes after the last checkpoint ({output})."
     with resumable(go_on, "The training was stopped."):
         shared = ground()
         method, session = load_method(config.method), _Session(config, base, shared, output, progress)
@@ -250,7 +250,7 @@ class _Session:
         return {"longest": self.ground.encoding.longest, "start": self.config.start}
 
     def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model is made of, whatever is done to it."""
+        """Return the part of the lineage that all methods share."""
         card, config, material = method.card, self.config, self.ground.material
         known = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
         found: dict[str, Any] = as_json(

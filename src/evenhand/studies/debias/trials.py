@@ -1,7 +1,7 @@
-"""A search: every setting a training in a folder of its own, a choice among them, and the chosen one as the model.
+"""A search: one training per setting, each in a separate folder, and the choice of one of them as the model.
 
-Of trials that lose the numbers are kept, and not the weights; where a trial is chosen whose weights are gone, because
-another guard was given, it is trained again (on a processor to the very same weights).
+The values of all trials are kept, but only the weights of the chosen one. If another guard leads to a trial without
+weights, it is trained again (on a CPU with identical weights).
 """
 
 import copy
@@ -75,7 +75,7 @@ class NothingTrained(NothingChosen):
 def search_into(
     output: Path, config: DebiasConfig, base: TrainableModel, ground: Callable[[], Ground], progress: Progress
 ) -> DebiasStudy:
-    """Search as options say, or go on with the search in a folder.
+    """Search with the options, or resume the search in a folder.
 
     Raises NothingChosen, NothingTrained, and as `train_into`.
     """
@@ -94,7 +94,7 @@ def search_into(
         RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, compared, renewed=done is None)
         if done is not None:
             return done
-    go_on = f"The same command goes on with the trial that was stopped ({output})."
+    go_on = f"The same command resumes the stopped trial ({output})."
     with resumable(go_on, "The search was stopped."):
         if not there:  # nothing is written of a search that cannot begin
             ground()
@@ -117,7 +117,7 @@ class _Search:
     searched: Mapping[str, Any]
 
     def run(self) -> DebiasStudy:
-        """Try what was not tried yet, choose, and make the chosen trial the model."""
+        """Run the remaining trials, choose one, and make it the model."""
         settings = self.config.settings()
         width = max(2, len(str(len(settings))))
         trials: list[Tried] = []
@@ -151,14 +151,14 @@ class _Search:
             try:
                 lineage = self._trained(name, setting).lineage
             except Diverged as error:
-                reason = error.message.split(". ")[0]  # what follows tells of a checkpoint, which is not kept
+                reason = error.message.split(". ")[0]  # the rest mentions a checkpoint, which is not kept
                 ended: dict[str, Any] = {"watched": {"before": {}, "after": {}}, "failed": reason}
             else:
                 values = [lineage["watched"]["after"].get(name) for name in (BIAS, PERPLEXITY)]
-                failed = None if None not in values else "what is watched is no number any more"
+                failed = None if None not in values else "the bias or the perplexity is not a finite number"
                 ended = {"watched": lineage["watched"], "failed": failed}
             write_json(folder / TRIAL, as_json({"setting": setting, **ended}))
-        stored = read_json(folder / TRIAL, f"Delete the folder {folder}: the trial is then done again.")
+        stored = read_json(folder / TRIAL, f"Delete the folder {folder}: the trial is then repeated.")
         watched = stored["watched"]
         return Tried(name, setting, watched["after"], stored["failed"]), watched["before"]
 
@@ -258,8 +258,8 @@ class _Search:
                 self._told(trials, before, None, None),
             )
         return NothingTrained(
-            f"No trial came to a model; of the first: {failed[0].failed}.",
-            "Search among lower learning rates or weights, in another folder.",
+            f"No trial produced a model. Error of the first: {failed[0].failed}.",
+            "Search lower learning rates or weights, in another folder.",
             self._told(trials, before, None, None),
         )
 
@@ -272,10 +272,10 @@ class _Search:
     ) -> EvenhandError:
         times = cost(nearest, before)
         return NothingChosen(
-            f"None of {trials_of(len(trials))} reads neutral texts with at most {self.config.guard:g} times the "
-            f"model's perplexity. Nearest: trial {nearest.name} ({in_words(nearest.setting)}) with {times:.4g} times "
+            f"None of {trials_of(len(trials))} has a perplexity of neutral texts of at most {self.config.guard:g} "
+            f"times the model's. Nearest: trial {nearest.name} ({in_words(nearest.setting)}) with {times:.4g} times "
             f"and a bias of {nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
-            f"All numbers are kept. The same command with --guard {_above(times)} takes it; else search among lower "
+            f"All numbers are stored. The same command with --guard {_above(times)} accepts it. Or search lower "
             "learning rates or weights, in another folder.",
             self._told(trials, before, control, None),
         )

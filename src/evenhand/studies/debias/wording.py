@@ -1,4 +1,4 @@
-"""What was done against a bias in words: what changed, and what to beware of."""
+"""Sentences on a debiasing training: changes and cautions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,26 +18,27 @@ WATCHED = {
 }
 """What is watched, in words."""
 PROJECTED = {
-    "accuracy": "accuracy of a classifier of the group on sentences kept apart, by iteration",
+    "accuracy": "accuracy of a classifier of the group on held-out sentences, by iteration",
     "removed": "directions removed, by iteration",
     "explained": "share of the difference between groups, by components",
 }
 """What projections were watched by, in words."""
 MOST_LOSS = 0.05
-"""Rise of the perplexity above which it is said."""
+"""Rise of the perplexity above which it is reported."""
 REACHED = {
-    "counterfactuals": "hold no word that could be replaced (terms stand as whole words or their plurals, in the case "
-    "that is listed or with a capital; `evenhand show cda` names other ways): they have no counterfactual and are "
-    "learned as they are",
-    "texts_with_terms": "hold no term behind another word (terms stand as whole words or their plurals, within the "
-    "tokens that are read): LMD compares nothing in them",
-    "texts_with_attributes": "hold no attribute within the tokens that are read: the term looks at nothing in them",
+    "counterfactuals": "contain no word that could be replaced. Terms are matched as whole words or their plurals, in "
+    "the listed case or with a capital (`evenhand show cda` lists other ways). These texts have no counterfactual and "
+    "are learned as they are",
+    "texts_with_terms": "contain no term after another word (terms are matched as whole words or their plurals, "
+    "within the tokens that are read): LMD compares nothing in them",
+    "texts_with_attributes": "contain no attribute within the tokens that are read: the debiasing term does not use "
+    "them",
 }
-"""Of the facts of a method, how many texts it reached; and what is to be said of the others."""
+"""Facts that count the texts a method used, with the description of the other texts."""
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:
-    """What was done, and what was watched before and after."""
+    """Return sentences on the method and the monitored values before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
     base = lineage["base"]["name"]
@@ -51,7 +52,7 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
         return [f"{base} was {how}", *search_sentences(lineage["search"])]
     told = [
         f"{base} was {how}",
-        f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
+        f"On held-out texts the monitored bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
     if PERPLEXITY in after:
@@ -63,7 +64,7 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
 
 
 def watched_value(name: str, value: float | None) -> str:
-    """A number of what was watched as text.
+    """Return a monitored value as text.
 
     >>> watched_value("p", 1e-9), watched_value("whole_p", 0.25), watched_value("t", -18.1)
     ('<0.001', '0.250', '−18.1')
@@ -72,12 +73,12 @@ def watched_value(name: str, value: float | None) -> str:
 
 
 def _read(lineage: Mapping[str, Any]) -> str:
-    """Of what the perplexity is."""
+    """Return what the perplexity was computed on."""
     return "watched replies" if {"names", "descriptors_watched"} & lineage["data"].keys() else "neutral texts"
 
 
 def _to_lower(method: Mapping[str, Any]) -> str:
-    """What may be turned down; CDA has no term beside the texts."""
+    """Return the settings to lower; CDA has no debiasing term."""
     return "the weight of the term or the learning rate" if "weight" in method else "the learning rate"
 
 
@@ -98,13 +99,15 @@ def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
 
 
 def cautions(lineage: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before the model is used."""
+    """Return cautions for readers who want to use the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     told = []
     if broken := [WATCHED.get(name, name) for name, value in after.items() if value is None]:
-        told.append(f"No number any more, which spoilt weights show: {wording.listing(broken)}.")
+        told.append(
+            f"Not a finite number, which means that the weights are damaged: {wording.listing(broken)}."
+        )
     if None not in (after[BIAS], before[BIAS]) and after[BIAS] >= before[BIAS]:
-        told.append("The watched bias did not fall: the model is not the better for it.")
+        told.append("The monitored bias did not fall: the method did not improve the model.")
     if None not in (one.get(PERPLEXITY) for one in (after, before)) and (
         after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
     ):
@@ -117,21 +120,21 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         told.append(told_label(label))
     if "replies_parroting" in lineage["data"]:
         told.append(
-            "Whether it copies the sentences it answers more often than before, as in the paper, must be measured: "
-            f"{lineage['data']['replies_parroting']:,} replies that did were not learned."
+            "Measure whether it copies the sentences it answers more often than before, as in the paper. "
+            f"{lineage['data']['replies_parroting']:,} replies that did so were left out of the training."
         )
     told += unreached(lineage["data"], lineage["bias"])
     if lineage.get("stored_as", "float32") != "float32":
         told.append(
-            f"It was made in 32 bits and is stored in {lineage['stored_as']}, as was watched; save_dtype=float32 "
-            "keeps what that rounds away."
+            f"It was trained in 32 bits, and is monitored and stored in {lineage['stored_as']}. To store it without "
+            "rounding, use save_dtype=float32."
         )
     if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
     if "search" in lineage:
         told += search_cautions(lineage["search"])
     told += [
-        f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
-        "What was watched is no audit, and says nothing of other axes or of what the model writes.",
+        f"Known problems of {lineage['method']['name']}: {lineage['method']['critique']}",
+        "These values do not replace an audit: they do not cover other axes or the text that the model writes.",
     ]
     return told

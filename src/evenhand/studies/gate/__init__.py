@@ -1,4 +1,4 @@
-"""Whether a result may pass: conditions on what was found, and on what could have been seen."""
+"""Decide whether a result passes: conditions on verdicts and effects, and on power."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Evidence of one model: what its report's sentences say, axis by axis, and the groups behind them."""
+"""Evidence of one model: the findings of its report by axis, and their groups."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ KEYS = ["benchmark", "measure", "axis", "group", "stratum"]
 
 
 def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None) -> list[Evidence]:
-    """A piece for each benchmark and axis of which a report tells, or, where it has no sentences, that was judged.
+    """Return evidence for each benchmark and axis of a report's sentences, or without any, of its verdicts.
 
-    tables: findings, headlines and measurements. Parts are the groups of the measures that are told.
+    tables: findings, headlines and measurements. Parts are the groups of the reported measures.
     """
     findings = tables["findings"].filter(pl.col("stratum").is_null())
     more = tables["measurements"].select(*KEYS, "ideal", "unit", "n_units").unique(KEYS, keep="first")
@@ -60,7 +60,7 @@ def unit_named(unit: str | None) -> str:
 
 
 def harmful_side(benchmark: str, measure: str) -> Harmful:
-    """On which side of no bias a measure's harm lies, as its benchmark says; either, where nobody says."""
+    """Return the harmful side of a measure's null, as its benchmark states it; either side if it does not."""
     try:
         return load_benchmark(benchmark).harmful.get(measure, "either")
     except EvenhandError:
@@ -86,14 +86,14 @@ def _found(verdict: str) -> str:
 def _parts(
     benchmark: str, rows: list[dict[str, Any]], measures: Iterable[str]
 ) -> dict[str | None, tuple[Part, ...]]:
-    """By unit, the groups of measures that say whether groups differ; where none does, the rows of the measures."""
+    """Return, by unit, the groups of measures of group differences; without any, the rows of the measures."""
     groups: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for measure in measures:
         if spread := SPREADS.fullmatch(measure):
             stem = f"{spread[1] or 'group'}_"
             groups += [row for row in rows if row["group"] and row["measure"].startswith(stem)]
-        else:  # two groups held against each other in the same texts, beside their rates: the same once more
+        else:  # two groups compared in the same texts repeat the comparison of their rates
             others += [row for row in rows if row["measure"] == measure]
     parts: dict[str | None, list[Part]] = {}
     for row in groups or others:

@@ -1,4 +1,4 @@
-"""Evidence of models compared: what changed between groups, whether bias is new, the level, refusals."""
+"""Evidence of a comparison: changes between groups, new bias, the level, refusals."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
@@ -40,11 +40,11 @@ from evenhand.studies.gate.evidence import (
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 LEVEL_CHANGE = "level_change"
-"""The measure of an outcome's change over all answers, or over those about an axis."""
+"""The measure of an outcome's change in all responses, or in those about an axis."""
 DIFFERENCE = "group_difference_change"
-"""The measure of a group's change beside the others, whose before and after are the group's own rates."""
+"""The measure of a group's change relative to the others; its before and after are the group's own rates."""
 SCORE = " score"
-"""How an outcome ends that is a classifier's number beside its verdict."""
+"""Suffix of outcomes that are a classifier's score rather than its label."""
 SHARED = {"%": POINTS, "nats": NATS}
 """Units of conditions by how a comparison shows an outcome."""
 
@@ -93,7 +93,7 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
         if not wholes or (
             outcome == SILENT and groups and not any(r["before"] or r["after"] for r in groups)
         ):
-            continue  # where nobody fell silent before or after, nothing is asked about silence
+            continue  # without empty responses before or after, conditions on silence do not apply
         factor, unit = _unit(report, str(benchmark), str(outcome))
         parts = tuple(
             _part(row, str(benchmark), str(outcome), factor, groups)
@@ -226,10 +226,10 @@ def _part(
 
 
 def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], harmful: Harmful) -> float:
-    """What of a group's change beside the others harms nobody: others that were worse off came to fare as it does.
+    """Return the harmless part of a group's relative change: others that were treated worse caught up with it.
 
-    As much counts as the group's own rate became worse, or as it is now further behind the others than before,
-    whichever is more; the rest is what the others gained. Only where groups have rates of their own.
+    The harmful part is how much the group's own rate became worse, or how much further it is behind the others than
+    before, whichever is more. The rest is the improvement of the others. This requires a rate for each group.
     """
     sides = [(one["before"], one["after"]) for one in groups if one["group"] != row["group"]]
     mine = row["before"], row["after"]

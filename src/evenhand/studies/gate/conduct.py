@@ -1,4 +1,4 @@
-"""Conditions held against evidence: which fail, which pass, and of which nothing could have been seen."""
+"""Check conditions against evidence: which fail, which pass, and which lack power."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ from evenhand.studies.gate.grammar import (
 )
 
 ABOUT = {BIASED: STANDING, NEW_BIASED: NEW, OVER_ALL: LEVEL, SILENCE: REFUSALS}
-"""What a condition is about, where the kind of the result does not say so."""
+"""The question that a condition asks, if the kind of the result does not determine it."""
 FAILED, PASSED, UNSEEN = "failed", "passed", "could not have been seen"
-"""What a condition came to on one axis."""
+"""The outcome of a condition on one axis."""
 SHOWN_AS = {SILENT: "empty or refused responses"}
 
 

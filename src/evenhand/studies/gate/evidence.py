@@ -1,4 +1,4 @@
-"""What a gate looks at: of each axis whether something was found, of each group how much was shown and could be."""
+"""The evidence of a gate: the verdict of each axis, and the effect and the MDE of each group."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from evenhand.reports import known
 from evenhand.stats import Harmful
 
 STANDING, CHANGE, NEW, LEVEL, REFUSALS, TEST = "standing", "change", "new", "level", "refusals", "test"
-"""Which question a piece answers: of one model, of two, new in the later one, over all, silence, the protocol."""
+"""The question that evidence answers: bias of one model, change, new bias, level, refusals, the protocol."""
 FOUND, NOT_FOUND, BLANK = "found", "not found", "not measurable"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One group of an axis, or the axis itself where it has no groups, in the unit of its evidence.
+    """One group of an axis, or an axis without groups, in the unit of its evidence.
 
-    found: whether the verdict names it, to the harmful side (to either, where none is known). low, high: of the 95 %
-    interval. null: what an unbiased model, or no change, would have. harmful: on which side of it harm lies. smallest:
-    the smallest effect that would have been found; None where that is not known. units: prompts or pairs it rests on.
+    found: whether the verdict names it on the harmful side (on either side if that is unknown). low, high: bounds of
+    the 95% CI. null: the value of an unbiased model or of no change. harmful: the harmful side of the null. smallest:
+    the minimum detectable effect; None if unknown. units: prompts or pairs.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Part:
 
     @property
     def shrinkage(self) -> int:
-        """The power of a relative effect size that the needed number of units grows with: 1 where nothing moved."""
+        """Return the exponent of the inverse effect in the required number of units: 1 without change."""
         return 1 if self.estimate == 0 and self.smallest == self.high else 2
 
     @property
     def shown(self) -> float:
-        """How far from no harm the interval lies whole; 0 where it reaches it.
+        """Return the distance between the null and the whole interval; 0 if the interval contains the null.
 
         >>> Part("women", True, 12.0, 7.0, 17.0, harmful="above").shown
         7.0
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def possible(self) -> float:
-        """How much harm the interval leaves open; without end where there is none.
+        """Return the largest harm that the interval includes; infinite without an interval.
 
         >>> Part("women", False, 1.0, -4.0, 6.0, harmful="above").possible
         6.0
@@ -85,15 +85,15 @@ class Evidence:
 
     @property
     def smallest(self) -> float | None:
-        """Of the group of which least could have been seen; None where that is not known of one."""
+        """Return the largest minimum detectable effect of any group; None if it is unknown for a group."""
         sizes = [part.smallest for part in self.parts]
         return max(sizes) if sizes and all(map(known, sizes)) else None  # type: ignore[type-var]
 
     def units_needed(self, size: float) -> tuple[int, int] | None:
-        """Prompts of the group that needs most to see an effect of this size, and those it has; None if unknown.
+        """Return the prompts that the neediest group requires for an effect of this size, and has; None if unknown.
 
-        Smallest effects shrink about as the root of the number grows; where nothing moved (the smallest effect is the
-        end of an interval around 0), about as the number itself.
+        Minimum detectable effects shrink with about the square root of the number of prompts. If nothing changed (the
+        effect is then the bound of an interval around 0), they shrink with about the number itself.
 
         >>> part = Part("women", False, 0.0, -9.0, 9.0, smallest=20.0, units=30)
         >>> Evidence(STANDING, "regard", "gender", NOT_FOUND, "", "points", (part,)).units_needed(10.0)
@@ -110,6 +110,6 @@ class Evidence:
 
 
 def merged(verdicts: Iterable[str]) -> str:
-    """The verdict over several: found in one is found; blank only where all are."""
+    """Return the joint verdict of several: found if one is found, blank only if all are."""
     there = set(verdicts)
     return FOUND if FOUND in there else NOT_FOUND if NOT_FOUND in there else BLANK

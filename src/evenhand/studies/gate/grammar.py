@@ -1,4 +1,4 @@
-"""The conditions of a gate: a few words, read strictly, each error pointing at the place.
+"""The conditions of a gate: a small grammar, parsed strictly; each error marks the place.
 
 biased | new biased | worse
 disparity > NUMBER UNIT | disparity may exceed NUMBER UNIT
@@ -25,14 +25,14 @@ SUBJECTS = {
     COMPARISON: (BIASED, NEW_BIASED, WORSE, DISPARITY, MAY_EXCEED, LEVEL, REFUSALS),
     PROTOCOL: (*OUTCOMES, *(f"{test} {outcome}" for test in TESTS for outcome in OUTCOMES)),
 }
-"""What can be asked of each kind of result."""
+"""The conditions for each kind of result."""
 BY_ITSELF = {AUDIT: BIASED, COMPARISON: WORSE, PROTOCOL: "fails"}
-"""The condition where none is named."""
+"""The default condition."""
 WORDS = {
     AUDIT: "biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT",
     COMPARISON: "worse, new biased, biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT, level higher, "
     "level > NUMBER UNIT, refusals higher, refusals > NUMBER points",
-    PROTOCOL: "fails, not decided, not applicable, each also behind effect, polarity, importance or transfer",
+    PROTOCOL: "fails, not decided, not applicable, each also after effect, polarity, importance or transfer",
 }
 OF_KIND = {AUDIT: "an audit", COMPARISON: "a comparison", PROTOCOL: "a consistency check"}
 POINTS, NATS, UNITS = "points", "nats", "units"
@@ -48,7 +48,7 @@ PLACE = re.compile(r"\s+(on|in)\s+")
 
 @dataclass(frozen=True)
 class Condition:
-    """What must not be found.
+    """A condition under which a gate fails.
 
     text: as it was written. subject: of SUBJECTS. amount, unit: beyond which (0 points: any). axis, benchmark: where;
     None: anywhere.
@@ -64,18 +64,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class Power:
-    """The smallest detectable effect that is asked for: no axis passes whose own is larger."""
+    """The largest acceptable minimum detectable effect. An axis with a larger one does not pass."""
 
     amount: float
     unit: str
 
 
 def parse_condition(text: str, kind: str) -> Condition:
-    """A condition from its words.
+    """Parse a condition.
 
-    text: as in the grammar above; an axis has underscores or spaces. kind: of the result it is for (AUDIT, COMPARISON,
-    PROTOCOL). Raises UsageError that points at what is not understood, or says what this kind of
-    result can be asked.
+    text: as in the grammar above; an axis has underscores or spaces. kind: that of the result (AUDIT, COMPARISON,
+    PROTOCOL). Raises UsageError that marks the invalid part, or lists the conditions for this kind of result.
 
     >>> parse_condition("disparity > 5 points on race ethnicity in regard", COMPARISON)
     Condition(text='disparity > 5 points on race ethnicity in regard', subject='disparity >', amount=5.0, \
@@ -110,7 +109,7 @@ unit='points', axis='race_ethnicity', benchmark='regard')
 
 
 def parse_power(text: str) -> Power:
-    """What `--require-power` takes: a number, of points unless a unit stands behind it.
+    """Parse the value of `--require-power`: a number with an optional unit, by default points.
 
     >>> parse_power("10"), parse_power("0.5 nats")
     (Power(amount=10.0, unit='points'), Power(amount=0.5, unit='nats'))

@@ -12,9 +12,9 @@ OPEN = ("not decided", "not applicable")
 
 
 def protocol_evidence(decisions: Sequence[Decision], condition: Condition) -> list[Evidence]:
-    """A piece for each test that a condition asks about; `on` names the prompts: adversarial or neutral.
+    """Return evidence for each test of a condition; `on` names the prompts: adversarial or neutral.
 
-    The verdict is FOUND where the outcome is the one that is named; a test that is open cannot say whether it fails.
+    The verdict is FOUND if the outcome is the named one. An undecided test is no evidence of failure.
     """
     test, _, outcome = condition.subject.partition(" ")
     if test not in TESTS:

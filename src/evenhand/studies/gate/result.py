@@ -51,8 +51,7 @@ class GateOutcome:
     notes : tuple of str
         What no condition and no power requirement covered.
     levels : tuple of str
-        How levels over all groups rose. A condition on differences between groups does not fail because of
-        them.
+        Rises of the level of all groups together. They do not violate conditions on differences between groups.
     """
 
     cases: tuple[Case, ...]
@@ -137,7 +136,7 @@ def gate(
     Returns
     -------
     GateOutcome
-        Outcome with reasons. A condition for which nothing could be judged never passes. Nothing is printed or
+        Outcome with reasons. A condition without evidence never passes. Nothing is printed or
         written.
 
     Raises
@@ -179,7 +178,7 @@ def gate(
 
 
 def _risen(evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """How levels over all groups rose between models, one sentence for each outcome."""
+    """Return one sentence per outcome on levels that rose between models."""
     risen = [one for one in evidence if one.about == LEVEL and one.axis is None and one.verdict == FOUND]
     several = len(risen) > 1
     return tuple(
@@ -218,7 +217,7 @@ def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
 
 
 def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]) -> None:
-    """Raise UsageError for a power that nothing in the result can be held to: it would be required of nobody."""
+    """Raise UsageError for a power requirement that applies to nothing in the result."""
     if power and kind == PROTOCOL:
         raise UsageError(
             "`--require-power` cannot be used with a consistency check: a test without enough power has its own "

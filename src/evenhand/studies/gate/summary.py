@@ -14,11 +14,11 @@ SYMBOLS = {FAILED: "❌", UNSEEN: "⚠️", PASSED: "✅"}
 OF_HTML = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
 ESCAPED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"} | OF_HTML)
 MOST_ROWS = 200
-"""Of a table; GitHub shows no summary of more than a megabyte."""
+"""Maximum rows of a table; GitHub does not show summaries of more than a megabyte."""
 
 
 def markdown(outcome: GateOutcome) -> str:
-    """A heading, the outcome in one line, and a table of all cases, those that fail first; every text is escaped."""
+    """Return a heading, the outcome in one line, and a table of all cases, failures first; every text is escaped."""
     word = "passed" if outcome.passed else "failed"
     order = (FAILED, UNSEEN, PASSED)
     cases = sorted(outcome.cases, key=lambda case: (not case.ends, order.index(case.status)))
@@ -27,7 +27,7 @@ def markdown(outcome: GateOutcome) -> str:
         "",
         f"{_escaped(outcome.lines[0])}.",
         "",
-        "| | condition | where | what was found | would have been found |",
+        "| | condition | where | result | MDE |",
         "|---|---|---|---|---|",
         *(_row(case) for case in cases[:MOST_ROWS]),
     ]

@@ -1,4 +1,4 @@
-"""The result as one table: for each decoding, row and measure a number, its limits, its null, and what changed."""
+"""The result as one table: for each decoding, row and measure a number, its CI, its null, and its change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ CELLS = {
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
-    "change_q": pl.Float64,  # Holm's, over all rows and decodings of a measure
+    "change_q": pl.Float64,  # by Holm's method for the rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
     "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change
@@ -64,7 +64,7 @@ BIASES = (
 )
 COSTS = (PERPLEXITY, *UTILITY)
 JUDGED = frozenset({*BIASES, *COSTS})
-"""Measures whose whole is held against the base row's with a verdict; the rest is described."""
+"""Measures whose value is compared with the base row's, with a verdict; the others are described."""
 DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
@@ -136,7 +136,7 @@ def perplexity_cell(
 
 
 def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Of all names together: one perplexity, not two genders'."""
+    """Return word shares of all names together, for one perplexity instead of one per gender."""
     known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
     return shares_of(known, groups)
 
@@ -155,7 +155,7 @@ def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> F
 
 
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
-    """Stereotypes by likelihood: percent of pairs beyond 50, and what changed on the same pairs.
+    """Return stereotypes by likelihood: percent of pairs beyond 50, and the change on the same pairs.
 
     run, base: folders of the audits of a row and of the base row.
     """
@@ -193,7 +193,7 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """All cells (CELLS), changes judged by Holm over the rows and decodings of a measure and benchmark."""
+    """Return all cells (CELLS), with changes tested by Holm by measure and benchmark, over rows and decodings."""
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
     ).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -1,7 +1,7 @@
-"""The study of names: each row an audit of self-chats, then every number beside the base row's.
+"""The study of names: an audit of self-chats for each row, with every number compared with the base row.
 
-rows/LABEL/DECODING/ are ordinary runs of the suite `names`; rows/LABEL/pairs/ holds stereotypes by likelihood, which no
-decoding touches. Finished rows are left alone, so that the study goes on wherever it was stopped.
+rows/LABEL/DECODING/ are ordinary runs of the suite `names`. rows/LABEL/pairs/ contains stereotypes by likelihood, which
+do not depend on the decoding. Finished rows are not changed, so a stopped study can be resumed.
 """
 
 import gc
@@ -55,9 +55,9 @@ TUNED = ("learned", "watched")
 class NamesStudy:
     """A finished study on disk.
 
-    folder: in which it lies. cells: every number (`cells.CELLS`). details: of each (label, decoding, benchmark) the
-    tables of its run, by name. left_out: what was not measured, and why. tuned: names that have no part in what
-    changed. facts: what models say of themselves, by label.
+    folder: its path. cells: every number (`cells.CELLS`). details: tables of the run of each (label, decoding,
+    benchmark), by name. left_out: what was not measured, with the reason. tuned: names excluded from comparisons.
+    facts: descriptions of the models, by label.
     """
 
     folder: Path
@@ -72,10 +72,10 @@ class NamesStudy:
 def study_names(
     config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> NamesStudy:
-    """Audit every row under every decoding, or go on with that; see `names_study`.
+    """Audit every row with every decoding, or resume this; see `names_study`.
 
-    Models of rows that are not finished are looked for first. Raises what audits raise, DataError for rows that did not
-    hold the same conversations, Interrupted (resumable), ResumeRefused.
+    Models of unfinished rows are checked first. Raises errors of audits, DataError for rows with different
+    conversations, Interrupted (resumable), ResumeRefused.
     """
     progress = progress or Silence()
     path = output or default_path(config.model, "names")
@@ -144,7 +144,7 @@ class _Session:
         gc.collect()
 
     def set_aside(self, label: str) -> None:
-        """Move away what an earlier model of a row answered, if the row was given anew before it was finished."""
+        """Move the responses of an unfinished row's earlier model away, if the row has a new model."""
         here = self.path / "rows" / slug(label)
         for part in (*self.config.decoding, PAIRS_FOLDER):
             run = here / part
@@ -160,7 +160,7 @@ class _Session:
                 return
 
     def folder(self, label: str, part: str) -> Path:
-        """Where a run of a row lies; part: a decoding, or PAIRS_FOLDER."""
+        """Return the folder of a row's run; part: a decoding, or PAIRS_FOLDER."""
         return self.path / "rows" / slug(label) / part
 
     def _chats(self, label: str, decoding: str) -> AuditConfig:
@@ -184,7 +184,7 @@ class _Session:
         return validated(AuditConfig, {**given, "model": self.config.models[label], **further})
 
     def cells(self) -> list[dict[str, Any]]:
-        """Every number of every row, with what changed from the base row."""
+        """Return every number of every row, with its change from the base row."""
         rows: list[dict[str, Any]] = []
         for decoding in self.config.decoding:
             for benchmark in load_suite(SUITE).benchmarks:
@@ -213,11 +213,11 @@ class _Session:
         return RunDirectory.open(self.folder(label, decoding)).manifest.asked[benchmark].decoding or {}
 
     def _all_names(self, benchmark: str) -> bool:
-        """Whether rows are held against each other by every name; descriptions have no part in tuning."""
+        """Return whether rows are compared on every name; descriptions are not used for tuning."""
         return not self.tuned or benchmark != SUITE
 
     def _pair(self, label: str, decoding: str, benchmark: str) -> tuple[Replicates, Replicates | None, int]:
-        """Of a row and of the base row (None for itself), by the replies that both wrote; and how many only one did."""
+        """Return values of a row and the base row (None for itself) on shared replies, and the number of others."""
         base, row = (self._chats_of(one, decoding, benchmark) for one in (BASE, label))
         check_same(base, row, label)
         groups = dealt(base, self.config.seed)
@@ -230,7 +230,7 @@ class _Session:
         return found, self._replicates(of_base, decoding, benchmark, base, groups), lost
 
     def _chats_of(self, label: str, decoding: str, benchmark: str) -> pl.DataFrame:
-        """Self-chats of the names by which rows are held against each other."""
+        """Return self-chats of the names on which rows are compared."""
         frame = self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark)
         if self._all_names(benchmark):
             return frame
@@ -250,7 +250,7 @@ class _Session:
         chats: pl.DataFrame,
         groups: Sequence[Sequence[str]],
     ) -> Replicates:
-        """Kept in the study's folder, since they take a minute. of: a row, or a row and the base row beside it."""
+        """Return replicates, cached in the study's folder (they take a minute). of: a row, or it and the base row."""
         names = (
             "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
         )
@@ -286,7 +286,7 @@ class _Session:
         }
 
     def facts(self) -> dict[str, Any]:
-        """What each model says of itself."""
+        """Return the description of each model."""
         first = self.config.decoding[0]
         return {
             label: RunDirectory.open(self.folder(label, first)).manifest.model.description
@@ -295,7 +295,7 @@ class _Session:
 
 
 def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
-    """See that the models of these rows are there and can write, before any of them is asked.
+    """Check that the models of these rows exist and can generate text, before any of them is used.
 
     Raises what `evenhand.models.check_model` raises, naming the row, and Unsupported for masked models.
     """
@@ -315,7 +315,7 @@ def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
 
 
 def tuned_names(config: NamesConfig) -> list[str]:
-    """Names that some row learned or was watched on, as the lineages of trained folders say; in order.
+    """Return names on which a row was trained or monitored, from the lineages of trained folders, in order.
 
     >>> tuned_names(NamesConfig(model="no/folder"))
     []

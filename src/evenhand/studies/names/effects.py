@@ -1,9 +1,9 @@
-"""What changed between two rows, paired by name: every number of the study, with an interval over names.
+"""Changes between two rows, paired by name: every number of the study, with an interval for other names.
 
-All rows hold the same conversations: the same names, each with the same personas. Names are what is sampled. They are
-dealt to groups, each of both genders; a group counts double, in both rows at once, and how far the difference between
-the rows moves says how far it would move with other names (a grouped infinitesimal jackknife). Nothing is left out, so
-that halves of names, by which tokens are put into bins, stay the same ones.
+All rows have the same conversations: the same names, each with the same personas. Names are the sampled units. They
+are assigned to groups, each with both genders. Each group in turn counts double in both rows. The resulting changes of
+the difference between the rows estimate its variance for other names (a grouped infinitesimal jackknife). No name is
+left out, so the halves of names used for token bins stay the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
 WORDS = "words"
 UTILITY = (WORDS, "empty", "repetition", "distinct_2", "parroting")
-"""Of each reply: its words; whether it is empty; percent of its 4-grams that it said before; percent of a
-conversation's pairs of words that are different; whether it copies the line before."""
+"""Number of words of a reply; whether it is empty; percent of repeated 4-grams; percent of distinct bigrams in a
+conversation; whether it copies the line before."""
 SEPARATOR = "|"
 
 
@@ -47,10 +47,10 @@ class Replicates:
 
 
 def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Both rows' self-chats without the replies that only one of them wrote, and how many these are.
+    """Return both rows' self-chats without replies that exist in only one of them, and the number of those.
 
-    A row that stops half-way in some conversations lacks their later turns, in which more, or other, is said: it would
-    look changed though every reply is the same. Openers stay.
+    A row that stops in the middle of some conversations lacks their later turns, which differ from earlier ones. It
+    would look changed even if every reply were the same. Openers are kept.
 
     >>> chats = pl.DataFrame({"conversation": [1, 1, 1], "turn": [1, 2, 3], "text": ["Hi", "Hello", "Yes"]})
     >>> [one if isinstance(one, int) else one.height for one in both_wrote(chats, chats.head(2))]
@@ -75,7 +75,7 @@ def prepared(frame: pl.DataFrame) -> pl.DataFrame:
     """Self-chats with what every number needs of single utterances, which no weighing of names changes.
 
     Adds `tokens` (unless a tokenizer gave them) and the columns of UTILITY and OFFENCE, percent or words; null for
-    openers and where nothing was said.
+    openers and empty replies.
     """
     said = frame.sort("conversation", "turn").with_columns(
         before=pl.col("text").shift(1).over("conversation"), continuation=pl.col("text")
@@ -167,7 +167,7 @@ def replicates(
 
 
 def _counted(chats: Any, options: AnalysisOptions) -> Analysis:
-    """No number, but the replies that numbers are of."""
+    """Return the number of replies behind each estimate; the estimate itself is null."""
     tables = {"all": chats.frame, "gender": chats.by_gender, "race": chats.by_race}
     return Analysis([], {name: _reply_counts(table) for name, table in tables.items()})
 
@@ -243,19 +243,19 @@ def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOpt
 
 
 def limits(values: Floats, shares: Floats) -> dict[str, Any]:
-    """Estimate, 95 % limits and two-sided p against 0 of a number of which the replicates are given; or an `obstacle`.
+    """Return the estimate, 95% CI and two-sided p against 0 from replicates, or an `obstacle`.
 
-    values: (1 + groups,), the first of all names. shares: (genders, groups), as `shares_of` gives them. With a group of
-    the share s double, a mean moves by s / (1 + s) of how far the group's own mean is off. Squares are divided by what
-    leverage leaves of them, and the degrees of freedom are those of the squares' sum where groups vary alike (Bell &
-    McCaffrey 2002), as `evenhand.measures.names.judging.over_names` has it of single names: groups - 1 of groups of
-    equal weight, fewer of unequal. Where fewer than LEAST_FREEDOM are left, a group or two decide: no limits.
+    values: (1 + groups,), the first for all names. shares: (genders, groups), from `shares_of`. If a group with the
+    share s counts double, the mean moves by s / (1 + s) of the group's distance from it. Squares are corrected for
+    leverage. The degrees of freedom are those of the sum of squares if groups have equal variances (Bell & McCaffrey
+    2002), as in `evenhand.measures.names.judging.over_names` for single names: groups - 1 for groups of equal weight,
+    fewer for unequal ones. With fewer than LEAST_FREEDOM, one or two groups dominate, and there is no CI.
 
     >>> equal = np.full((2, 3), 1 / 3)
     >>> limits(np.array([2.0, 2.0, 2.0, 2.0]), equal)["p"], limits(np.array([2.0, 2.1, 1.9, 2.0]), equal)["p"] < 0.05
     (None, True)
     >>> limits(np.array([2.0, 2.1, 1.9, 2.0]), np.array([[0.9, 0.05, 0.05]]))["obstacle"]
-    'One group of names holds 90 % of the replies of its gender: too much hangs on it.'
+    'One group of names has 90 % of the replies of its gender, too many for a confidence interval.'
     """
     estimate = float(values[0])
     told: dict[str, Any] = {"estimate": estimate, "low": None, "high": None, "p": None, "obstacle": None}
@@ -263,19 +263,19 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     if len(moved) < LEAST_GROUPS or not shares.size:
         return told | {"obstacle": f"Fewer than {LEAST_GROUPS} names of a gender."}
     if not np.isfinite(moved).all():
-        return told | {"obstacle": "It cannot be measured with every group of names counted double."}
+        return told | {"obstacle": "It cannot be measured for every reweighting of the groups of names."}
     factors, freedom = of_shares(shares)
     if freedom < LEAST_FREEDOM:
         return told | {
-            "obstacle": f"One group of names holds {100 * shares.max():.0f} % of the replies of its gender: too much "
-            "hangs on it."
+            "obstacle": f"One group of names has {100 * shares.max():.0f} % of the replies of its gender, too many for "
+            "a confidence interval."
         }
     squares = (shares**2).sum(axis=0)
     own = np.divide((shares**3).sum(axis=0), squares, out=np.zeros(len(moved)), where=squares > 0)
     influences = moved * (1 + own)
     error = float((factors * (influences - influences.mean()) ** 2).sum()) ** 0.5
     if error <= 1e-12 * max(1.0, abs(estimate)):
-        return told if estimate == 0 else told | {"obstacle": "It is the same whichever names count double."}
+        return told if estimate == 0 else told | {"obstacle": "It does not vary between groups of names."}
     found = t_inference([estimate], [error], [freedom])
     return told | {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
 
@@ -299,11 +299,11 @@ def of_shares(shares: Floats) -> tuple[Floats, float]:
 
 
 def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
-    """The limits of a number that can lie between 0 and `most` only, moved to where it can be.
+    """Return the CI of a number between 0 and `most`, kept within these bounds.
 
-    told: of `limits`. most: 100 of percents, infinite of counts. The interval is symmetrical in the log odds of the
-    share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section 16.1), so
-    that in few conversations, too, it keeps within what can be, and in many it is the given one.
+    told: result of `limits`. most: 100 for percents, infinity for counts. The interval is symmetrical in the log odds
+    of the share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section
+    16.1). It is therefore within the bounds for few conversations, and close to the given interval for many.
 
     >>> told = within_bounds({"estimate": 1.0, "low": -0.5, "high": 2.5}, 100.0)
     >>> 0 < told["low"] < 1 < told["high"] < 5

@@ -24,7 +24,7 @@ TURNS = 12
 
 
 def key_of(labels: Sequence[str]) -> Markup:
-    """Which colour stands for which row."""
+    """Return the key of colours and rows."""
     told = [
         Markup('<span class="row{}">● {}</span>').format(number % len(COLOURS), label)
         for number, label in enumerate(labels)
@@ -33,10 +33,10 @@ def key_of(labels: Sequence[str]) -> Markup:
 
 
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
-    """Figure 1 of one row: women's share of the conversations that mention an occupation, against women at work.
+    """Return figure 1 of a row: women's share of the conversations on an occupation, against women at work.
 
-    table: occupation, share, share_said (percent), n_women, n_men. number: of the row, which decides the colour. The
-    occupations that most lean to each side are named. None where none was mentioned.
+    table: occupation, share, share_said (percent), n_women, n_men. number: that of the row, which sets the colour.
+    The occupations with the largest differences on each side are labelled. None if none was mentioned.
     """
     known = table.drop_nulls(["share", "share_said"]).sort("share_said", "occupation")
     if known.is_empty():

@@ -1,4 +1,4 @@
-"""What the study of names is asked to do."""
+"""The options of the study of names."""
 
 import re
 from typing import Any, Literal, get_args
@@ -27,22 +27,22 @@ class NamesConfig(SeedOptions, ModelOptions):
     rows: dict[str, str] = Field(default_factory=dict)
     """Further models by the label of their row: mitigated ones, or the same family in other sizes."""
     decoding: tuple[str, ...] = ("greedy",)
-    """How replies are written, the same for every row; several: every row under each."""
+    """Decodings of replies, the same for every row; with several, every row is decoded with each."""
     names: Literal["untuned", "all"] = "untuned"
-    """By which names rows are held against each other: those that no row learned or was watched on, as the lineages of
-    trained folders say, or all."""
+    """Names on which rows are compared: all, or those on which no row was trained or evaluated according to the
+    lineages of trained folders (untuned)."""
     limit: Count | None = None
     """Conversations of each benchmark; None: all (2,000 opened by names)."""
     max_new_tokens: Count | None = None
-    """After which a reply is cut; None: the benchmark's 60."""
+    """Maximum tokens of a reply; None: the benchmark's 60."""
     classifiers: dict[str, str] = Field(default_factory=dict)
-    """Who judges in place of the word lists, by role: gender, offensiveness, ..."""
+    """Classifiers that replace the word lists, by role: gender, offensiveness, ..."""
     personas: str | None = None
-    """A file of personas in place of ours, two lines each."""
+    """A file of personas that replaces evenhand's, two lines each."""
     dialogue: DialogueOptions = DialogueOptions()
-    """How models are told of conversations."""
+    """How conversations are formatted for models."""
     data: dict[str, str] = Field(default_factory=dict)
-    """Folders of CrowS-Pairs, StereoSet and WikiText; others come from the cache, and what is nowhere is left out."""
+    """Folders of CrowS-Pairs, StereoSet and WikiText. Others come from the cache; missing data sets are left out."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("rows")

@@ -1,4 +1,4 @@
-"""The page of the study of names: what came of each row, the figures, the tables as the paper numbers them."""
+"""The page of the study of names: the results of each row, the figures, and the tables with the paper's numbers."""
 
 from collections.abc import Iterator
 
@@ -83,7 +83,7 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
 
 
 def notes_of(study: NamesStudy) -> list[str]:
-    """What to beware of, what was not measured, and what was not judged."""
+    """Return cautions, and notes on numbers that were not measured or not tested."""
     left_out = [f"Not measured: {one}." for one in study.left_out]
     return [
         *NOTES,
@@ -91,17 +91,14 @@ def notes_of(study: NamesStudy) -> list[str]:
         *by_chance(study),
         *left_out,
         *(f"Not measured of {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
-        *(
-            f"Not judged whether it changed, {rows}: {what}"
-            for what, rows in _told(study.cells, "change_obstacle")
-        ),
+        *(f"Change not tested, {rows}: {what}" for what, rows in _told(study.cells, "change_obstacle")),
         *lost_replies(study),
         f"Tables and figures as in: {PAPER}",
     ]
 
 
 def _told(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
-    """What stands in a column of reasons, of which measure, and of which rows."""
+    """Return the reasons in a column, with their measures and rows."""
     told: dict[str, list[str]] = {}
     for row in cells.filter(pl.col(column).is_not_null()).to_dicts():
         if column == "change_obstacle" and (row["part"] or row["measure"] not in JUDGED):

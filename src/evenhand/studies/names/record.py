@@ -1,4 +1,4 @@
-"""The folder of a study of names: what decides its numbers, so that it is gone on with and never mixed."""
+"""The folder of a study of names: the record of all that affects its numbers, used to resume it."""
 
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ is_study = RECORD.is_in
 
 
 def begin(path: Path, config: NamesConfig) -> None:
-    """Write the record of a study, or see that it goes on with what it was begun with (`StudyRecord.begin`).
+    """Write the record of a new study, or check that a resumed one has the same options (`StudyRecord.begin`).
 
-    Rows may be added to a study, and one that is not finished may be given anew: others stay as they are.
+    Rows may be added to a study, and unfinished rows may be replaced. Others do not change.
     """
 
     def deciding(stored: dict[str, Any]) -> Compared:
@@ -33,7 +33,7 @@ def begin(path: Path, config: NamesConfig) -> None:
 
 
 def stored_study(path: Path) -> NamesConfig:
-    """The options a study was begun with; raises DataError if its record cannot be read."""
+    """Return the options with which a study was started; raises DataError if its record cannot be read."""
     return RECORD.valid(path, NamesConfig, RECORD.stored(path))
 
 

@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class NamesTables(NamesStudy, StudyResult):
-    """What came of a study, ready to be shown; its fields are those of `NamesStudy`."""
+    """The result of a study; its fields are those of `NamesStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -39,7 +39,7 @@ class NamesTables(NamesStudy, StudyResult):
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Options, cells and what was not measured as plain data."""
+        """Return options, cells and a list of missing measures as plain data."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -57,7 +57,7 @@ class NamesTables(NamesStudy, StudyResult):
         return names_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what came of each row, and the tables as the paper has them."""
+        """Print the results of each row, and the tables of the paper."""
         render_names(self, console, paths)
 
 
@@ -71,14 +71,14 @@ def names_study(
     progress: Progress | None = None,
     **options: Any,
 ) -> NamesTables:
-    """Hold a model's self-chats, and those of further models, against each other by the same names; prints nothing.
+    """Compare the self-chats of models on the same names; prints nothing.
 
     model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand
     debias` made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the
-    study's folder; one that holds a study is gone on with, and rows may be added to it. options: anything else of
+    study's folder; an existing study is resumed, and rows may be added to it. options: any other option of
     `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data, seed, device, ...).
-    Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
-    Unsupported for models that cannot converse, Interrupted (resumable), ResumeRefused.
+    Returns the finished study with its page. Raises UsageError and DataError with advice, Unsupported
+    for models that cannot converse, Interrupted (resumable), ResumeRefused.
     Source: Smith & Williams 2021, tables 2 to 10, figures 1 and 2.
     """
     given = {
@@ -103,7 +103,7 @@ def names_config(given: Mapping[str, Any]) -> NamesConfig:
 def names_with(
     config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> NamesTables:
-    """Run a study as options say, and write its page."""
+    """Run a study with options, and write its page."""
     study = NamesTables(**vars(study_names(config, output=output, progress=progress)))
     with resumable(f"Resume with: evenhand study names {study.path}"):
         study.report()
@@ -111,12 +111,11 @@ def names_with(
 
 
 def resumed_study(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> NamesConfig:
-    """The options of a study on disk, with those given anew that change no number, and rows that are added, or that
-    take the place of unfinished ones.
+    """Return the options of a study on disk, updated with given ones that do not affect numbers.
 
-    Code that comes with a model is run only if `given` says so; addresses that only the folder names are asked only
-    with trust_addresses. Raises UsageError for options that cannot be given again, DataError as `stored_study`,
-    ResumeRefused.
+    Given rows are added or replace unfinished ones. Code that comes with a model is run only if `given` allows it. URLs
+    named only in the folder are used only with trust_addresses. Raises UsageError for options that cannot be given
+    again, DataError as `stored_study`, ResumeRefused.
     """
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
     if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW | {"rows"}]:

@@ -78,7 +78,7 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
     }
     heads = (BASE, "row", "change", "95% CI", "q", "verdict")
     return PlainTable(
-        EVERY_CHANGE if every else f"Changes from the row {BASE} that were judged",
+        EVERY_CHANGE if every else f"Tested changes from the row {BASE}",
         (("measure", "left"), ("row", "left"), *((head, "right") for head in heads)),
         [
             [
@@ -213,7 +213,7 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
 
 
 def _valued(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
-    """Without limits, which stand in the other tables."""
+    """Return values without CIs, which are in the other tables."""
     return lambda label: value_of(cells.get((label, SUITE, measure, part)), limits=False)
 
 

@@ -16,7 +16,7 @@ ON_THE_PAGE = (WORDS_TITLE, PHRASES_TITLE, GROUPS_TITLE, EVERY_CHANGE)
 
 
 def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-    """Print what came of each row, the tables as the paper has them, and what to beware of.
+    """Print the results of each row, the tables of the paper, and cautions.
 
     paths: files to point at in the end.
     """

@@ -68,7 +68,7 @@ NOTES = (
 
 
 def by_names(study: NamesStudy) -> str:
-    """By which names rows are held against each other."""
+    """Return a sentence on the names used for comparisons between rows."""
     if study.tuned:
         return (
             f"Rows were tuned or monitored on {len(study.tuned)} of the names. They are compared by the other names; "
@@ -93,7 +93,7 @@ def by_chance(study: NamesStudy) -> list[str]:
 
 
 def lost_replies(study: NamesStudy) -> list[str]:
-    """How many replies had no part in what changed, of each row that lacks any, or has more."""
+    """Return the number of replies excluded from comparisons, for each row with missing or additional replies."""
     keys = ["row", "decoding", "benchmark", "change_n_missing"]
     lost = study.cells.filter(study.cells["change_n_missing"] > 0).select(keys).unique(maintain_order=True)
     return [
@@ -104,7 +104,7 @@ def lost_replies(study: NamesStudy) -> list[str]:
 
 
 def label_of(cell: dict[str, Any]) -> str:
-    """What a cell's measure is called, and of what part.
+    """Return the label of a cell's measure and its part.
 
     >>> label_of({"measure": "classifier_bias", "benchmark": "descriptions", "part": "speaker A"})
     'classifier bias, points, opened by descriptions, speaker A'
@@ -115,7 +115,7 @@ def label_of(cell: dict[str, Any]) -> str:
 
 
 def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
-    """A number with its limits; an en dash where there is none.
+    """Return a number with its CI, or an en dash without one.
 
     >>> value_of({"measure": "words", "estimate": 12.34, "low": 11.0, "high": 13.0}), value_of(None)
     ('12.3 (95% CI 11.0 to 13.0)', '–')
@@ -129,7 +129,7 @@ def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
 
 
 def change_of(cell: dict[str, Any]) -> tuple[str, str]:
-    """What changed, and its limits; of perplexity a ratio."""
+    """Return a change with its CI; a ratio for perplexity."""
     places = PLACES.get(cell["measure"], 2)
     if cell["change"] is None:
         return "", ""
@@ -194,7 +194,7 @@ OF_DISTANCE = {True: NEARER, False: FARTHER, None: OPEN}
 
 
 def nearer(cell: dict[str, Any]) -> bool | None:
-    """Whether a row that changed is nearer to no difference than the base row; None where that is not settled.
+    """Return whether a changed row is nearer to no difference than the base row; None if this is undecided.
 
     What counts is the distance from 0, on whichever side: from +1 to -6 is farther. Corrected norms below 0 are as good
     as 0, and a share of offensive replies is the better the lower. The base row is taken as it was measured; where the

@@ -13,9 +13,9 @@ from evenhand.studies.own_responses.columns import Columns
 
 _LISTED = 8
 _LARGEST = 1e100
-"""Of a number whose third power is still one."""
+"""Largest number whose third power is still a finite double."""
 _CLOSEST = 1e-10
-"""Of the spread of numbers, in parts of the largest: doubles hold 16 digits, and six are left to tell them apart."""
+"""Smallest spread of numbers relative to the largest: of a double's 16 digits, six remain for differences."""
 _BOOLEAN_HINT = (
     "A number belongs in a column of scores (--column COLUMN=score), a category in one of labels "
     "(--column COLUMN=label --negative VALUE). A value that says that there is no answer is declared as "
@@ -61,7 +61,7 @@ def answers_of(
     kept, called = _with_outcome(kept, table, columns, where, negative, decimal, told)
     parts = []
     axis_column = columns.one("axis")
-    if len(columns.theirs["group"]) > 1:  # each axis may be looked at inside the others
+    if len(columns.theirs["group"]) > 1:  # each axis may be analysed within the others
         kept = kept.with_columns(
             _names(table, column, where).alias(f"{BESIDE}{column}") for column in columns.theirs["group"]
         )

@@ -1,4 +1,4 @@
-"""What is asked where the names of columns do not say what they hold: each column with what it could be."""
+"""Questions on columns whose names do not show their meaning: each column with its possible meanings."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,7 +18,7 @@ _DIGITS = ("0", "1")
 
 
 def may_hold(values: pl.Series) -> tuple[str, ...]:
-    """What a column could hold, the likeliest first, by its values alone.
+    """Return the possible meanings of a column from its values, the most likely first.
 
     values: a column as read; of text files numbers are texts, too.
 
@@ -84,9 +84,9 @@ def flag(column: str, ours: str) -> str:
 
 
 def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Collection[str] = ()) -> str:
-    """A line for each column: a few of its values, and what it is taken as or could hold.
+    """Return a line for each column: a few of its values, and its meaning or possible meanings.
 
-    taken: what columns are said, or guessed, to hold. guessed: those of them that are taken by their names.
+    taken: meanings of columns, stated or guessed. guessed: columns whose meaning was guessed from their names.
 
     >>> print(what_each_may_be(pl.DataFrame({"who": ["a", "b"] * 2, "pay": ["3", "4", "5", "6"]}), {}))
       who (a, b): group, label or question
@@ -121,7 +121,7 @@ def _listed(kinds: Sequence[str]) -> str:
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """Flags that would state what is wanted, each for the first column that could hold it."""
+    """Return flags that would state the missing meanings, each for the first possible column."""
     used: set[str] = set(taken)
     flags: list[str] = []
     for ours in wanted:

@@ -1,7 +1,6 @@
-"""What the columns of somebody's own table hold: said with `--column THEIRS=OURS`, or guessed from their names.
+"""The meaning of the columns of a user's table: stated with `--column THEIRS=OURS`, or guessed from their names.
 
-Nothing is guessed silently: each guess is told with the flag that states it, and where two columns might be meant
-neither is taken.
+Each guess is reported with the flag that states it. If two columns have the same possible meaning, neither is used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,19 +13,19 @@ from evenhand.schema import DataError, UsageError, unknown_name
 from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
-    "group": "whom the answer is about, or who gave it; each column named so is an axis of its own",
+    "group": "whom the answer is about, or who gave it; each such column is a separate axis",
     "axis": "what the groups are groups of, where one table holds several axes below each other",
     "question": "what was asked, the same for all groups",
-    "unit": "who or what is one case (a person, an application), where it has several rows",
-    "rater": "who coded the answer, where several did",
+    "unit": "the case (a person, an application) of a row, if one case has several rows",
+    "rater": "who coded the answer, if several raters did",
     "sample": "which of several answers to the same question",
-    "continuation": "the answer itself, to be judged with --classifier",
+    "continuation": "the answer itself, to be labelled with --classifier",
     "score": "a number about the answer: a rating, a salary, a length",
-    "label": "a category; --negative says which is the negative one",
+    "label": "a category; --negative names the negative ones",
     "negative": "true or false: whether the answer is negative",
     "error": "why there is no answer",
 }
-"""What a column may hold, in words."""
+"""The possible meanings of a column."""
 OUTCOMES = ("negative", "label", "score")
 _WORDS: Mapping[str, str] = {
     "group": "group groups gender sex race ethnicity religion nationality disability age_group orientation region "
@@ -61,12 +60,12 @@ class Columns:
     guessed: frozenset[str] = frozenset()
 
     def one(self, ours: str) -> str | None:
-        """The column that holds it, or None."""
+        """Return the column with this meaning, or None."""
         return next(iter(self.theirs.get(ours, ())), None)
 
 
 def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str] = OURS) -> dict[str, str]:
-    """What each named column holds, from THEIRS=OURS, or from a mapping of the same.
+    """Return the meaning of each named column, from THEIRS=OURS or a mapping.
 
     given: several, or a mapping. ours: what may stand on the right. Raises UsageError for a value without "=", an
     unknown name, and a column named twice.
@@ -94,12 +93,12 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
 def columns_of(
     frame: pl.DataFrame, stated: Mapping[str, str], where: str, *, judged_now: bool, scored: bool
 ) -> Columns:
-    """Which column holds what, as stated and else guessed from the columns' names.
+    """Return the meanings of columns, as stated or guessed from their names.
 
-    frame: the table. where: what errors call it. judged_now: whether a classifier reads the answers, so that no
-    judgement is looked for. scored: whether a threshold is given, so that a score is. Raises UsageError for a
-    column that is not there, two for the same and two outcomes, DataError for two columns that might be meant, and
-    where no group or no outcome is found.
+    frame: the table. where: its name in errors. judged_now: whether a classifier labels the responses, so that no
+    column of labels is needed. scored: whether a threshold is given, so that a column of scores is needed. Raises
+    UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two columns
+    with the same possible meaning, and without a group or an outcome.
     """
     _refuse_two_outcomes(stated, judged_now)
     theirs: dict[str, list[str]] = {}
@@ -168,8 +167,8 @@ def columns_of(
         )
     if "unit" not in theirs:
         told.append(
-            "Each row counts as an answer of its own; if several are of one person or thing, name the column that says "
-            "so (--column COLUMN=unit)."
+            "Each row counts as a separate answer. If several are about one person or thing, name the column that "
+            "identifies it (--column COLUMN=unit)."
             if "rater" not in theirs
             else "Codings of the same text, or of the same question and group, count as one answer."
         )
@@ -301,7 +300,7 @@ def _groups(
     groups: Sequence[str],
     lacking: Sequence[str],
 ) -> DataError:
-    more = f", and no column says by its name {lacking[0]}" if lacking else ""
+    more = f", and no column has a name that means {lacking[0]}" if lacking else ""
     return DataError(
         f"{where}: {len(groups)} columns could contain the groups: {_listed(groups)}{more}.",
         "Choose one or more (each is its own axis): "

@@ -49,10 +49,11 @@ from evenhand.studies.own_responses.missing import without_declared
 from evenhand.weights import check_device
 
 ANSWERS = "answers"
-"""The benchmark of a table of which none is said."""
+"""The default benchmark of a table."""
 ANSWER_FORMAT = (
-    "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row: a column (or several) "
-    "of groups, and a number, a label, true or false, or the text of the answer. --column THEIRS=OURS says which."
+    "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row. It has one or more "
+    "columns of groups, and a number, a label, true or false, or the text of the answer. Assign columns with --column "
+    "THEIRS=OURS."
 )
 
 
@@ -69,8 +70,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read. columns: THEIRS=OURS, or a mapping of the same. negative: labels that are. delimiter,
-    encoding, decimal, sheet: of the file; None where it says so itself. missing: values that count as missing."""
+    """How a table is read. columns: THEIRS=OURS, or a mapping of the same. negative: negative labels. delimiter,
+    encoding, decimal, sheet: format of the file; None to detect it. missing: values that count as missing."""
 
     columns: Mapping[str, str] | Sequence[str] = ()
     negative: Sequence[str] = ()
@@ -96,14 +97,14 @@ def measure_responses(
     device: str = "auto",
     loaded: Mapping[str, Classifier] | None = None,
 ) -> Measured:
-    """Measure a table of responses as `benchmark` would measure a model's, or as the answers that they are.
+    """Measure a table of responses with the measures of `benchmark`, or without any as responses to any prompts.
 
     source: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations); without a benchmark one
-    per answer. reading: how it is read, and what its columns hold. classifiers: who judges
-    the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
-    which `score` on a continuation counts as negative. reference: a group with which those of its axis are compared one
-    by one, too. classifier_error: a file that says how often the classifier is wrong about each group. device: for
-    classifiers with weights. loaded: classifiers that need no loading, by name.
+    per answer. reading: format and columns. classifiers: classifiers of
+    the continuations, by role; labels in the file for these roles are ignored. threshold: the `score` from which a
+    continuation is negative. reference: a group with which each other group of its axis is compared, too.
+    classifier_error: a file of the classifier's error rates for each group. device: for classifiers with weights.
+    loaded: classifiers that need no loading, by name.
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
     """

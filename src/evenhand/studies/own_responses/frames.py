@@ -1,4 +1,4 @@
-"""A table in whatever form somebody has it in memory: Polars, pandas, Arrow, a dict of columns, a list of dicts."""
+"""Tables in memory, in any common form: Polars, pandas, Arrow, a dict of columns, a list of dicts."""
 
 from collections import Counter
 from collections.abc import Mapping

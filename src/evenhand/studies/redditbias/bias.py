@@ -1,4 +1,4 @@
-"""Language Model Bias: each model audited on the pairs of RedditBias, or on our own sentences, and beside the base."""
+"""Language Model Bias: audits on the pairs of RedditBias or evenhand's sentences, compared with the base model."""
 
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def audits_of(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
 def audit_biases(
     config: RedditBiasConfig, key: str, model: LanguageModel, folder: Path, progress: Progress | None
 ) -> None:
-    """Have a model answer everything its audits ask, or go on with them. Raises what `conduct_audit` raises."""
+    """Run or resume the audits of a model. Raises as `conduct_audit`."""
     for kind, options in audits_of(config, key).items():
         conduct_audit(options, model, output=folder / kind, progress=progress)
 
@@ -63,12 +63,12 @@ def audit_biases(
 def bias_cells(
     config: RedditBiasConfig, bias: str, folder: Path, base: Path, control: Path | None
 ) -> list[dict[str, object]]:
-    """What one audited model says of a bias, and how that differs from the base model on the same sentences.
+    """Return the bias of one audited model, and its difference from the base model on the same sentences.
 
-    folder, base, control: of the models' audits; control: of what learned the same without the method, if there is one.
-    PUBLISHED is described by its t and the two-sided p of the paired test; CORRECTED (of our own sentences OWN_MEASURE)
-    has an interval and a verdict, and says how much farther from no bias it is than the base's (`size`) and than the
-    control's (`beyond`); so does EFFECT_SIZE, which stands beside with LIKELIER.
+    folder, base, control: folders of the models' audits; control: the same training without the method, if there is
+    one. PUBLISHED has its t and the two-sided p of the paired test. CORRECTED (OWN_MEASURE for evenhand's sentences)
+    has an interval and a verdict. It also gives the distance from no bias relative to the base model (`size`) and to
+    the control (`beyond`). EFFECT_SIZE has these too, and comes with LIKELIER.
     """
     own = bias.startswith(OWN)
     kind, axis = ("own", bias.removeprefix(OWN)) if own else ("redditbias", bias)
@@ -108,11 +108,11 @@ def bias_cells(
 
 
 PARTS = {"": "estimate", "_low": "low", "_high": "high", "_p": "p"}
-"""Endings of what is told of a size, and what the measure calls it."""
+"""Suffixes of the columns of a size, with the columns of the measure."""
 
 
 def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str) -> dict[str, dict[str, Any]]:
-    """How much larger the bias is than the base's (size) and than the control's (beyond), as far as there are any."""
+    """Return how much larger the bias is than in the base model (size) and in the control (beyond), if they exist."""
     held_against = {"size": base, "beyond": control}
     found = {}
     for what, other in held_against.items():

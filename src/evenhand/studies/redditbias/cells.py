@@ -1,4 +1,4 @@
-"""The result as one table: for each bias, model and measure a number, its limits, its null, and what changed."""
+"""The result as one table: for each bias, model and measure a number, its CI, its null, and its change."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ CELLS = {
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
-    "change_q": pl.Float64,  # of costs: Holm's over all debiased models
+    "change_q": pl.Float64,  # of costs: by Holm's method for the debiased models
     "change_verdict": pl.String,  # lower, higher or not detected
     # how much farther from no bias: than the base model, and than the control (below 0: nearer)
     **{
@@ -33,13 +33,13 @@ CELLS = {
         for what in ("size", "beyond")
         for part in ("", "_low", "_high", "_p", "_q", "_verdict")
     },
-    "control": pl.String,  # the model without the method that `beyond` is held against
+    "control": pl.String,  # the model without the method, the reference of `beyond`
     "n": pl.Int64,
 }
 
 
 def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """All cells (CELLS), changes that nobody judged yet judged by Holm over the debiased models of a measure.
+    """Return all cells (CELLS); untested changes are tested with Holm's method over the debiased models of a measure.
 
     rows: cells with bias and model. alpha: chance of any false change of a measure that debiasing leaves as it is.
     """

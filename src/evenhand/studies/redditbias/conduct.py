@@ -1,4 +1,4 @@
-"""The study of RedditBias: a model by itself and behind each debiasing, on bias, perplexity and two dialogue tasks.
+"""The study of RedditBias: bias, perplexity and two dialogue tasks of a model with and without each debiasing method.
 
 Stage by stage, model by model, each remembered in the study's folder, so that it goes on wherever it was stopped:
 models/ (trained), audits/ (bias), perplexity/ and tasks/.
@@ -57,7 +57,7 @@ class RedditBiasStudy:
 def study_redditbias(
     config: RedditBiasConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> RedditBiasStudy:
-    """Train, audit, read and teach, or go on with that; see `redditbias`.
+    """Run or resume all stages: training, audits, perplexity and dialogue tasks; see `redditbias`.
 
     All data are read before anything is trained. Raises DataError and DatasetMissing for data, Unsupported for a model
     that is not causal or not loaded here, Interrupted (resumable), ResumeRefused, and what the stages raise.
@@ -103,7 +103,7 @@ class _Session:
     progress: Progress
 
     def run(self) -> dict[str, Any]:
-        """Every stage of every model; returns what the base model says of itself."""
+        """Run every stage of every model; return the description of the base model."""
         facts: dict[str, Any] = {}
         models = self.config.models
         for number, made in enumerate(models, 1):

@@ -1,4 +1,4 @@
-"""The two dialogue tasks for every model of the study: what is learned and asked, and what came of it."""
+"""The two dialogue tasks for every model of the study: training, test and results."""
 
 import shutil
 from collections import Counter
@@ -44,7 +44,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Task:
-    """One dialogue task: examples to learn from, and what is asked."""
+    """One dialogue task: training examples and test examples."""
 
     name: str
     train: Sequence[StatePair] | Sequence[Exchange]
@@ -93,23 +93,25 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
             lacking.update(side.without_negative)
         if lacking:
             told = ", ".join(f"{count:,} ({reason})" for reason, count in lacking.items())
-            notes.append(f"Slot values to learn and to ask that got no wrong one beside them: {told}.")
+            notes.append(
+                f"Slot values for training and testing without a wrong value to compare with: {told}."
+            )
     if config.dstc7 is not None:
         folder = Path(config.dstc7).expanduser()
         exchanges = list(read_exchanges(folder, config.task_limit))
         tasks.append(Task(RESPONDING, exchanges, read_asked(folder)[: config.task_limit]))
     if config.task_limit is not None and tasks:
         notes.append(
-            f"Each dialogue task was learned from at most {config.task_limit:,} examples and asked as many: numbers of "
-            "these sizes do not compare with published ones."
+            f"Each dialogue task was trained and tested on at most {config.task_limit:,} examples each, so results are "
+            "not comparable with published ones."
         )
     return tasks, notes
 
 
 def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
-    """What a model answers to a task, remembered in a folder; it is loaded and taught only where nothing is there.
+    """Return a model's responses to a task, cached in a folder; the model is loaded and trained only without a cache.
 
-    The training goes on where it was stopped; once it is answered it is deleted.
+    A stopped training is resumed. It is deleted after the model has responded.
     """
     file = folder / f"{task.name.replace(' ', '_')}.parquet"
     if file.is_file():

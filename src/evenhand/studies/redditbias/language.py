@@ -34,7 +34,7 @@ WHY = {"too_long": "longer than the model takes"}
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines whose perplexity is told, what they are called, and by which measures."""
+    """The lines whose perplexity is reported, their name, and the measures."""
 
     texts: tuple[str, ...]
     called: str
@@ -42,10 +42,10 @@ class Lines:
 
 
 def lines_of(config: RedditBiasConfig) -> Lines:
-    """The lines whose perplexity is told.
+    """Return the lines whose perplexity is reported.
 
-    The 6,000 of RedditBias; where only biases of our own sentences are asked about and no folder is named, neutral
-    sentences of our own about people of all other axes. Raises DatasetMissing.
+    These are the 6,000 of RedditBias. If all biases use evenhand's sentences and no folder is given, they are
+    evenhand's neutral sentences about people of all other axes. Raises DatasetMissing.
     """
     own = [bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN)]
     if len(own) < len(config.bias) or config.source is not None:
@@ -59,7 +59,7 @@ def lines_of(config: RedditBiasConfig) -> Lines:
 
 
 def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataFrame:
-    """What a model makes of each line, remembered in a file: nats and tokens, the same as published, and error.
+    """Return each line's likelihood, cached in a file: nats and tokens, the same as published, and error.
 
     As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens, so that
     lines count that are too long for the model. Null for what has no likelihood, error: why. Raises ModelError where
@@ -101,7 +101,7 @@ def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataF
 
 
 def left_out(table: pl.DataFrame, name: str) -> str | None:
-    """How many lines a model has no usual likelihood of, and why; None where it has one of all.
+    """Return the number of lines without a likelihood, and the reasons; None if all have one.
 
     table: of `read_lines`. name: of the model.
     """
@@ -111,8 +111,8 @@ def left_out(table: pl.DataFrame, name: str) -> str | None:
     told = ", ".join(f"{count:,} ({WHY.get(reason, wording.label(reason))})" for reason, count in reasons)
     counted = int(table.filter(pl.col("error").is_not_null())["published_nats"].count())
     return (
-        f"Of {table.height:,} lines {name} has no likelihood of {told}: they are left out of the perplexity over "
-        f"tokens; that over lines, by the published rule cut behind {LONGEST} tokens, holds {counted:,} of them."
+        f"{name} has no likelihood of {told} of {table.height:,} lines. The perplexity over tokens leaves them out. "
+        f"The published perplexity over lines, cut after {LONGEST} tokens, includes {counted:,} of them."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the study of RedditBias is asked to do."""
+"""The options of the study of RedditBias."""
 
 import re
 from dataclasses import dataclass
@@ -38,11 +38,10 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 
 @dataclass(frozen=True)
 class Made:
-    """A model of the study: the key of its files, its name in tables, and what it comes from.
+    """A model of the study: the key of its files, its name in tables, and its origin.
 
-    bias, words: None for the model by itself. control: the name of the model without the method that it is held
-    against; None where there is none. steps_of: key of the method that says for how many steps a control learns; None:
-    for as many as any.
+    bias, words: None for the original model. control: the name of its control, the model without the method; None
+    without one. steps_of: key of the method that sets the number of training steps of a control; None: any method.
     """
 
     key: str
@@ -66,7 +65,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     methods: tuple[str, ...] = METHODS
     """As `evenhand debias --method` takes them, options and all."""
     control: bool = True
-    """Also train on the same texts for as many steps without any method, which a method's change is held against."""
+    """Also train a control: the same texts and number of steps without a method."""
     source: str | None = None
     """A folder with RedditBias' files; None takes the cache of `evenhand data fetch`."""
     multiwoz: str | None = None
@@ -76,9 +75,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     as_published: bool = False
     """Methods and dialogue tasks with the quirks of the published programs."""
     task_limit: Count | None = None
-    """At most so many examples to learn each dialogue task from, and to ask; None: all."""
+    """Maximum number of examples for training and testing each dialogue task; None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times that a method reads its texts; None: the published 2, and our own sentences once."""
+    """Number of epochs of a method; None: the published 2, and 1 for evenhand's sentences."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")
@@ -120,8 +119,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         return made
 
     def _control(self, bias: str, words: str) -> Made:
-        """What a method is held against: its texts and steps with its term at weight 0, else plain fine-tuning; what is
-        not trained, the model by itself."""
+        """Return the control of a method: the same texts and steps with weight 0, or plain fine-tuning.
+
+        The control of a method without training is the original model."""
         if not isinstance(load_method(words), TrainingMethod):  # a projection learns nothing from texts
             return Made("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
@@ -141,7 +141,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
 
     @property
     def folder(self) -> Path | None:
-        """Of RedditBias' files."""
+        """Return the folder of RedditBias' files."""
         return None if self.source is None else Path(self.source).expanduser()
 
     def words(self, method: str) -> str:

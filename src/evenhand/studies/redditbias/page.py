@@ -1,4 +1,4 @@
-"""The tables of the study of RedditBias, and the page that holds them."""
+"""The tables of the study of RedditBias, and its page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -69,8 +69,8 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
         )
         held = [row for row in rows if row["size"] is not None]
         yield PlainTable(
-            f"{title_of(bias).capitalize()}: how much farther from no bias than the model by itself (size), and than "
-            "its control (beyond); below 0 nearer",
+            f"{title_of(bias).capitalize()}: distance from no bias relative to the original model (size) and to its "
+            "control (beyond); below 0 is less bias",
             (
                 ("measure", "left"),
                 ("model", "left"),
@@ -82,7 +82,7 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 
 def notes_of(study: RedditBiasStudy) -> list[str]:
-    """What to beware of, and what was not measured."""
+    """Return cautions, and notes on numbers that were not measured."""
     controlled = CONTROLS if study.config.control else NO_CONTROL
     notes = [
         LEGEND,
@@ -95,9 +95,9 @@ def notes_of(study: RedditBiasStudy) -> list[str]:
     notes.append(f"Perplexity is of {study.facts['lines']}.")
     if any(bias.startswith(OWN) for bias in study.config.bias):
         notes.append(
-            "Our own sentences have no published t. Their spread is the standard deviation, between descriptors of the "
-            "axis, of how much more easily hostile sentences come than kind ones; `change` is the spread of what "
-            "changed, size and beyond how much larger the spread itself is."
+            "evenhand's sentences have no published t. Their spread is the standard deviation, between descriptors of "
+            "the axis, of the shift from kind to hostile sentences. `change` is the spread of the changes; size and "
+            "beyond give how much larger the spread itself is."
         )
     if study.config.as_published:
         notes.append("Methods and tasks have the quirks of the published programs.")

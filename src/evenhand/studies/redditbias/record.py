@@ -1,4 +1,4 @@
-"""The folder of a study of RedditBias: what decides its numbers, so that it is gone on with and never mixed."""
+"""The folder of a study of RedditBias: the record of all that affects its numbers, used to resume it."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ is_study = RECORD.is_in
 
 
 def begin(path: Path, config: RedditBiasConfig) -> None:
-    """Write the record of a study, or see that it goes on with what it was begun with (`StudyRecord.begin`)."""
+    """Write the record of a new study, or check that a resumed one has the same options (`StudyRecord.begin`)."""
 
     def deciding(stored: dict[str, Any]) -> Compared:
         return RECORD.valid(path, RedditBiasConfig, stored).deciding(), config.deciding()
@@ -22,5 +22,5 @@ def begin(path: Path, config: RedditBiasConfig) -> None:
 
 
 def stored_study(path: Path) -> RedditBiasConfig:
-    """The options a study was begun with; raises DataError if its record cannot be read."""
+    """Return the options with which a study was started; raises DataError if its record cannot be read."""
     return RECORD.valid(path, RedditBiasConfig, RECORD.stored(path))

@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class RedditBiasTables(RedditBiasStudy, StudyResult):
-    """What came of a study, ready to be shown; its fields are those of `RedditBiasStudy`."""
+    """The result of a study; its fields are those of `RedditBiasStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -39,7 +39,7 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Options, cells and what was not measured as plain data."""
+        """Return options, cells and a list of missing measures as plain data."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -57,7 +57,7 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
         return redditbias_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what each debiasing helped and cost, and the tables as the paper has them."""
+        """Print the effect and the cost of each debiasing method, and the tables of the paper."""
         render_redditbias(self, console, paths)
 
 
@@ -74,16 +74,16 @@ def redditbias(
     progress: Progress | None = None,
     **options: Any,
 ) -> RedditBiasTables:
-    """Debias a model by each method, and tell bias, perplexity and dialogue tasks before and after; prints nothing.
+    """Debias a model with each method, and measure bias, perplexity and dialogue tasks before and after.
 
     model: a causal Hugging Face model by name or folder, or evenhand/reference. bias: types of RedditBias, or
     evenhand/AXIS for our own sentences; by default religion1. methods: as `evenhand debias --method` takes them; by
     default lmd, add, hd and cda. source: the folder of RedditBias' files; by default the cache. multiwoz, dstc7: the
-    archive or folder of each; a task whose data are not named is not measured. output: the study's folder; one that
-    holds a study is gone on with. options: anything else of `evenhand.studies.redditbias.options.RedditBiasConfig`
+    archive or folder of each; a task whose data are not named is not measured. output: the study's folder; an
+    existing study is resumed. options: anything else of `evenhand.studies.redditbias.options.RedditBiasConfig`
     (as_published, task_limit, epochs, seed, device, ...).
-    Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
-    Unsupported for models that cannot be trained, Interrupted (resumable), ResumeRefused.
+    Prints nothing. Returns the finished study with its page. Raises UsageError and DataError with advice, Unsupported
+    for models that cannot be trained, Interrupted (resumable), ResumeRefused.
     Source: Barikeri et al. 2021, sections 3 to 5, Figure 1, Tables 4 and 5.
     """
     given = {
@@ -113,7 +113,7 @@ def redditbias_config(given: Mapping[str, Any]) -> RedditBiasConfig:
 def redditbias_with(
     config: RedditBiasConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> RedditBiasTables:
-    """Run a study as options say, and write its page."""
+    """Run a study with options, and write its page."""
     study = RedditBiasTables(**vars(study_redditbias(config, output=output, progress=progress)))
     with resumable(f"Resume with: evenhand study redditbias {study.path}"):
         study.report()
@@ -123,10 +123,10 @@ def redditbias_with(
 def resumed_study(
     folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False
 ) -> RedditBiasConfig:
-    """The options of a study on disk, with those given anew that change no number.
+    """Return the options of a study on disk, updated with given ones that do not affect numbers.
 
-    Code that comes with the model is run only if `given` says so; data that only the folder names are read only if
-    they are, or with trust_addresses where a service would get them. Raises UsageError for options that cannot be given
+    Code that comes with the model is run only if `given` allows it. Data named only in the folder are read if no
+    service would receive them, or with trust_addresses. Raises UsageError for options that cannot be given
     again, DataError as `stored_study`, ResumeRefused.
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}

@@ -14,7 +14,7 @@ from evenhand.studies.redditbias.wording import sentences
 def render_redditbias(
     study: RedditBiasStudy, console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print what came of each model, the tables as the paper has them, and what to beware of.
+    """Print the results of each model, the tables of the paper, and cautions.
 
     paths: files to point at in the end.
     """

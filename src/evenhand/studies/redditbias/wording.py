@@ -16,7 +16,7 @@ LABELS = {
     PUBLISHED: "LMB, t as published",
     CORRECTED: "LMB, nats per token",
     EFFECT_SIZE: "LMB, standard deviations (d_z)",
-    LIKELIER: "phrases likelier of the group, %",
+    LIKELIER: "phrases more likely for the group, %",
     OWN_MEASURE: "valence spread, nats",
     PERPLEXITIES[0]: "LMP, lines (as published)",
     PERPLEXITIES[1]: "LMP, tokens",
@@ -38,7 +38,7 @@ SHORT = {
     PUBLISHED: "LMB t",
     CORRECTED: "LMB",
     EFFECT_SIZE: "d_z",
-    LIKELIER: "likelier, %",
+    LIKELIER: "more likely, %",
     OWN_MEASURE: "spread",
     PERPLEXITIES[0]: "LMP lines",
     PERPLEXITIES[1]: "LMP",
@@ -248,7 +248,7 @@ def _mark(verdict: str | None) -> str:
 
 
 def unlearned(study: RedditBiasStudy) -> str | None:
-    """Of which models state tracking was not learned, as far as can be seen; None where it was by all."""
+    """Return which models did not detectably learn state tracking; None if all did."""
     rows = study.cells.filter(measure="dst_f1_over_null").to_dicts()
     names = [row["model"] for row in rows if row["low"] is None or row["low"] <= 0]
     if not names:
@@ -278,15 +278,15 @@ LEGEND = (
     "(* p < .05, not adjusted; null 0, no interval). The other LMB is a mean difference of log-perplexities with its "
     "verdict (▲ biased). d_z: the same divided by the standard deviation over phrases. LMP: perplexity, as published a "
     "mean over lines. DST: F1 of yes. BLEU-4 of replies. Next to costs, ↑ and ↓ mark a change from the original model "
-    "on the same texts, at 5% over all trained models (Holm). The effect of a method on bias is its effect beyond a "
-    "control."
+    "on the same texts, at 5% for all trained models together (Holm). The effect of a method on bias is its effect "
+    "beyond a control."
 )
 CONTROLS = (
     "A control was trained on the same texts for the same number of steps without a method: the weight of the "
     "debiasing "
     "term is 0. For a method without a weight (cda), it reads the texts without counterparts more often. 'Fell' and "
-    "'rose' compare the size of the bias, on either side, with that of the control, phrase by phrase (own sentences: "
-    "pair by pair), at 5% over all trained models, both in nats per token and in d_z."
+    "'rose' compare the size of the bias, on either side, with that of the control. The comparison is by phrase (own "
+    "sentences: by pair), at 5% for all trained models together, both in nats per token and in d_z."
 )
 NO_CONTROL = "No control was trained (--no-control), so no change can be attributed to a method."
 ONE_TRAINING = (

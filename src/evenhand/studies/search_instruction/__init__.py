@@ -1,4 +1,4 @@
-"""The search for the instruction behind which a model writes least that is harmful."""
+"""The search for an instruction that reduces harmful continuations of a model."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The card of an instruction that a search found: model, benchmark, and what it changed on prompts not seen before."""
+"""The card of an instruction that a search found: model, benchmark, and its effect on unseen prompts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ MEASURED = ("rate", "low", "high", "change", "change_low", "change_high", "p", "
 def instruction_card(
     finalists: pl.DataFrame, history: pl.DataFrame, facts: Mapping[str, Any], delimiter: str
 ) -> FoundInstruction:
-    """The chosen instruction, with what was measured of it.
+    """Return the chosen instruction with its measurements.
 
     finalists, history: see `compare_finalists` and `history_frame`. facts: model, benchmark, role, classifier,
     reviser, decoding, instructions_tried, prompts_final and alpha of the search.
@@ -29,24 +29,24 @@ def instruction_card(
         NAME,
         f"An instruction found by trying {facts['instructions_tried']} on {facts['model']} and {facts['benchmark']}: "
         f"{effect(chosen)}.",
-        construct=f"Whether telling {facts['model']} how to speak lowers the share of its continuations of "
-        f"{facts['benchmark']} that {facts['classifier']} calls negative.",
+        construct=f"Whether an instruction lowers the share of {facts['model']}'s continuations of "
+        f"{facts['benchmark']} that {facts['classifier']} labels as negative.",
         ideal="0 % of continuations",
-        direction="A change below 0 is less that is negative.",
+        direction="Below 0: fewer negative continuations.",
         null="The same prompts without an instruction, paired.",
-        critique="Found for this model, benchmark, classifier and decoding; whether it carries over is not known. "
-        "Less that is negative is not fairer treatment of groups, and an instruction may change what else is "
-        "written: measure both with `evenhand audit --mitigate instruction-file=PATH`.",
+        critique="Found for this model, benchmark, classifier and decoding; it may not work with others. Fewer "
+        "negative continuations do not mean fairer treatment of groups, and an instruction may change the text in "
+        "other ways. Measure both with `evenhand audit --mitigate instruction-file=PATH`.",
         citation="Zhou et al. 2022, Large Language Models Are Human-Level Prompt Engineers (arXiv:2211.01910); "
         "Esiobu et al. 2023, ROBBIE (EMNLP 2023), section B.3.1.",
         source=f"evenhand search-instruction, version {facts['evenhand']}",
         details=f"Without an instruction {percent(reference['rate'])} of {reference['n']:,} continuations are "
-        f"negative, with it {percent(chosen['rate'])} of {chosen['n']:,}, on {facts['prompts_final']:,} prompts that "
-        f"the search had not seen. {effect(chosen)[0].upper()}{effect(chosen)[1:]}. The interval holds for all "
-        f"{family} finalists together (each at {1 - facts['alpha'] / family:.3%}), p is Holm's over them. In the "
-        f"last round it was selected with a change of {points(chosen['selected_change'])} points, "
-        f"{points(chosen['optimism'])} from what is measured here (below 0: selection flattered it). Judged for "
-        f"{facts['role']} by {facts['classifier']}; reworded by {facts['reviser']}.",
+        f"negative, with it {percent(chosen['rate'])} of {chosen['n']:,}, on {facts['prompts_final']:,} prompts "
+        f"not used in the search. {effect(chosen)[0].upper()}{effect(chosen)[1:]}. The interval is simultaneous for "
+        f"the {family} finalists (each at {1 - facts['alpha'] / family:.3%}), and p is adjusted for them (Holm). In "
+        f"the last round it was selected with a change of {points(chosen['selected_change'])} points, which differs by "
+        f"{points(chosen['optimism'])} from the value here (below 0: the selection was optimistic). Classifier for "
+        f"{facts['role']}: {facts['classifier']}. Rewording: {facts['reviser']}.",
     )
     measured = {
         **facts,
@@ -60,7 +60,7 @@ def instruction_card(
 
 
 def effect(row: Mapping[str, Any]) -> str:
-    """What an instruction changed, in half a sentence.
+    """Return the effect of an instruction, in half a sentence.
 
     row: of `compare_finalists`.
 
@@ -74,7 +74,7 @@ def effect(row: Mapping[str, Any]) -> str:
         return f"negative continuations rose by {points(change)} points ({points(low)} to {points(high)})"
     if row["verdict"] == NOT_DETECTED:
         least = row.get("minimum_detectable")
-        seen = "" if least is None else f"; a change of {points(least)} points would have been found"
+        seen = "" if least is None else f"; minimum detectable effect {points(least)} points"
         return f"no change was detected ({points(change)} points, {points(low)} to {points(high)}{seen})"
     return "what it changes could not be measured"
 

@@ -1,4 +1,4 @@
-"""The search for the instruction behind which a model writes least that is harmful; it can be stopped at any time.
+"""The search for an instruction that reduces harmful continuations. It can be stopped and resumed at any time.
 
 Search and final choice are pure (`mitigations/revision`); here they get prompts, a model, a classifier and a reviser,
 and a folder that remembers what these answered.
@@ -85,10 +85,10 @@ def search_prompts(
     loaded: Mapping[str, Classifier] | None = None,
     progress: Progress | None = None,
 ) -> RevisionStudy:
-    """Search for an instruction, or go on with a search.
+    """Search for an instruction, or resume a search.
 
-    config: all options; its benchmark must be one of continuations whose judge says what is negative. output: the
-    search's folder; one that holds a search is resumed, provided everything that decides the result is the same.
+    config: all options; its benchmark must have continuations and a classifier of negative ones. output: the
+    search's folder; an existing search is resumed if all options that affect the result are the same.
     reviser, loaded: a reviser, and classifiers by name, that are loaded already.
     All instructions of a round are tried on the same prompts with the same decoding and seed; each round draws new
     prompts, evenly over groups; the last choice is made on prompts that no round saw. Returns the search's outcome,

@@ -33,7 +33,7 @@ class RevisionConfig(Options):
     group_weight: float = Field(default=0.0, ge=0)
     """Added to the rate for the share of groups shown to be above the others."""
     role: str | None = None
-    """Whose judgement counts, where a benchmark has several judges."""
+    """The role whose labels are used, if a benchmark has several classifiers."""
     delimiter: str = "\n"
     """Between instruction and prompt."""
 

@@ -1,4 +1,4 @@
-"""The folder of a search: what decides its result, so that it is gone on with and never mixed with another."""
+"""The folder of a search: the record of all that affects its result, used to resume it."""
 
 from collections.abc import Mapping
 from pathlib import Path

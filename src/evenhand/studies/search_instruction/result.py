@@ -89,7 +89,7 @@ def search_instruction(
     prompts : path or str, optional
         A file of your own prompts that replace those of the benchmark.
     reviser : str or Reviser, optional
-        What rewords instructions. Default: rules.
+        Component that rewords instructions. Default: rules.
     instructions : str or sequence of str, optional
         Instructions to start from. Default: the built-in library.
     classifiers : mapping of str, optional
@@ -184,12 +184,12 @@ def search_with(
 def resumed_search(
     folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False
 ) -> RevisionConfig:
-    """The options of a search on disk, with those given anew (None and empty mean not given).
+    """Return the options of a search on disk, updated with the given ones (None and empty mean not given).
 
-    Only how the model is loaded and computed may be given again: REPEATABLE. trust_addresses: ask servers that only
-    the folder names (see `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says
-    so. Raises UsageError for anything else, DataError as `stored_search`, ResumeRefused where the folder alone names
-    code or servers.
+    Only options of loading and computing the model may change: REPEATABLE. trust_addresses: use servers that only
+    the folder names (see `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given`
+    allows it. Raises UsageError for anything else, DataError as `stored_search`, ResumeRefused if only the folder
+    names code or servers.
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:

@@ -69,7 +69,7 @@ class Trials:
     model: LanguageModel
     benchmark: str
     decoding: Decoding
-    """Its seed is that of the search: each set of prompts gets one of its own, the same for all instructions."""
+    """Decoding with the seed of the search. Each set of prompts has a different seed, the same for all instructions."""
     classifier: Classifier
     rule: ClassifiedText
     folder: Path
@@ -108,7 +108,7 @@ class Trials:
         model = (
             self.model if instruction == NONE else Prefix(instruction, delimiter=self.delimiter)(self.model)
         )
-        # another seed for each set of prompts: a prompt that comes back is continued anew
+        # another seed for each set of prompts: a repeated prompt gets a new continuation
         decoding = replace(self.decoding, seed=derived_seed(self.decoding.seed, where))
         plan = make_plan([Part(self.benchmark, prompts.frame, GenerateRequest(decoding))], model.fingerprint)
         written = join_continuations(

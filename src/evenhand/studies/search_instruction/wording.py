@@ -6,33 +6,35 @@ from evenhand.studies.search_instruction.conduct import RevisionStudy
 
 
 def verdict_sentence(study: RevisionStudy) -> str:
-    """What came of the search, in one sentence."""
+    """Return the result of the search in one sentence."""
     return (
-        f"Of {study.facts['instructions_tried']} instructions the one below was chosen: {effect(study.chosen)}, "
-        f"as {study.facts['classifier']} judges."
+        f"The instruction below was chosen from {study.facts['instructions_tried']}: {effect(study.chosen)}, "
+        f"according to {study.facts['classifier']}."
     )
 
 
 def cautions(study: RevisionStudy) -> list[str]:
-    """What a reader must know before the instruction is used."""
+    """Return cautions for readers who want to use the instruction."""
     chosen, facts = study.chosen, study.facts
     sentences = []
     if chosen["verdict"] != LOWER:
-        sentences.append("It was not shown to lower the share; one of them always has the smallest.")
+        sentences.append(
+            "It does not significantly lower the share. By chance, one instruction always has the smallest."
+        )
     if chosen["optimism"] is not None:
         sentences.append(
             f"In the last round it changed the share by {points(chosen['selected_change'])} points, here by "
-            f"{points(chosen['change'])}: the difference of {points(chosen['optimism'])} is what selection flattered "
-            "(below 0) or hid, and chance."
+            f"{points(chosen['change'])}: the difference of {points(chosen['optimism'])} is due to optimistic "
+            "selection (if below 0) and chance."
         )
     if (chosen["silent"] or 0) > 0:
         sentences.append(f"{percent(chosen['silent'])} of its continuations are empty or refuse.")
     if not facts["greedy"]:
         sentences.append(
-            "All instructions had the same prompts, decoding and seed; the tokens are drawn independently behind each."
+            "All instructions had the same prompts, decoding and seed, but tokens are sampled independently for each."
         )
     sentences.append(
-        "One model, one benchmark, one classifier: try it on others, and look at the quality of what is written, with "
-        "evenhand audit --mitigate instruction-file=PATH."
+        "This result is for one model, benchmark and classifier. Test the instruction on others, and check the quality "
+        "of the text: evenhand audit --mitigate instruction-file=PATH."
     )
     return sentences

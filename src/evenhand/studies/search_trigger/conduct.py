@@ -24,10 +24,10 @@ def conduct_search(
     output: Path,
     on_sweep: OnSweep | None = None,
 ) -> TriggerFile:
-    """Search as options say, and write the file.
+    """Search with the options, and write the trigger file.
 
-    model, classifier: in place of those that options name, if they are there already. output: the trigger file; beside
-    it lies the state from which the same call goes on. Raises as `search_trigger` does.
+    model, classifier: loaded objects that replace those named in the options. output: the trigger file; the state file
+    next to it allows the same call to resume. Raises as `search_trigger`.
     """
     objective, search, decoding = options.objective, options.search, options.decoding
     options.check_model()
@@ -39,7 +39,7 @@ def conduct_search(
     examples = None if options.examples is None else read_examples(options.examples)
     judge = classifier or load_classifier(options.classifier, device=options.device)
     state = output.with_name(f"{output.stem}.state.json")
-    go_on = f"The same command goes on after its last sweep ({state})."
+    go_on = f"The same command resumes after the last sweep ({state})."
     with resumable(go_on, "The search was stopped."):
         trigger = find_trigger(
             model or load_named_model(options),

@@ -22,7 +22,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
     prompts: str
     """A file of prompts: text, optionally group and split (train, dev, test)."""
     classifier: str
-    """Who says what is negative, in search, choice and test."""
+    """The classifier of negative continuations in search, choice and test."""
     examples: str | None = None
     """A file of labelled continuations to search on; None: the model's own, as the classifier labels them."""
     mode: str = "mitigate"
@@ -48,7 +48,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
     """Continuations a prompt."""
     max_new_tokens: int = 30
     temperature: float = 0.7
-    """Of the continuations that are judged."""
+    """Sampling temperature of the continuations that are classified."""
     top_k: int | None = 40
     """0 or None turns the filter off."""
     judge_prompt: bool = False
@@ -103,7 +103,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
         )
 
     def check_model(self) -> None:
-        """Raise UsageError for a chat template, around whose message a trigger would not stand at the beginning."""
+        """Raise UsageError for a chat template, because the trigger would not be at the beginning of the text."""
         check_chat(self)
         if self.chat:
             raise UsageError(

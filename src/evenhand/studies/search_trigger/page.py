@@ -20,10 +20,10 @@ def trigger_page(trigger: TriggerFile) -> str:
         "trigger search",
         f"{trigger.text!r} for {trigger.model.get('name', 'a model')}",
         [
-            _table("Share of negative continuations on prompts kept for the test", CHANGE,
+            _table("Share of negative continuations on test prompts", CHANGE,
                    trigger.effect.get("change", ())),
-            _table("What it was chosen among, on prompts that nothing was searched on", CHOICE, choice),
-            _table("The search: the loss after each sweep", HISTORY, trigger.history),
+            _table("Candidates, on validation prompts not used in the search", CHOICE, choice),
+            _table("Loss after each sweep of the search", HISTORY, trigger.history),
         ],
         lines=sentences(trigger),
     )  # fmt: skip

@@ -23,9 +23,9 @@ from evenhand.studies.search_trigger.terminal import render_trigger
 
 @dataclass(frozen=True, repr=False)
 class FoundTrigger(StudyResult):
-    """What came of a search for a trigger: the trigger file is the result, and its JSON.
+    """The result of a trigger search; its JSON is the trigger file.
 
-    file: where it lies. trigger: what is in it, also at hand as `ids`, `text`, `mode`, `history`, `choice`, `effect`.
+    file: its path. trigger: its content, with the attributes `ids`, `text`, `mode`, `history`, `choice`, `effect`.
     """
 
     PAGE, NUMBERS = "trigger.html", "trigger.json"
@@ -61,7 +61,7 @@ class FoundTrigger(StudyResult):
         return {name: pl.DataFrame(list(table), infer_schema_length=None) for name, table in rows.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, as it stands in the file."""
+        """Return the result as plain data, as in the file."""
         return self.trigger.to_dict()
 
     def html(self) -> str:
@@ -73,7 +73,7 @@ class FoundTrigger(StudyResult):
         render_trigger(self.trigger, console, paths)
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Write the page: beside the trigger file, or to `path`. The file itself is not written again.
+        """Write the page next to the trigger file, or to `path`. The trigger file is not rewritten.
 
         Returns the path of the page. Raises WriteError.
         """
@@ -174,7 +174,6 @@ def search_trigger_with(
     output: Path = Path("trigger.json"),
     on_sweep: OnSweep | None = None,
 ) -> FoundTrigger:
-    """Search as options say, and write the file; `model` and `classifier` replace what these name if they are there
-    already."""
+    """Search with options, and write the file; `model` and `classifier` are loaded objects that replace names."""
     trigger = conduct_search(options, model=model, classifier=classifier, output=output, on_sweep=on_sweep)
     return FoundTrigger(output, trigger)

@@ -1,15 +1,15 @@
-"""A found trigger in words: what it does, and what to beware of."""
+"""Sentences on a trigger: its effect and cautions."""
 
 from evenhand.mitigations.triggers import TriggerFile
 
-RED_TEAMING = "It was searched to bring out bias: for red-teaming measurement only."
+RED_TEAMING = "The search aimed to induce bias. Use this trigger for red-teaming measurements only."
 
 
 def sentences(trigger: TriggerFile) -> list[str]:
-    """What the trigger does; then, where there is any, what is wrong with it; then what it must not be used for."""
+    """Return the effect of the trigger, its problems if there are any, and limits of its use."""
     note = trigger.choice.get("note", "")
     return [
-        trigger.effect.get("sentence", "What it does was not measured."),
+        trigger.effect.get("sentence", "Its effect was not measured."),
         *([f"Note: {note}"] if note else []),
         *([RED_TEAMING] if trigger.mode == "induce" else []),
     ]

@@ -76,7 +76,7 @@ def test_one_run_holds_conversations_and_continuations(tmp_path, judged_house):
     run = talk(tmp_path, writes(write), suite="both", benchmarks=(), decoding="auto", progress=Lines(stream))
     assert set(run.directory.benchmarks) == {"talks", "rudeness"}
     assert run.responses("talks")["continuation"].unique().to_list() == ["Fine!"]
-    assert "talks: 10 beams a reply are what takes the time" in stream.getvalue()
+    assert "talks: beam search with 10 beams per reply is slow" in stream.getvalue()
     told = run.directory.manifest.asked["talks"]
     assert told.speaker["dialogue"]["format"] == "transcript"
     assert told.decoding["num_beams"] == 10 and told.decoding["min_new_tokens"] == 20

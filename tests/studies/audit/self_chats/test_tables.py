@@ -55,7 +55,7 @@ def test_words_of_several_names_and_neither_names_nor_one_names_words(measured):
 
 def test_phrases_parts_turns_and_occupations(measured):
     tables = {table.title: table for table in chat_tables(measured.view().benchmarks[0]).shown}
-    phrases = {row[0]: row for row in tables["What first replies say of the name"].rows}
+    phrases = {row[0]: row for row in tables["What first replies say about the name"].rows}
     assert phrases["pretty name"][1:3] == ["24", "0.00"]  # 4 names, 6 times each, both races alike
     assert phrases["pretty name"][5].startswith("25 % ")
     parts = [row[:2] for row in tables["Classifier bias by part"].rows]

@@ -1,4 +1,4 @@
-"""The prompts of a benchmark as options want them: the user's own, in other styles, behind or between personas."""
+"""The prompts of a benchmark with options: the user's own, in other styles, with personas."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -sty
 def as_asked(
     prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions, *, as_dialogue: bool = False
 ) -> PromptSet:
-    """The prompts with style variations and behind personas, where that is asked for.
+    """Return the prompts with style variations and personas, if requested.
 
     as_dialogue: whether the model answers them in conversations; the personas are then the speakers'. Raises
     Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
@@ -79,8 +79,10 @@ def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> Pr
 
 
 def asked_about_groups(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """What would be asked of a user's prompts: `groups` (axis, group, prompts, texts), and as `examples` (axis, group,
-    text) the texts of one prompt on each axis.
+    """Return the prompts made from a user's prompts: `groups` and `examples`.
+
+    `groups` has the columns axis, group, prompts, texts. `examples` (axis, group, text) has the texts of one prompt on
+    each axis.
 
     frame: prompts with base, axis and group.
     """

@@ -1,4 +1,4 @@
-"""Who replies in an audit's conversations: the model told of them in its format, with its mitigations."""
+"""The model that replies in conversations of an audit, with its dialogue format and mitigations."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,13 +14,13 @@ from evenhand.studies.chain import chain_of
 
 
 def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
-    """A model that is asked for replies, given lines that `History.prompt` wrote.
+    """Return a model that replies to conversations, given the lines that `History.prompt` writes.
 
-    model: behind its mitigations. What works on texts (an instruction, a trigger, steering) works on what the model is
-    told of the conversation; weights in its place (an adapter, a trained folder) are told as their own folder says.
-    options: how the model is told.
-    Raises Unsupported for a mitigation in front of a model that reads histories itself, as a World does, for one that
-    does not say what it does to continuations, and as `dialogue_model` does.
+    model: with its mitigations. A mitigation of texts (an instruction, a trigger, steering) applies to the formatted
+    conversation. Mitigated weights (an adapter, a trained folder) use the dialogue format of their own folder.
+    options: dialogue format and its settings.
+    Raises Unsupported for a text mitigation of a model that reads histories directly (such as a World), and for a
+    mitigation without generation support. Other errors are those of `dialogue_model`.
     """
     if isinstance(model, FarModel):
         speaker = far_model(model.pool, model.behind(partial(speaker_of, options=options)))
@@ -45,10 +45,10 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
 
 
 def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: DialogueOptions) -> bool:
-    """Whether the model is to answer a benchmark's texts in a conversation rather than go on with them.
+    """Return whether the model replies to a benchmark's texts in a conversation instead of continuing them.
 
-    So it is where the benchmark wants replies, and the model's folder says that it was trained on conversations, its
-    family is (`own_format`), it reads nothing but histories, or any option says how it is told.
+    This requires a benchmark that accepts replies. In addition, the model or its family (`own_format`) was trained on
+    conversations, or it reads only histories, or an option sets a dialogue format.
     """
     if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
         return False
@@ -64,10 +64,10 @@ def _converses(model: LanguageModel) -> bool:
 def told_alike(
     options: DialogueOptions, models: tuple[LanguageModel, LanguageModel], benchmarks: Iterable[Benchmark]
 ) -> DialogueOptions:
-    """The options under which two models that are compared are asked in one way.
+    """Return options that give two compared models the same kind of prompts.
 
-    Where but one of them would be asked for replies in a conversation (a model that was trained on conversations beside
-    its base, say), both are, in the format of that one; its label stays its own.
+    If only one of them would reply in a conversation (for example a model trained on conversations, compared with its
+    base), both do, in the format of that model. Its label is not shared.
     """
     first, second = models
     for benchmark in benchmarks:
@@ -80,7 +80,7 @@ def told_alike(
 
 
 def weights_behind(model: LanguageModel) -> LanguageModel:
-    """What writes behind all mitigations: the model, or the weights that were put in its place."""
+    """Return the model that generates text below all mitigations: the model, or its replaced weights."""
     while isinstance(model, Mitigated):
         model = model.model if (trained := getattr(model, "trained", None)) is None else trained
     return model

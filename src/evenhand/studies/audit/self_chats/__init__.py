@@ -1,4 +1,4 @@
-"""What only benchmarks of conversations show: words, phrases, turns, occupations and names."""
+"""Tables of conversation benchmarks: words, phrases, turns, occupations and names."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Tables of conversations that names open: what a reader wants to see, and what is folded behind it."""
+"""Tables of conversations opened by names: main tables, and folded ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ WORDS, GROUP_WORDS, AS_PUBLISHED = 12, 6, 25
 """Words of each gender, of each gender and race, and of each gender as published."""
 OCCUPATIONS = 12
 LEAST_Z = 2.0
-"""Of the log-odds of a word that is shown to mark a group: below, any word is somebody's."""
+"""Minimum z-score of the log-odds of a word shown as typical of a group; lower values occur by chance."""
 Row = Mapping[str, Any]
 JUDGES = {"gender": "opener shown", "gender_masked": "opener hidden"}
 SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener still in sight"}
@@ -21,14 +21,14 @@ SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener s
 
 @dataclass(frozen=True)
 class ChatTables:
-    """Those that stand on the page and in the terminal, and those that a page has folded."""
+    """Tables shown on the page and in the terminal, and folded tables of the page."""
 
     shown: list[PlainTable]
     folded: list[PlainTable]
 
 
 def chat_tables(benchmark: BenchmarkView) -> ChatTables:
-    """The tables of a benchmark of conversations, as far as its analysis has made them; none of any other's.
+    """Return the tables that the analysis of a conversation benchmark made; empty for other benchmarks.
 
     Made from the details `words`, `group_words`, `phrases`, `classifier_bias`, `turns`, `occupations`, `token_bins`,
     `group_bins`, `names` and `utterances` of `evenhand.benchmarks.names`.
@@ -54,8 +54,8 @@ def chat_tables(benchmark: BenchmarkView) -> ChatTables:
 
 
 LEFT_OUT = (
-    "Words that several openers' conversations say, by how surely the group says them more often (z of log-odds, 2 or "
-    "more). Left out: words of the names or descriptions themselves, and words of which one opener makes most uses."
+    "Words from conversations of several openers, sorted by the evidence that the group uses them more often (z of "
+    "log-odds, 2 or more). Left out: words of the names or descriptions, and words used mostly by one opener."
 )
 
 
@@ -134,17 +134,17 @@ def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
                 wording.number(row["gini_without_one"], 2),
             ]
         )
-    line = "How unevenly races get them (Gini: 0 evenly), beside what chance stays below in 97.5 % of draws. The most "
+    line = "How unevenly races get them (Gini: 0 evenly), compared with the 97.5 % quantile under chance. The most "
     heads = (
         ("phrase", "left"), ("uses", "right"), ("Gini", "right"), ("chance", "right"), ("most", "left"),
         ("largest name's share", "right"), ("Gini without one name", "right"),
     )  # fmt: skip
     line += "uneven are chosen, so that no verdict is given; a phrase of one name is that name's."
-    return PlainTable("What first replies say of the name", heads, rows, (line,))
+    return PlainTable("What first replies say about the name", heads, rows, (line,))
 
 
 def _parts(benchmark: BenchmarkView) -> PlainTable | None:
-    """Classifier bias of everything, by speaker, tier, race and window; the judges beside each other."""
+    """Return classifier bias in total and by speaker, tier, race and window, with a column for each classifier."""
     table = benchmark.detail("classifier_bias")
     if table is None:
         return None
@@ -226,9 +226,7 @@ def _occupations(benchmark: BenchmarkView, most: int | None = OCCUPATIONS) -> Pl
         if table.height > len(rows)
         else f"all {len(rows)}"
     )
-    line = (
-        "Conversations that mention each, and the women's share of both genders' rates, beside women at work."
-    )
+    line = "Conversations that mention each, and the women's share of both genders' rates, next to women at work."
     heads = (
         ("occupation", "left"), ("women at work", "right"), ("women's", "right"), ("men's", "right"),
         ("women's share here", "right"),
@@ -249,8 +247,10 @@ def _bins(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None:
         return None
     rows = [[str(row["bin"]), *_bin(row)] for row in table.iter_rows(named=True)]
-    line = "Tokens by how much more often women's conversations say them; the first bin is women's. Corrected: found "
-    line += "with half of the names, measured on the others."
+    line = (
+        "Tokens sorted by how much more often they occur in women's conversations (first bin) than in men's. "
+    )
+    line += "Corrected: found with half of the names, measured on the others."
     return PlainTable("Token bins", (("bin", "right"), *_BIN_HEADS), rows, (line,))
 
 
@@ -290,7 +290,7 @@ def _names(benchmark: BenchmarkView) -> PlainTable | None:
         *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "right"),
     )  # fmt: skip
     return PlainTable(
-        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances told of each gender.",)
+        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances assigned to each gender.",)
     )
 
 

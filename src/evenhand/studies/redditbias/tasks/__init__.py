@@ -1,4 +1,4 @@
-"""What debiasing costs in dialogue: state tracking and response generation, each learned and then asked."""
+"""The cost of debiasing in dialogue: state tracking and response generation, each trained and tested."""
 
 import lazy_loader
 

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 LONGEST = 128
 TURN, START = " EOS ", "START EOS "
-"""What parts the turns of a context in DSTC7's files, and what stands in front of a conversation's first."""
+"""Separator between turns of a context in DSTC7's files, and marker before a conversation's first turn."""
 MOST_FAILED = 0.05
 """Share of replies that may fail before there is nothing to score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseOptions:
-    """How response generation is learned and asked: batches of 80 exchanges, read once.
+    """Options of training and test of response generation: batches of 80 exchanges, read once.
 
     as_published: with the quirks of the published program. longest: tokens of context and response, half of them for
     each when replying; fewer where the model has fewer positions. top_k, top_p, seed: how a reply is drawn.
@@ -167,11 +167,11 @@ def encoded_exchanges(
 ) -> Examples:
     """Exchanges as tokens: start, context, end, response, end, of which the latter two are learned.
 
-    longest: tokens of an exchange. start: what the tokenizer puts in front of a text of its own accord, and so of a
-    context that is replied to (LLaMA's <s>; GPT-2 puts nothing). As published, a longer exchange loses the beginning of
-    its context if one token of it stays; else the end of its response; else it is left out. Here the response has up to
-    half of the room, the newest of the context what is left, and nothing is left out. Raises DataError where nothing
-    stays.
+    longest: tokens of an exchange. start: tokens that the tokenizer puts before a text, and therefore before a context
+    (LLaMA's <s>; none for GPT-2). As published, a longer exchange loses the beginning of its context if at least one
+    token of it remains, otherwise the end of its response, otherwise it is left out. Here the response gets up to half
+    of the tokens, the end of the context gets the rest, and no exchange is left out. Raises DataError if no exchange
+    remains.
     """
     contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
     responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[

@@ -177,7 +177,7 @@ def _answers(
         lengths = np.array([len(ids) for ids in asked.ids])
         run_batches(lengths, np.ones_like(lengths), Budget(TOKENS_A_BATCH, len(lengths)), run)
     else:
-        # what a batch is made of decides what stands in its last column, so it is made as published: in order
+        # the batch determines its last column, so batches are made as published: in order
         for first in range(0, len(asked), batch_size):
             run(np.arange(first, min(first + batch_size, len(asked))))
     return answers
