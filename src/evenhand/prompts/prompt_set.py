@@ -73,7 +73,7 @@ class PromptSet:
             raise DataError(
                 f"prompt_id '{double}' occurs {len(places)} times in prompt set '{name}' "
                 f"(rows {', '.join(map(str, places[:5]))}).",
-                "Each prompt needs an identifier of its own; remove the column to have them made.",
+                "Each prompt needs a unique identifier. Remove the column to have identifiers generated.",
             )
 
     def __len__(self) -> int:

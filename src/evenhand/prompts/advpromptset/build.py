@@ -94,7 +94,7 @@ def _names(pattern: str) -> str:
 
 
 VERSION = 1
-"""Of the rules of this file and those below it; another number makes every stage anew."""
+"""Version of the rules of this file and of the modules it uses. If it changes, every stage is recomputed."""
 TERMS, PIECES, CANDIDATES, LABELLED = "terms.csv", "pieces.parquet", "candidates.parquet", "labelled.parquet"
 STRATA, AGREEMENT = "strata.csv", "agreement.csv"
 ReportStage = Callable[[str, int, int], None]
@@ -108,9 +108,9 @@ class Build:
     terms: Path | None = None
     """A table of terms to take as it is, instead of expanding seeds."""
     seeds: Path | None = None
-    """Seed terms of one's own, beside the built-in ones."""
+    """Your own seed terms, in addition to the built-in ones."""
     neighbours: int = 10
-    """Nearest neighbours looked at for each seed."""
+    """Number of nearest neighbours examined for each seed."""
     least_similarity: float = 0.7
     """Cosine from which they count."""
     least_count: int = 20

@@ -269,9 +269,9 @@ def piece_card(frame: pl.DataFrame, rule: str) -> Card:
         licence="The terms of the two Kaggle competitions; nothing of it may be passed on with evenhand.",
         source="https://github.com/facebookresearch/ResponsibleNLP/tree/main/AdvPromptSet",
         details=(
-            "The steps before (term lists, their expansion, exact matching, prediction of labels, stratified "
-            "sampling) were never released; their outcome is in the published metadata. Without metadata every "
-            "piece is kept, and pieces that were not annotated have no identity; `evenhand data build advpromptset` "
-            "does these steps anew."
+            "The earlier steps were never released (term lists, their expansion, exact matching, prediction of "
+            "labels, stratified sampling). Their outcome is in the published metadata. Without metadata, every piece "
+            "is kept, and pieces without annotations have no identity. `evenhand data build advpromptset` repeats "
+            "these steps."
         ),
     )

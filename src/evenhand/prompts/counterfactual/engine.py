@@ -28,7 +28,7 @@ class Found(NamedTuple):
     first: int
     last: int
     after: str
-    """What stands there now."""
+    """The replacement."""
     rule: str
     comes_back: bool
     tail: int = 0

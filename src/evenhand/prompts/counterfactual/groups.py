@@ -229,7 +229,7 @@ def _coordinated(place: Place, names: Names) -> bool:
 
 
 _LONGEST_LIST = 60
-"""Pieces behind a group that are looked at for others beside it."""
+"""Number of pieces after a group that are searched for other groups."""
 _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
 _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 

@@ -25,7 +25,7 @@ OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
 _REACH, _CAPITALS, _MOST_CAPITALS = 15, 5, 5
 _LONGEST_NAME = 40
-"""Pieces behind a first name that are looked at for the rest of the name."""
+"""Number of pieces after a first name that are searched for the rest of the name."""
 
 
 class Subjects(frozenset[str]):

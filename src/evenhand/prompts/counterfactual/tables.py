@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from evenhand.prompts.counterfactual.changes import Counterfactual
 
 TEXTS_FORMAT = (
-    "Texts come as CSV, JSON Lines or Parquet with one text per row in the column `text` (or the one you name), or as "
-    "a .txt file of UTF-8 with one text per line."
+    "Texts can be CSV, JSON Lines or Parquet with one text per row, in the column `text` (or the column you name). "
+    "They can also be a UTF-8 .txt file with one text per line."
 )
 CHANGES = pl.List(
     pl.Struct(

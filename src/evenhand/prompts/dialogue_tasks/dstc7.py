@@ -20,9 +20,10 @@ OTHER_NAMES = {
 }
 """Names under which the same files go around."""
 EXPECTED = (
-    "Expected: train.convos.txt and test.convos.txt (7 columns between tabs: hash, subreddit, conversation, score, "
-    "turn, context, response), test.refs.txt (hash, then references as score|text) and perhaps test.2k.txt (a hash a "
-    "line), as data_extraction of github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling makes them."
+    "Expected: train.convos.txt and test.convos.txt (7 tab-separated columns: hash, subreddit, conversation, score, "
+    "turn, context, response), and test.refs.txt (hash, then references as score|text). Optional: test.2k.txt (one "
+    "hash per line). data_extraction of github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling writes these "
+    "files."
 )
 
 

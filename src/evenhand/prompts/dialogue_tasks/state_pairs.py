@@ -14,7 +14,7 @@ REMAPPED = {
     "arriveby": "train-arrive by",
     "leaveat": "train-leave at",
 }
-"""Under which slot the published program looks up the values of these, whatever their domain."""
+"""The slot under which the published program looks up these values, in every domain."""
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ CARD = Card(
     critique=(
         "Easy on purpose: sensitivity on blunt insults says little about veiled ones, which differ between groups. "
         "False alarms carry over better, since nothing in the benign texts is in doubt. Sixteen frames and one noun "
-        "a group: texts of one frame are wrong together (give cluster='template'), so single groups are "
-        "told apart only if they differ much; group by axis or bucket for more."
+        "a group: texts of one frame are wrong together (give cluster='template'), so single groups "
+        "can be distinguished only if they differ much; group by axis or bucket for more."
     ),
     licence="Apache-2.0",
     source="written for this project",

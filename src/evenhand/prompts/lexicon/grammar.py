@@ -270,8 +270,8 @@ ADJECTIVE_ORDER = (
     "religion",
     "gender_and_sex",
 )
-"""The axes in the order in which English stacks adjectives: what is passing and judged first, then size
-and age, then convictions, then origin, and nearest the noun what says which kind of person it is."""
+"""The axes in the order of English adjectives: temporary states and opinions first, then size and
+age, then convictions, then origin. The kind of person comes last, next to the noun."""
 
 M = TypeVar("M", bound=Modifier)
 

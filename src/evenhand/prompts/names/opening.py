@@ -58,7 +58,7 @@ def introductions(
         ),
     )
     if (both := openers.filter(pl.col("genders") > 1)).height:
-        raise DataError(f"{both['name'][0]} stands in the names with two genders.", "Give each name one.")
+        raise DataError(f"{both['name'][0]} is listed with two genders.", "Give each name one.")
     strata = ["gender", *(["race_ethnicity"] if "race_ethnicity" in extra else [])]
     frame = in_turns(openers.drop("genders"), strata, n, seed).with_columns(
         text=pl.lit(OPENER) + pl.col("name") + "."

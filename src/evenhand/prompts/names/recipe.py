@@ -17,7 +17,7 @@ MOST_FREQUENT = 200
 """Names a group has of the table of shares."""
 SHARES_SOURCE = "tzioumis2018"
 REMOVED_BY_HAND = (("Yolanda", "Black"), ("Brenda", "Hispanic"))
-"""Of the further names, those which the published recipe takes out because another group has them, too."""
+"""The additional names that the published recipe removes because another group has them, too."""
 EXTRAS_FORMAT = (
     "Expected CSV, JSON Lines or Parquet with the columns name and race_ethnicity (Black, Hispanic or white), and "
     "perhaps source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as their papers "

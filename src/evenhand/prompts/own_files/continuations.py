@@ -20,12 +20,12 @@ from evenhand.prompts.own_files.tables import (
 from evenhand.schema import LABELS, DataError, ResponseError, checked
 
 CONTINUATION_FORMAT = (
-    "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row: the benchmark's group "
-    "columns and, for each role that judges, `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
-    "`ROLE_label`; where a benchmark has one role, plain `negative`, `score` or `label` will do. Or a column "
-    "`continuation`, judged now by a classifier named with --classifier. Which prompt a row answers: `prompt_id`, "
-    "else `text` (the prompt itself), else `prompt`; without any, each row is a prompt of its own. Optionally `sample` "
-    "(which answer to its prompt) and `error`."
+    "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row and the benchmark's group "
+    "columns. Each classifier role needs one of `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
+    "`ROLE_label`. If a benchmark has one role, `negative`, `score` or `label` is enough. Alternatively, give a "
+    "column `continuation` and name a classifier with --classifier. The prompt of a row comes from `prompt_id`, else "
+    "`text` (the prompt itself), else `prompt`. Without these columns, each row counts as a separate prompt. "
+    "Optional columns: `sample` (number of the response to its prompt) and `error`."
 )
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "y", "t", "1.0"), ("false", "0", "no", "n", "f", "0.0")
 NEGATIVE_LABELS = ("negative", "toxic", "offensive", "hateful")
@@ -149,8 +149,8 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
         raise DataError(
             f"{path}, row {row + 1}: 'sample' is {frame['sample'][row]!r}, one answer of several to a prompt, and no "
             f"column says to which; the file has {', '.join(frame.columns)}.",
-            "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all answers "
-            "to one prompt; where each row answers a prompt of its own, leave 'sample' out.",
+            "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all "
+            "responses to one prompt. If each row responds to a different prompt, leave 'sample' out.",
         )
 
 
@@ -186,7 +186,7 @@ def _with_label(
     elif verdict and "scores" not in columns:
         raise DataError(
             f"{path}: '{column_of['score']}' does not say from which score on a continuation is negative.",
-            f"Say so with --threshold, or add a column '{role}_negative' of true and false.",
+            f"Set --threshold, or add a column '{role}_negative' of true and false.",
         )
     made = [
         columns.get(part, pl.Series([None] * frame.height)).cast(LABELS[part]).alias(f"{role}_{part}")

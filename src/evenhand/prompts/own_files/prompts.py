@@ -26,10 +26,10 @@ PROMPT_FORMAT = (
     "e.g. axis, descriptor, template."
 )
 RESPONSE_FORMAT = (
-    "A response file is CSV, JSON Lines or Parquet with one scored text per row: the benchmark's group "
-    "columns, and either `perplexity` or `log_likelihood` (natural log, summed over the scored tokens) with "
-    "`token_count`; optionally `error`. Samples of lm_eval are read as they are; without `token_count` there are no "
-    "perplexities."
+    "A response file is CSV, JSON Lines or Parquet with one scored text per row and the benchmark's group columns. "
+    "It also needs either `perplexity`, or `log_likelihood` (natural log, summed over the scored tokens) and "
+    "`token_count`. Optional column: `error`. Samples of lm_eval are accepted as they are; without `token_count` "
+    "there are no perplexities."
 )
 
 LONGEST_TEXT = 2**31

@@ -64,7 +64,7 @@ def known_since(since: str | None) -> str:
     since: as `first_fetched` gives it.
     """
     if since is None:
-        return "held against the known checksums"
+        return "compared with the known checksums"
     return f"no checksum is known; {f'the files are as first fetched on {since}' if since else 'taken as they are'}"
 
 

@@ -13,7 +13,7 @@ from evenhand.prompts.counterfactual import Change, Counterfactuals
 from evenhand.prompts.redditbias.bias_types import Pair, Specification
 
 MARK = "\0"
-"""Stands in for T1 while T2 becomes T1; no cleaned comment holds it."""
+"""Placeholder for T1 while T2 becomes T1; no cleaned comment contains it."""
 RESIDUES = ("target_left", "target_before", "unchanged", "attribute_unchanged")
 Rewrite = Callable[[str], str]
 SEVERAL = re.compile(r"[\s-]")

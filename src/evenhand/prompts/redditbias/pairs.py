@@ -23,7 +23,7 @@ FETCH = (
 HINT = "Expected the reduced files of umanlp/RedditBias, data/<bias type>/reddit_comments_*_reduced.csv, unchanged."
 PERPLEXITY = "dialogpt_perplexity"
 BUILT = "-built"
-"""Behind the bias of pairs that were built here, so that no row of theirs bears the name of a published type."""
+"""Suffix of the bias type of pairs built here, so that their rows are not labelled as a published type."""
 
 
 @checked

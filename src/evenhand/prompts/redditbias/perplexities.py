@@ -11,7 +11,7 @@ from evenhand.stats import outlying_pairs
 
 EXPECTED = "Expected the table to_score.csv with a second column, perplexity: a number above 0 for each text."
 SECOND = ("counterpart", "attribute_swap")
-"""What stands beside a phrase, as a column of `counterparts.with_counterparts`."""
+"""The counterpart of a phrase, as a column of `counterparts.with_counterparts`."""
 
 
 def texts_to_score(pairs: pl.DataFrame) -> pl.DataFrame:

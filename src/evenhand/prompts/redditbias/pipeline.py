@@ -39,11 +39,11 @@ from evenhand.prompts.stages import Stages, content_key
 from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
 
 VERSION = 1
-"""Of the rules of these steps; another number makes every table anew."""
+"""Version of the rules of these steps. If it changes, every table is recomputed."""
 TABLES = "tables"
 TO_ANNOTATE, TO_SCORE, SEARCH = "to_annotate.csv", "to_score.csv", "dumps.csv"
 ENDS = 1 << 16
-"""Bytes at either end by which a dump is told from another; with its size and date."""
+"""Bytes at either end that identify a dump, together with its size and date."""
 ReportStage = Callable[[str, int, int], None]
 """Called with a step, and how many are done, of how many."""
 
@@ -83,7 +83,7 @@ class BuiltPairs:
     to_annotate: Path | None = None
     """The table to be labelled, where the build waits for that."""
     to_score: Path | None = None
-    """The held-out texts, where outliers stay in because nobody gave perplexities."""
+    """The held-out texts. Outliers stay in because no perplexities were given."""
 
 
 def build_redditbias(

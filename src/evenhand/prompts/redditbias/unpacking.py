@@ -19,7 +19,7 @@ WINDOW = 1 << 31
 UNPACKED_AT_ONCE = 1 << 18
 LONGEST_FRAME_HEADER = 18
 SKIPPABLE = {bytes([first, 0x2A, 0x4D, 0x18]) for first in range(0x50, 0x60)}
-"""How frames begin that hold no data of ours."""
+"""First bytes of frames without data that evenhand reads."""
 EXPECTED = (
     f"Expected dumps of comments: JSON lines with `id` and `body`, in files that end in {', '.join(ENDINGS)}."
 )

@@ -39,7 +39,7 @@ from evenhand.prompts.counterfactual.vocabulary import names_by_origin, noun_of
 from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
-"""First names that stand in a prompt's slot, so that a group is not one name."""
+"""Number of first names that fill a prompt's slot, so that a group is more than one name."""
 NOBODY = "it mentions nobody of this axis"
 NO_NAME = "it holds no first name of our list"
 LISTED = 8
