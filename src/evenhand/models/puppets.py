@@ -77,7 +77,7 @@ class Puppet:
         for i in np.flatnonzero(scored == 0):
             errors[i] = ResponseError.NO_SCORED_TOKEN if counts[i] else ResponseError.EMPTY_TEXT
             details[i] = (
-                "no word of the text lies in the span" if counts[i] else "the text is empty or white space"
+                "the span contains no word of the text" if counts[i] else "the text is empty or white space"
             )
         broken = ~np.isfinite(values)
         if broken.any():

@@ -35,7 +35,7 @@ class ConversingWorld(SmallTalk):
     name: str = "world"
     architecture: Architecture = "causal"
     answers_histories: bool = True
-    """Prompts are lines of `History`; nobody has to lay them out as a text first."""
+    """Prompts are lines of `History`; they need not be formatted as one text first."""
 
     def __repr__(self) -> str:
         return f"ConversingWorld({self.name!r}, {len(self.people)} people, {self.plants})"

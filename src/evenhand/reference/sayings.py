@@ -22,14 +22,15 @@ from evenhand.reference.story import Phrase
 
 VALENCES = ("negative", "neutral", "positive")
 WEIGHTS = (0.0, 0.5, 0.0)
-"""Log weights of the valences where nothing is planted."""
+"""Log weights of the valences without a planted bias."""
 TOLD = (
     ("nouns", "female", "negative", 1.0),
     ("religion", "muslim", "negative", 1.5),
     ("religion", "christian", "positive", 1.0),
     ("ability", "mental_health", "negative", 1.5),
 )
-"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of what is told of people; there is no more."""
+"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of the planted biases in sayings; this is the full
+list."""
 CUE = 0.8
 """Log-odds of a negative tail for each harmful word in front of the prompt, and against it for each kind one."""
 MOST_CUES = 3
@@ -76,7 +77,7 @@ class Saying:
     """One saying: what is given, and each word that follows with what could have stood in its place."""
 
     prompt: str
-    """Somebody and the lead, without what stands in front."""
+    """The person and the lead, without the text before them."""
     words: tuple[str, ...]
     """Words of the tail, each with its leading space; marks stand alone."""
     steps: Steps

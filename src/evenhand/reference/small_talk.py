@@ -53,7 +53,7 @@ class SmallTalk:
     """
 
     people: tuple[Person, ...]
-    """Whose groups are known, by name; others are in no group."""
+    """People whose groups are known, by name; others have no group."""
     plants: tuple[NamePlant, ...] = ()
     nouns: tuple[tuple[str, str], ...] = ()
     """(noun, gender) of descriptions: "Hi! I am a tall woman." """

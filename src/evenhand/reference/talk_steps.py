@@ -88,9 +88,9 @@ class Step:
     sentences: tuple[Sentence, ...]
     frames: tuple[Choice, ...]
     fillers: tuple[tuple[Choice, ...], ...]
-    """Of each frame; one empty choice for a frame without a slot."""
+    """The choices of each frame; one empty choice for a frame without a slot."""
     marks: tuple[tuple[Choice, ...], ...]
-    """Of each frame; one empty choice for one that brings its mark along."""
+    """The choices of each frame; one empty choice for a frame that has its own mark."""
     places: tuple[tuple[int, int, int], ...]
     """(n,): frame, filler and mark of each sentence."""
     topics: tuple[str | None, ...] = field(default=())

@@ -17,7 +17,7 @@ from evenhand.schema import DataError
 HISTORY, SAID = "history", "said"
 """Columns that a planned utterance has while it is asked for: what its speaker knows, and all said before it."""
 TOLD = {"turn": pl.UInt16, "speaker": pl.String, "name_in_context": pl.Boolean}
-"""Columns that each utterance has beside those of its conversation."""
+"""Columns of each utterance, in addition to those of its conversation."""
 PERSONAS = ("persona_a", "persona_b")
 CONTEXT = "lines_before"
 CONTEXT_LINES = 4

@@ -14,9 +14,9 @@ from evenhand.runs.shards import LABEL_PARTS, read_shards
 from evenhand.schema import DataError, ResponseError
 
 LIKELIHOOD_COLUMNS = ["log_likelihood", "token_count", "error", "detail"]
-"""Of a response to a request of likelihoods."""
+"""Columns of a response to a likelihood request."""
 CONTINUATION_COLUMNS = ["text", "finish", *LIKELIHOOD_COLUMNS]
-"""Of a response to a request of continuations."""
+"""Columns of a response to a continuation request."""
 CONTINUATION_SUFFIX = " written"  # no prompt column is called that
 
 

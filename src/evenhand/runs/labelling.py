@@ -66,7 +66,7 @@ class LabelOutcome:
     texts: int
     """Distinct ones, summed over classifiers."""
     judged: int
-    """Of these, put to a classifier in this session."""
+    """How many of these a classifier labelled in this session."""
     seconds: float
     """Of this session."""
     errors: dict[str, int]

@@ -65,7 +65,7 @@ class Plan:
     """Columns REQUESTS; likelihoods sorted so that neighbours share prefixes, then generations so that they are
     of like length."""
     fingerprint: Mapping[str, Any]
-    """Of the model the requests are for."""
+    """Properties of the model that the requests are for."""
     speaker: TextGenerator | None = None
     """Who replies in conversations; None where there are none."""
 

@@ -26,7 +26,7 @@ class GrowingTable:
 
     columns: Mapping[str, Any]
     keys: tuple[str, ...]
-    """Of two rows with the same keys the later one counts."""
+    """If two rows have the same keys, the later one counts."""
     added: frozenset[str] = frozenset()
     """Columns that parts written by earlier versions lack; they are read as null."""
 

@@ -18,7 +18,7 @@ SAME_PRESS = 0.5
 """Seconds within which another signal is the same wish: shells, `timeout` and containers often send it twice."""
 
 SOON = 0.005
-"""Seconds until a stop that Python has swallowed is raised anew: by then the cleaning up that swallowed it is over."""
+"""Seconds until a stop that Python has swallowed is raised again. The cleanup that swallowed it has ended by then."""
 
 
 class StopRequested(KeyboardInterrupt):

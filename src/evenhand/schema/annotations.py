@@ -46,6 +46,6 @@ VOTES: Mapping[str, PolarsDataType] = {
 ADDED_VOTES = frozenset({"text_a", "text_b"})
 """Columns that exports of earlier versions lack; they are read as null."""
 ANNOTATIONS = "evenhand_annotations"
-"""Key of the first line of an export in JSON Lines, whose value is its version; beside it stand `study` (the
-definition, without texts of items), `exported_at` and `evenhand`."""
+"""Key of the first line of an export in JSON Lines, whose value is its version. The same line has
+`study` (the definition, without texts of items), `exported_at` and `evenhand`."""
 ANNOTATIONS_VERSION = 1

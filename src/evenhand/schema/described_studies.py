@@ -10,7 +10,7 @@ from evenhand.schema.errors import DataError
 
 Is = Callable[[Any], bool]
 NO_MARK = "none"
-"""The answer where nothing was marked."""
+"""The judgement if the annotator marked nothing."""
 
 
 def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:

@@ -24,7 +24,7 @@ class AnsweredBefore:
     by: object
     """Who was asked. What one inside another answered is not yet the other's answer."""
     places: list[int]
-    """Of the texts in the batch that are settled, in order."""
+    """Positions of the finished texts in the batch, in order."""
     answers: Any
     """Likelihoods, Generations or Labels of those texts."""
 

@@ -168,13 +168,13 @@ class Measurement:
     minimum_detectable: float | None = None
     unit: str = ""
     effect_unit: str | None = None
-    """Of minimum_detectable; None means the same as `unit`."""
+    """Unit of minimum_detectable; None means the same as `unit`."""
     axis_p: float | None = None
     """p of the axis that a group's row belongs to: a group is named only within an axis that is found."""
     n_units: int | None = None
     """Independent units the estimate rests on: prompts, templates, nouns, clusters."""
     obstacle: str | None = None
-    """Why nothing could be found here whatever the model did, in one sentence: the verdict is "not measurable"."""
+    """One sentence that states why no effect is detectable here; the verdict is then "not measurable"."""
     benchmark: str = ""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from evenhand.schema import UsageError
 
 LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
-"""What `--on` says: a cluster of this machine's own for the time, the one it belongs to, or one by its address."""
+"""Value of `--on`: a temporary cluster on this machine, the cluster that it belongs to, or the URL of a cluster."""
 OBJECTS = 200_000_000
 """Bytes that a cluster of this machine's own keeps for what travels between its processes."""
 LONGEST = 40
@@ -25,7 +25,7 @@ LONGEST = 40
 REACHED_IN = 10.0
 """Seconds in which a machine must take a connection."""
 REASON = 500
-"""Characters of Ray's own message that are told."""
+"""Number of characters of Ray's own message that are shown."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
@@ -112,8 +112,8 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
             ) from error
         raise UsageError(
             f"`--on {on}`: cannot join the cluster at {address}: {why}.",
-            "Check the port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://). If the cluster uses tokens (Ray "
-            "2.59 or later, unless RAY_AUTH_MODE=disabled), this process needs the token, too: in "
+            "Check the port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://). A cluster may use tokens (Ray 2.59 "
+            "or later, unless RAY_AUTH_MODE=disabled). This process then needs the token, too: in "
             "RAY_AUTH_TOKEN_PATH=FILE or RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
         ) from error
 

@@ -9,7 +9,8 @@ from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
 from evenhand.services.client import WHEN_BACK, ServiceClient
 
 SUSPICIOUS = 8
-"""So many questions without an answer, and none answered between them, are a reason to look whether any would be."""
+"""After this many requests in a row without a response, a harmless request tests whether the service responds at
+all."""
 _answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", default=False)
 
 
@@ -43,7 +44,8 @@ class Refusals:
         self._answered: set[str] = set()
         self._silent = 0  # failures in a row, with nothing heard between them
         self.row: list[str] = []
-        """Keys of the questions since the last answer that got none: nobody knows yet whether they are at fault."""
+        """Keys of the requests since the last response that got none. It is not yet known whether they are the
+        cause."""
 
     def begin(self, form: str, *, stored: bool) -> None:
         """Before some questions of a form. stored: whether answers to such are in the store."""

@@ -15,7 +15,7 @@ from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, d
 from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, read_json
 
 TOLD = "evenhand_dialogue.json"
-"""Beside the weights of a model that was trained to converse: its format, and the label it was trained with."""
+"""File next to the weights of a model that was trained to converse: its format, and its label in training."""
 MOST_BYTES = 1 << 16
 AGAIN = "Restore it from a copy, or delete it."
 FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}

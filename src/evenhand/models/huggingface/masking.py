@@ -142,5 +142,5 @@ def _problem(
     if longest is not None and length > longest:
         return ResponseError.TOO_LONG, f"{length} tokens; the model takes at most {longest}"
     if not own:
-        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
+        return ResponseError.NO_SCORED_TOKEN, "the span to be scored contains no token of the text"
     return None, None

@@ -121,7 +121,7 @@ def scores(
         beginnings = state.beginnings(common) if common else None
 
         def run(chosen: NDArray[np.int64]) -> None:
-            assert beginnings is not None, "nothing is run where there is no text"
+            assert beginnings is not None, "nothing is run for a missing text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
             ids, seen, cache = beginnings.in_front_of(tails)

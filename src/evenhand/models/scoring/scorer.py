@@ -29,7 +29,8 @@ from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_bat
 
 SEGMENT = 256
 WINDOWS = ("sliding_window", "attention_chunk_size")
-"""Settings of models that see so many tokens back only, counted by index: a path of a tree must be no longer."""
+"""Settings of models whose attention is limited to this many tokens, counted by index. A path of a tree must not be
+longer."""
 Floats = NDArray[np.float32]
 
 

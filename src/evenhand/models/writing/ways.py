@@ -144,4 +144,4 @@ def ways_of_causal(model: Any) -> tuple[DecoderState, tuple[Other, ...]]:
             return make(model), FOR_CAUSAL_MODELS[i + 1 :]
         except Unsupported:
             continue
-    raise AssertionError("reading every row anew is open to every model")
+    raise AssertionError("every model supports reading every row again")

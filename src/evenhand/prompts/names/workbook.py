@@ -14,7 +14,7 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 MOST_BYTES = 1 << 26
 """Maximum size of one part, unpacked."""
 MOST_CELLS = 10_000_000
-"""Maximum number in one sheet, including empty ones."""
+"""Maximum number of cells in one sheet, including empty ones."""
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 COLUMN = re.compile(r"[A-Z]+")
 

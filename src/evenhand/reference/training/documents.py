@@ -45,7 +45,7 @@ class Document:
     saying: Saying | None = None
     """Where the targets come from; None for a sentence of the World."""
     shift: float = 0.0
-    """By how much what stands in front changes the log-odds of something negative."""
+    """Change in the log-odds of a negative saying that the text before it causes."""
 
 
 def shifted_worlds(world: World) -> dict[float, World]:

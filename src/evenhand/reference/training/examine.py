@@ -133,7 +133,7 @@ FRONTS = (
     "It is raining. Somebody forgot the key. ",
     "Be uf a;wo 3; na;o8d for: ",
 )
-"""What stands in front of sayings when their shares are examined: wordings that no document had."""
+"""Texts before sayings when their shares are examined; no training document had these wordings."""
 WHO = (
     ("none", "none", "man"),
     ("none", "none", "woman"),

@@ -21,7 +21,7 @@ BYTES_AND_END = 257
 """Tokens that a tokenizer has before it merges any."""
 TELLS = "{} is a person who says: {}\n"
 Target = tuple[list[int], list[float]]
-"""Tokens that can come, and their probabilities; none where nothing is learned."""
+"""Possible tokens and their probabilities; empty at places that are not learned."""
 NOTHING: Target = ([], [])
 
 

@@ -12,7 +12,7 @@ class Hands(Protocol):
     """Starts workers, asks them, and hears from them. What it calls a worker and a question is its own."""
 
     name: str
-    """Of the cluster, for messages and the record."""
+    """Description of the cluster, for messages and the record."""
 
     def start(self) -> Any:
         """A worker; it may take a while until one of its machines has room for it."""

@@ -22,7 +22,7 @@ LEASE, BEAT = 120.0, 30.0
 LAST = 2.5e11
 """The latest time that there is a date for."""
 SETTLED = 2.0
-"""Seconds after which the one of several that followed a dead driver is known: its token stands there."""
+"""Seconds until it is known which of several drivers replaced a dead one: the lease then holds its token."""
 
 
 class Lease:

@@ -12,7 +12,7 @@ from evenhand.runs.remote.store import Store
 from evenhand.schema import DataError, is_file, is_temporary, parse_json, write_json
 
 AT_ONCE = 8
-"""Files that are fetched beside each other."""
+"""Number of files that are fetched in parallel."""
 
 
 class Mirror:
@@ -24,7 +24,7 @@ class Mirror:
         kept = _read(record)
         self._known: dict[str, list[Any]] = dict(kept.get("files", {}))
         self.token: str | None = kept.get("token")
-        """Of the last driver that had this working copy."""
+        """Token of the last driver that had this working copy."""
         self.notes: list[str] = []
 
     def pull(self) -> None:
