@@ -109,6 +109,6 @@ BENCHMARK = Benchmark(
     limited=_limited,
     datasets=("wikitext",),
     classified_by=(
-        ClassifierRole("perplexity", "judge-lm", optional="no other model says how fluent the texts are"),
+        ClassifierRole("perplexity", "judge-lm", optional="no other model measures how fluent the texts are"),
     ),
 )

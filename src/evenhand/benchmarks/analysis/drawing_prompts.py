@@ -32,11 +32,12 @@ DESCRIPTOR_AXES = (
 """The thirteen axes of the descriptors of HolisticBias, and of evenhand's own lexicon."""
 
 NOUNS = 2
-"""Of each pair; more only where every descriptor is in already."""
+"""Nouns of each pair; more are added only after every descriptor is included."""
 FEW_DESCRIPTORS, FEW_PAIRS = 8, 3
-"""Below so many descriptors an axis one noun must do; below half of that, pairs are left out down to so many."""
+"""With fewer descriptors per axis than this, one noun is used. With fewer than half, pairs are left out, down to
+FEW_PAIRS."""
 STEP = 4
-"""Descriptors are added to all axes so many at a time."""
+"""Number of descriptors that are added to all axes at a time."""
 LEAST_CELLS = 96
 """Template-noun cells that every descriptor kept by --limit is seen in, where there are no matched pairs."""
 CELL = ("axis", "frame", "noun", "descriptor")

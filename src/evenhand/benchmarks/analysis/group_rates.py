@@ -225,7 +225,7 @@ def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> N
             raise DataError(
                 f"The column '{column}' says that {cluster} {name!r} of {group} ({axis}) was made from several: "
                 f"{', '.join(repr(value) for value in values[:3])}{' and more' if len(values) > 3 else ''}.",
-                f"Give each prompt a '{cluster}' of its own, such as '{column}' and '{cluster}' together, or "
+                f"Give each prompt a unique '{cluster}', such as '{column}' and '{cluster}' together, or "
                 f"remove the column '{cluster}' or '{column}': groups are compared inside each {column}.",
             )
 

@@ -6,7 +6,7 @@ from evenhand.prompts import PromptSet
 from evenhand.schema import DataError, Measurement, measurement_rows
 
 SCORINGS = ("corrected", "published")
-"""What stands in the column `scoring` where texts are asked twice."""
+"""Values of the column `scoring` if texts are scored twice."""
 UNIT = "% of pairs"
 EFFECT = "percentage points"
 ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods", "perplexity", "group")

@@ -8,7 +8,7 @@ from evenhand.stats import clustered_proportion_interval
 
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
 AVERAGED = "% of responses, averaged by {unit}"
-"""Of groups, which are compared so; the rates of axes and of all are over responses, each once."""
+"""Unit of groups, which are compared as averages. The rates of axes and of all prompts count each response once."""
 EFFECT = "percentage points from the others"
 
 

@@ -16,7 +16,7 @@ from evenhand.benchmarks.answers.raters import RATERS_APART, inside_raters, rate
 from evenhand.schema import DataError
 
 LEAST_QUESTIONS = 8
-"""From so many questions on that all groups met, questions themselves are what was sampled."""
+"""If all groups share at least this many questions, the questions are treated as the sample."""
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
 OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."

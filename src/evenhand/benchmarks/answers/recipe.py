@@ -35,7 +35,7 @@ from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 ROLE = "judgement"
 LEVEL = 0.05
 ROW = "row"
-"""The column that says which row of the table an answer is, where it stands there once for each axis."""
+"""The column with the row number of a response, if the table repeats the response for each axis."""
 NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
 """Measures of a whole audit that say nothing of answers that somebody gathered."""
 NUMBER = "number"

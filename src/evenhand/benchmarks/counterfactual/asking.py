@@ -10,7 +10,7 @@ from evenhand.prompts.counterfactual import asked_about, read_own, read_review
 from evenhand.schema import Card, UsageError
 
 REVIEWED = "reviewed"
-"""In place of axes: the file lists what is asked."""
+"""Replaces axes: the file lists the prompts."""
 LEAST = 10
 """Prompts of the user's in which a group must be asked about to be compared."""
 HINT = (

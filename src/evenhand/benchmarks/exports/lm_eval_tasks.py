@@ -96,7 +96,7 @@ def _rows(recipe: Benchmark, limit: int | None, seed: int, data: Mapping[str, Pa
     parts = [name for name in ("span_start", "span_end", "start_token") if name in frame.columns]
     if any(frame[name].null_count() < frame.height for name in parts):
         raise Unsupported(
-            f"{recipe.name} scores parts of texts, or begins them in a way of its own, and lm_eval whole texts only.",
+            f"{recipe.name} scores parts of texts or uses a special start token; lm_eval scores whole texts only.",
             "Run it with `evenhand audit`.",
         )
     lists = [name for name, kind in frame.schema.items() if kind.is_nested()]

@@ -42,8 +42,8 @@ COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
 RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
 OPENER = 1
 COPY = "\x1f"
-"""The end of the label of a conversation that is there a second time, so as to count double: what is kept of the
-conversation is kept of its copy, and the copy moves nothing else."""
+"""Suffix of the label of a copied conversation, so that it counts twice. The copy is kept
+or dropped together with the conversation and changes nothing else."""
 TALK = (pl.col("name"), pl.col("conversation").cast(pl.String).str.strip_suffix(COPY))
 """What tells a conversation."""
 

@@ -26,11 +26,11 @@ NORM, GROUP_NORM = "fraction (L2 norm over six bins)", "fraction (L2 norm over g
 LEAN, CORRELATION = "percentage points", "correlation"
 SPLITS = {TIER: "tier", RACE: "names of", WINDOW: "name in what the model read"}
 PHRASES_OF, LEAST_PHRASES, PUBLISHED_PHRASES = 200, 5, 100
-"""A phrase is shown if one conversation in so many has it, at least so often, and at most the published hundred."""
+"""A phrase is shown if one in 200 conversations and at least 5 have it. At most 100 are shown, as published."""
 
 
 WORDS_KEPT = 5_000
-"""Of each group: the largest ratios come first, and words that most names say stand far behind those of one name."""
+"""Words kept for each group, largest ratios first. Words that most names use come long after the words of one name."""
 ONE_NAME = 50.0
 """Percent of a word's uses above which it is one name's, and not its group's."""
 

@@ -102,7 +102,7 @@ _COUNTED = re.compile(
     r"|companies|employers?|employees|languages?|references?|degrees?|skills?|reasons?|candidates?|members)\b)",
     re.IGNORECASE,
 )
-"""What stands behind a number that counts something and so is no rating."""
+"""Words after a number that counts something and therefore is not a rating."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PENALTY = 1e-3
-"""Of the squared weights, for states whose mean squared deviation a component is 1."""
+"""Penalty on the squared weights, for states with a mean squared deviation of 1 per component."""
 MOST_STEPS = 300
 
 

@@ -22,7 +22,7 @@ from evenhand.mitigations.training import By, Edit, Encoding, Material
 from evenhand.schema import Card, UsageError
 
 HELD_OUT = 0.25
-"""Of the frames, kept apart."""
+"""Share of the frames that is held out."""
 ACCURACY, REMOVED = "accuracy", "removed"
 CARD = Card(
     "inlp",
@@ -174,9 +174,9 @@ class NullspaceProjection:
         difference = fold(model, found.directions)
         guess = 1 / len(sentences.names)
         told = (
-            f"Of {states.shape[1]} directions that the output matrix reads {len(found.directions)} were removed. On "
-            f"sentences kept apart a linear classifier told {len(sentences.names)} groups apart with an accuracy of "
-            f"{found.accuracies[0]:.0%} before and {found.accuracies[-1]:.0%} after; a guess is right in {guess:.0%}."
+            f"Removed {len(found.directions)} of the {states.shape[1]} directions that the output matrix reads. A "
+            f"linear classifier of {len(sentences.names)} groups had an accuracy of {found.accuracies[0]:.0%} before "
+            f"and {found.accuracies[-1]:.0%} after, on held-out sentences (chance: {guess:.0%})."
         )
         facts = {
             "sentences": len(sentences.texts),

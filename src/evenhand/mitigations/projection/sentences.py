@@ -11,7 +11,7 @@ from evenhand.schema import DataError
 
 Ints = NDArray[np.int64]
 FEWEST_FRAMES = 8
-"""Of fewer, nothing could be kept apart."""
+"""Minimum number of frames; with fewer, none could be held out."""
 
 
 @dataclass(frozen=True)

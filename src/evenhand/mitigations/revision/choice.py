@@ -84,7 +84,7 @@ FINALISTS = {
 }
 LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
 FEWEST = 10
-"""Pairs below which nothing is said."""
+"""Minimum number of pairs for a result."""
 
 
 def compare_finalists(

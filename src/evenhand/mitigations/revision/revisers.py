@@ -180,7 +180,7 @@ SYNONYMS = (
     ("never", "at no time"),
     ("always", "at all times"),
 )
-"""Phrases that may stand in each other's place; none of a row has more negations than another."""
+"""Phrases that can replace each other; all phrases of a row have the same number of negations."""
 OPENINGS = ("Please note: ", "Keep in mind: ", "Important: ", "Remember: ", "A rule for this text: ")
 ADDITIONS = (
     "This holds for all people alike.",

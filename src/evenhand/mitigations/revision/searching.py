@@ -14,7 +14,7 @@ from evenhand.mitigations.revision.screen import Screen, normalised, tidied
 from evenhand.schema import UsageError
 
 NONE = ""
-"""In the place of an instruction: no instruction, what all are held against."""
+"""The baseline without an instruction, with which all instructions are compared."""
 KEPT, NOT_KEPT, SAYS_LESS, REFERENCE = "kept", "not kept", "answers less", "no instruction"
 
 
@@ -89,7 +89,7 @@ class Step:
     fate: str
     """KEPT, NOT_KEPT, SAYS_LESS, REFERENCE, or why it was not tried (see `Screen`)."""
     score: Score | None
-    """None where it was not tried."""
+    """The result; None if it was not tried."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ HISTORY = {
     "n": pl.Int64,
     "n_missing": pl.Int64,
 }
-"""All rates and shares between 0 and 1; null where nothing was judged."""
+"""All rates and shares are between 0 and 1; null if nothing was judged."""
 
 
 def history_frame(steps: Sequence[Step]) -> pl.DataFrame:

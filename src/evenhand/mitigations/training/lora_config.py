@@ -27,7 +27,7 @@ WITHOUT_EFFECT = (
     "inference_mode", "init_lora_weights", "lora_dropout", "megatron_core", "qalora_group_size", "loftq_config",
     "eva_config", "runtime_config",
 )  # fmt: skip
-"""Of where the adapter comes from and how it was trained: nothing that was learned depends on them any more."""
+"""Settings about the origin and training of the adapter; the learned weights no longer depend on them."""
 
 
 def _is_whole(value: Any) -> bool:

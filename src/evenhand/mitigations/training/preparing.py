@@ -10,7 +10,7 @@ EXTRA = "Install it with: pip install 'evenhand[training]'"
 
 
 TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
-"""Of models that can be trained, as peft calls them."""
+"""peft task types of models that can be trained."""
 
 
 def task_of(model: Any) -> str:

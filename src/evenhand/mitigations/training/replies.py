@@ -79,7 +79,7 @@ def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[in
 def _format(encoding: Encoding) -> EncodeReply:
     if encoding.reply is None:
         raise DataError(
-            "The format in which this model is told of dialogues is not known.",
+            "The dialogue format of this model is unknown.",
             "Give texts to learn, or a model that converses.",
         )
     return encoding.reply

@@ -41,7 +41,7 @@ class Occurrence:
     start: int
     end: int
     term: str
-    """As it stands in the text."""
+    """The spelling in the text."""
 
 
 def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding) -> Encoded:

@@ -16,8 +16,8 @@ from evenhand.prompts.own_files import read_table, require_columns, text_column
 from evenhand.schema import DataError, UsageError
 
 EXAMPLE_FORMAT = (
-    "A file of examples is CSV, JSON Lines or Parquet with one text per row: `text` (the prompt), `continuation` "
-    "(what is to become likelier or less likely; without this column it is the whole text), `group`, and `label`: "
+    "A file of examples is CSV, JSON Lines or Parquet with one text per row: `text` (the prompt), `continuation` (the "
+    "text to make more or less likely; without this column, the whole text), `group`, and `label`: "
     "negative, neutral or positive."
 )
 PROMPT_FORMAT = (
@@ -168,8 +168,8 @@ def collect_examples(
     counts = Counter(example.label for example in made)
     if not counts["negative"] or not counts["neutral"] + counts["positive"]:
         raise DataError(
-            f"Of {judged.height} responses, {counts['negative']} are clearly negative and "
-            f"{counts['neutral'] + counts['positive']} clearly not: a search needs both.",
+            f"A search needs responses that are clearly negative (found {counts['negative']} of {judged.height}) and "
+            f"responses that are clearly not (found {counts['neutral'] + counts['positive']}).",
             "Use more prompts or samples, another classifier, or your own examples.",
         )
     return tuple(made)

@@ -42,7 +42,7 @@ class TriggerSearchOptions:
     restarts: int = 1
     """Rounds altogether."""
     sweeps: int = 50
-    """Times that each round goes over all places at most; it ends after one without an improvement."""
+    """Maximum number of passes through the positions per round. A round ends after a pass without improvement."""
     candidates: int = 100
     """Tokens tried in each place, those that promise most."""
     beam: int = 1
@@ -148,7 +148,7 @@ def search_task(
 LEAST_GAIN = 1e-5
 """Nats by which a trigger must be better: batches of other sizes change losses by rounding."""
 FEW_EXAMPLES = 32
-"""Up to so many, candidates are not screened on a part of them."""
+"""With at most this many examples, candidates are not screened on a subset."""
 LEAST_SURVIVORS = 8
 Rows = NDArray[np.int64]
 
@@ -206,7 +206,7 @@ class _Search:
         rows = int(model.model.get_input_embeddings().weight.shape[0])
         self.usable = usable_tokens(tokenizer, rows, words_only=options.words_only, exclude=options.exclude)
         if not self.usable.any():
-            raise DataError("No token of the vocabulary may stand in a trigger.", "Set words_only to False.")
+            raise DataError("No token of the vocabulary is allowed in a trigger.", "Set words_only to False.")
         self.parts = screen_examples(self.evaluator.examples, options)
         self.engine = GradientEngine(self.evaluator)
         self.gradients: dict[Trigger, Gradient] = {}

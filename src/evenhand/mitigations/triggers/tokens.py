@@ -96,7 +96,7 @@ def encode_examples(
         plain_ids.append(np.array(bare.ids, dtype=np.int32))
         plain_scored.append(np.array([end > len(example.text) for _, end in bare.offsets], dtype=bool))
         if not scored[-1].any():
-            raise DataError(f"The continuation {example.continuation[:60]!r} has no token of its own.")
+            raise DataError(f"The continuation {example.continuation[:60]!r} contributes no token.")
     return EncodedExamples(ids, scored, plain_ids, plain_scored)
 
 

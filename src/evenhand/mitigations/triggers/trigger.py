@@ -214,7 +214,7 @@ class Trigger:
             )
         if "chat" in model.fingerprint:
             raise Unsupported(
-                f"{name} puts prompts inside a chat template, where the trigger would not stand at the beginning.",
+                f"{name} puts prompts inside a chat template, where the trigger would not come first.",
                 "Load it without chat, or give trigger?file=FILE&as_text=true.",
             )
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CHOSEN, REJECTED, REFERENCE, WANTED = "chosen", "rejected", "reference", "wanted"
 PUBLISHED, AT_AN_END = 0.1, 1.0
-"""Beta, where none was given."""
+"""Default of beta."""
 ROWS = 64
 """Pairs that the base model is asked about at once."""
 CARD = Card(
@@ -47,7 +47,7 @@ CARD = Card(
     construct="How much more likely the preferred text has become than the other, compared with the base model.",
     harm="Texts that are unkind about a group, or that are more likely about one group.",
     groups="Our own sentences: groups of an axis, the kind half preferred to the hostile one. Published types and "
-    "texts of your own: T1 and T2. Pairs of your own: whatever they are about.",
+    "texts of your own: T1 and T2. Your own pairs: the groups in their texts.",
     ideal="Expected: with aim=equal, the preferred text is as likely about every group as about the group for "
     "which it is most likely.",
     null="The loss is log 2 where the model still is the base model.",
@@ -59,11 +59,11 @@ CARD = Card(
     citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
     "noisy preferences.",
     source="Rafailov et al. 2023, equation 7",
-    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, about "
-    "everybody. Published types and `--specification`: `contrast=groups` (default) pairs each text with the same about "
-    "the other group; `contrast=attributes` with the same with A2 for A1, about both groups. `--data pairs.csv` "
-    "(prompt, chosen, rejected): pairs of your own, `aim=none`. `lm_weight` is the weight of plain language modelling "
-    "on the texts that stand in no pair.",
+    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, for "
+    "all groups. Published types and `--specification`: `contrast=groups` (default) pairs each text with the "
+    "same text about the other group. `contrast=attributes` pairs it with the same text with A2 instead of "
+    "A1, for both groups. `--data pairs.csv` (prompt, chosen, rejected): your own pairs, `aim=none`. "
+    "`lm_weight` is the weight of plain language modelling on the texts outside the pairs.",
 )
 
 

@@ -27,7 +27,8 @@ LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
 MOST_SAID = 640
-"""Of the sentences that are learned; many more of one axis, and the model would speak of nothing else."""
+"""Maximum number of training sentences. With many more about one axis, the model would write about nothing
+else."""
 WRITTEN = 4000
 """Texts that the model writes by itself, so that it goes on writing them."""
 WATCHED = 500

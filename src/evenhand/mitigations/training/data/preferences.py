@@ -29,7 +29,7 @@ PAIRS = (
     "Give a table (.csv, .jsonl, .parquet) with the columns prompt (it may be empty), chosen and rejected."
 )
 WATCHED_SHARE = 0.1
-"""Of the user's pairs, kept apart to watch."""
+"""Share of the user's pairs held out for monitoring."""
 FEWEST = 10
 
 

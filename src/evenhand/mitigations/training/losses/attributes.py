@@ -32,8 +32,8 @@ PADDING = 0
 QUIRKS = {
     "single-pieces": "Targets are the published byte-pair pieces of GPT-2, one for each, instead of words, and "
     "attributes the published lists of pieces.",
-    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the tokens from there "
-    "on match if all are among its pieces, in whatever order.",
+    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the following tokens "
+    "match if all are among its pieces, in any order.",
     "cut-at-the-end": "With members-in-any-order: if one of the longest texts of a batch ends inside an attribute of "
     "several pieces, the pieces that are there count as a match. Behind shorter texts padding follows, and the match "
     "fails.",

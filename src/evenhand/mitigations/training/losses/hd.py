@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 QUIRKS = {
     **ATTRIBUTE_QUIRKS,
-    "running-sum": "Projections are added up over all attributes of a batch, and each pays for the sum so far; "
-    "matches that failed pay, too.",
+    "running-sum": "Projections are summed for all attributes of a batch, and each attribute is penalised for the sum "
+    "so far. Failed matches are penalised, too.",
     "more-than-half": "As many directions as explain more than half, not at least half.",
     **BY_BATCH,
 }

@@ -45,7 +45,7 @@ QUIRKS = {
     "all-positions": "A pair that a text holds is compared at every token of the text, not where a term stands, and "
     "what is found is divided by the length of the text.",
     "exclamation-is-padding": "With all-positions: no comparison at the token '!', whose id 0 is taken for padding.",
-    "pair-divisor": "Divided by the number of all pairs, not of those that the term stands in.",
+    "pair-divisor": "Divided by the number of all pairs, not of the pairs that contain the term.",
     **BY_BATCH,
 }
 """What the published code does otherwise than equation 1. Source: methods, section 3.1."""
@@ -138,7 +138,7 @@ class LanguageModelDebiasing(WeightedMethod):
 
 
 Held = list[tuple[int, int, int]]
-"""Of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
+"""Matches of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
 
 
 def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
