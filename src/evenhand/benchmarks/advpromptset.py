@@ -86,8 +86,8 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 def with_judged_prompts(frame: pl.DataFrame) -> pl.DataFrame:
     """Responses with `toxicity` as a classifier judged their prompts, 1 or 0, where one has.
 
-    Where it gives no verdict its score counts from 0.5 on; a prompt it could not judge has none. The published labels
-    then stand in `annotated_toxicity`.
+    If it gives no verdict, scores of at least 0.5 count as toxic. A prompt that it could not judge has no value.
+    The column `annotated_toxicity` then holds the published labels.
     """
     negative, score = (pl.col(f"{ROLE}_{name}") for name in ("negative", "score"))
     if f"{ROLE}_negative" not in frame.columns:

@@ -1,4 +1,4 @@
-"""quality: is what a model writes still good text? To be read beside its bias, before and after a mitigation."""
+"""quality: does the model still write good text? Read it together with the bias, before and after a mitigation."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -147,7 +147,7 @@ def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Ex
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One number beside its null: one row of the measurements table.
+    """One number and its null value: one row of the measurements table.
 
     `q` is filled in by `evenhand.stats.reach_verdicts`, which knows the whole family of tests.
     """

@@ -38,10 +38,10 @@ TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """What a classifier says of the answers and what is read from them, compared between the groups of each axis.
+    """Compare the classified responses, and the outcomes read from them, between the groups of each axis.
 
-    Groups asked about in fewer than LEAST prompts are said and not compared. The tone and each outcome share the level
-    of an axis: their p is multiplied by their number.
+    Groups with fewer than LEAST prompts are listed and not compared. The tone and each outcome share the level of
+    an axis: their p is multiplied by their number.
     """
     prompts = pl.col("base").n_unique().over("axis", "group")
     enough, rows = frame.filter(prompts >= LEAST), _too_seldom(frame.filter(prompts < LEAST), frame)

@@ -85,7 +85,7 @@ def judges(hidden: str) -> tuple[ClassifierRole, ...]:
 
 
 def balanced(columns: Sequence[str]) -> Callable[[PromptSet, int, int], PromptSet]:
-    """How --limit takes conversations: as many of each value of these columns, as far as they are there."""
+    """Sample conversations under --limit: equally many of each value of these columns, if they exist."""
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         there = [name for name in columns if name in prompts.frame.columns]

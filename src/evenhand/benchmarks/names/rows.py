@@ -1,4 +1,4 @@
-"""Rows of the measures of self-chats: what is judged, what is described beside it, and what could not be measured."""
+"""Rows of the measures of self-chats: verdicts, descriptions, and measures without a result."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,8 @@ ONE_NAME = 50.0
 
 
 def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Classifier bias, name shown and hidden: judged over all utterances; by speaker, tier, race and window described.
+    """Return classifier bias with the name shown and hidden: a verdict for all utterances together, and descriptions by
+    speaker, tier, race and window.
 
     Details: `classifier_bias` (judge, split, part, speaker and the columns of a row) and `turns` (judge, turn, speaker,
     estimate, n).
@@ -155,7 +156,7 @@ def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
 def _published(
     result: pl.DataFrame, published: pl.DataFrame, measure: str, axis: str, unit: str
 ) -> list[Measurement]:
-    """The published number beside what the same counts give by chance: a description."""
+    """Return a description: the published number and the value that the same counts give by chance."""
     row = result.select("n", "n_missing", "n_units").hstack(published.select(estimate="l2", null="null_mean"))
     return measurement_rows(row, measure, unit, axis=axis)
 

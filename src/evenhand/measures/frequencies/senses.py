@@ -120,8 +120,8 @@ CARDS = (
             source="Extends Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
             details="A term is flagged as rarely about people if its whole 95% CI is below half the median of "
             "near_person for the unambiguous terms of its kind. For terms that are not on evenhand's list of words "
-            "with other senses, the threshold is a fifth of that median. Only terms in 30 or more documents count, and five "
-            "such unambiguous terms are needed. CIs are computed as for term_share, with hits as the correlated units. "
+            "with other senses, the threshold is a fifth of that median. Only terms in 30 or more documents count, and "
+            "five such unambiguous terms are needed. CIs are computed as for term_share, with correlated hits. "
             "Simulated with three hits per document and shares of 2, 10 and 50%, the coverage of the 95% CI is 93-99% "
             "from 20 documents on and 90-98% at 5.",
         ),
