@@ -101,7 +101,7 @@ class Mitigated:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Return whether the model can read the first token of a text separately, whatever text precedes it."""
+        """Return whether the model can read the first token of a text separately, for any preceding text."""
         return reads_start_apart(self.model)
 
     @property

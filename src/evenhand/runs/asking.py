@@ -226,7 +226,7 @@ def rows_before(
     asked: object,
     rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
 ) -> None:
-    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
+    """Add to an error the rows of a batch that were finished before it, if the model reports them.
 
     Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
     the answers to it.

@@ -146,7 +146,7 @@ def _are_sentences(personas: pl.Series) -> bool:
 
 @where_it_is
 def _in_window(speaker: TextGenerator, histories: Sequence[History], max_new_tokens: int) -> list[bool]:
-    """Of each history, whether the speaker still reads its opener whole."""
+    """Return for each history whether the speaker still reads its opener in full."""
     window = getattr(speaker, "window", None)
     return [window is None or bool(window(history, max_new_tokens)) for history in histories]
 

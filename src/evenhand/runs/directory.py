@@ -236,7 +236,7 @@ class RunDirectory:
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The stored prompts with `request_id`; raises DataError if there are none.
 
-        columns: those wanted beside `request_id`, as far as they are there; all by default.
+        columns: requested columns in addition to `request_id`, if they exist; all by default.
         """
         return _read_table(
             self._prompts_path(benchmark), PROMPTS, None if columns is None else ["request_id", *columns]

@@ -85,7 +85,7 @@ def execute(
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
     another model or other prompts, UsageError if another process runs it, WriteError if a shard
     cannot be written or the folder has been moved (resumable), DataError if parts are gone that were written
-    (resumable), and whatever EvenhandError the model raises (resumable).
+    (resumable), and any EvenhandError of the model (resumable).
     """
     progress = progress or Silence()
     with directory.lock(), Stopping() as stopping:

@@ -15,9 +15,9 @@ from evenhand.schema import UsageError, WriteError, parse_json, write_json
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`.
 
-    The lock belongs to the open file, not to its existence: whatever way a holder ends, the next
-    process takes over. The file stays (removing it would let two processes lock two files). Who holds it
-    stands in a file beside it, because a locked file cannot be read everywhere.
+    The lock belongs to the open file, not to its existence: however a holder ends, the
+    next process takes over. The file stays (removing it would let two processes lock two files). A file
+    next to it names the holder, because a locked file cannot be read on all systems.
 
     Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
     """

@@ -1,4 +1,4 @@
-"""The Ray cluster that `--on` names: one of this machine's own for the time, or one that is there already."""
+"""The Ray cluster that `--on` names: a temporary one on this machine, or an existing one."""
 
 import logging
 import os
@@ -66,7 +66,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
 
 def _folder() -> str:
-    """A new one that this user alone may enter: others could reach the cluster by what lies there."""
+    """Return a new folder that only this user may enter, because its files give access to the cluster."""
     if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678/r"):
         return tempfile.mkdtemp(prefix="ray-")
     return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
@@ -75,7 +75,7 @@ def _folder() -> str:
 def _token_given(on: str) -> bool:
     """Whether a token is to be shown: one that was named, or to a cluster of this user's own the one in its file.
 
-    A cluster at an address is shown the kept one only where RAY_AUTH_MODE=token says so: it may be anybody's.
+    A cluster at a URL receives the stored token only with RAY_AUTH_MODE=token, because it may belong to anybody.
     """
     if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
         return True
@@ -132,7 +132,7 @@ def _check_listens(on: str, address: str) -> None:
 def _own_address() -> str:
     """Where the cluster is that this machine belongs to.
 
-    Ray itself would take whatever a file in a folder of everybody's names, or any process that looks like a cluster's;
+    Ray itself would use any cluster named in a shared folder, or any process that looks like a cluster's;
     who names the cluster may run programs in this process.
     """
     if named := os.environ.get("RAY_ADDRESS"):

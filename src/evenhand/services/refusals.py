@@ -16,7 +16,7 @@ _answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", defa
 
 @contextmanager
 def answered_before(known: bool) -> Iterator[None]:
-    """While entered: whether the run at work holds answers to questions of this kind, whoever asked for them.
+    """While entered: whether the current run has responses to requests of this kind from any source.
 
     A service that has given any is not one that takes nothing, even if all that is left to ask is refused.
     """
@@ -28,7 +28,7 @@ def answered_before(known: bool) -> Iterator[None]:
 
 
 class Refusals:
-    """Questions in a row that got no answer, and the look at a harmless one that tells what they mean.
+    """Requests in a row without a response, and a harmless request that shows the cause.
 
     A service may refuse any number of questions, or fail on them, if it answers others. After SUSPICIOUS without an
     answer a harmless question of the same form is asked. If that is answered, the others are at fault, and the next
@@ -59,9 +59,10 @@ class Refusals:
     ) -> None:
         """Take note of one answer.
 
-        key: of its question. harmless: asks a harmless question of the same form; raises where there is nobody
-        to ask. form: what is alike in questions that are all taken or all refused. hint: what to do if the form is
-        refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is down.
+        key: of its question. harmless: asks a harmless question of the same form; raises if the service
+        cannot be reached. form: what is alike in questions that are all taken or all refused. hint: what to do if the
+        form is refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is
+        down.
         """
         if answer.error is None:
             self._answered.add(form)

@@ -73,7 +73,7 @@ def nullspace_directions(
     at_chance: bool = True,
     penalty: float = PENALTY,
 ) -> Removal:
-    """Directions by which groups are told apart, most telling first.
+    """Return the directions that distinguish groups, the most informative first.
 
     states: (n, size). groups: (n,) from 0. held_out: (n,) what classifiers are judged by and not fitted to. at_chance:
     stop once a classifier is not better than a guess, by two standard errors. Deterministic.
@@ -134,7 +134,7 @@ def _rows(weights: Floats, before: Floats) -> Floats:
 class NullspaceProjection:
     """The method INLP.
 
-    iterations: at most so many classifiers. until: "chance", stop where a classifier does no better than a guess, or
+    iterations: maximum number of classifiers. until: "chance", stop where a classifier does no better than a guess, or
     "none". penalty: of a classifier's squared weights. by: how texts are put about the other group, see
     `CounterfactualAugmentation`. Raises UsageError for values out of range.
     """

@@ -34,7 +34,7 @@ class GroupedSentences:
         return np.isin(self.frames, kept)
 
     def tuples(self, seed: int) -> Ints:
-        """(m, groups) sentences of one frame, one about each group; each sentence stands in at least one.
+        """(m, groups) sentences of one frame, one about each group; each sentence is in at least one.
 
         A group with fewer descriptors than another has its own repeated, in an order of chance.
         """

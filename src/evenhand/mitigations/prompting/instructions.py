@@ -78,7 +78,7 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
 
 @dataclass(frozen=True)
 class Instruction:
-    """A wording of ours, what is known about wordings like it, and its opposite."""
+    """A wording by evenhand, the evidence on similar wordings, and its opposite."""
 
     text: str
     evidence: str

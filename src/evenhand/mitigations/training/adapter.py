@@ -139,13 +139,13 @@ class Adapter(TrainedFolder):
             ) from error
 
     def _trained_on(self, config: Mapping[str, Any]) -> str:
-        """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
+        """Return the adapter's record of its base model: evenhand's lineage, else peft's settings."""
         stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
         said = config.get("base_model_name_or_path")
         return str(stored or said or "a model that it does not name")[:200]
 
     def _check_tensors(self, config: Mapping[str, Any]) -> None:
-        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
+        """Raise ModelError if every B is zero, as before training: then B A is zero for every A."""
         from safetensors import SafetensorError, safe_open
 
         try:

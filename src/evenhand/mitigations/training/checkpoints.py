@@ -108,7 +108,7 @@ def kept_values(
 ) -> dict[str, NDArray[Any]]:
     """What a base model said before training: read from a file, or found and written there for a later sitting.
 
-    told: what the values are of; values of something else are found anew. Raises WriteError, DataError.
+    told: what the values are of; other values are recomputed. Raises WriteError, DataError.
     """
     if path.is_file():
         tensors, stored = _read(path)

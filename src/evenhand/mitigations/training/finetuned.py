@@ -1,4 +1,4 @@
-"""The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
+"""Write the folder of a trained model: a normal Hugging Face folder, with the lineage next to the weights."""
 
 import json
 import os
@@ -62,9 +62,9 @@ def write_model(
 ) -> None:
     """Write a trained model so that a folder that holds config.json is whole.
 
-    model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
-    own first and moved file by file, config.json last. dialogue: how the model is told of dialogues, its format and the
-    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
+    model: as `settled` returned it. dtype: in which its weights are stored. Everything is first written into a separate
+    folder and then moved file by file, config.json last. dialogue: the dialogue format of the model
+    and its label, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
     is written, too. Raises WriteError.
     """
     import torch
@@ -167,7 +167,7 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
 
 
 def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
+    """Return the part of a lineage that a run's manifest contains: all of it, or a summary of its steps if it is long.
 
     >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
     {'bias': 'race', 'seed': 1}
@@ -184,7 +184,7 @@ def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_absent_code(folder: Path) -> None:
-    """Take auto_map out of configurations where the code that it names is not beside them."""
+    """Remove auto_map from configurations if the code that it names is not in the same folder."""
     for name in ("config.json", "tokenizer_config.json"):
         if not (path := folder / name).is_file():
             continue

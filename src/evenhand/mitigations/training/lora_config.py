@@ -1,7 +1,7 @@
 """The adapter_config.json of a LoRA folder, judged before peft reads it.
 
-peft believes what stands there: it fetches and unpickles further adapters that a configuration names, imports modules
-by name, compiles patterns, and takes as much memory as a rank asks for. Here a configuration that is not plain LoRA
+peft trusts the configuration. It fetches and unpickles further adapters that it names, imports modules by
+name, compiles patterns, and allocates the memory for any rank. Here a configuration that is not plain LoRA
 is refused, and peft is given what was judged, never the file.
 """
 

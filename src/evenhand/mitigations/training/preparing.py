@@ -101,7 +101,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
 
 
 def _linear_layers(model: Any) -> list[str]:
-    """The names, without what stands in front, of all linear layers but the output head."""
+    """Return the names (without prefix) of all linear layers except the output head."""
     import torch
     from transformers.pytorch_utils import Conv1D
 

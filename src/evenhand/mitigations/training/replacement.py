@@ -42,7 +42,7 @@ class Replaced(Mitigated):
         return self.trained.generate(prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Of the trained model, with draws by keys (see KeyedGenerator)."""
+        """Generate with the trained model, sampling by keys (see KeyedGenerator)."""
         return generate_keyed(self.trained, prompts, keys, decoding)
 
 

@@ -82,7 +82,7 @@ class Found:
 
 @dataclass
 class SearchState:
-    """Where a search stands after a sweep; written to disk, so that it can be stopped and gone on with."""
+    """Where a search stands after a sweep; written to disk, so that it can be stopped and resumed."""
 
     task: str
     restart: int = 0
@@ -162,7 +162,7 @@ def search_triggers(
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
 ) -> SearchResult:
-    """Search a token sequence behind which the model does what the objective says, whatever the prompt.
+    """Search a token sequence after which the model optimises the objective for every prompt.
 
     model: a causal Hugging Face model. examples: labelled continuations. resume: a file that the state is written
     to after every sweep; where it exists, the search goes on from it, and ends where it would have without the
@@ -245,7 +245,7 @@ class _Search:
         self._note(1, improved=False)
 
     def _sweep(self) -> bool:
-        """Go over all places once; whether anything got better."""
+        """Go through the positions once; whether anything got better."""
         state, before = self.state, list(self.state.beam)
         evaluated = self.evaluator.evaluated
         self.gradients.clear()

@@ -23,7 +23,7 @@ class Hands(Protocol):
         ...
 
     def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
-        """Those that are answered or lost, after at most so many seconds."""
+        """Return the requests that are answered or lost, after at most this number of seconds."""
         ...
 
     def answer(self, question: Any) -> Any:

@@ -53,7 +53,7 @@ class _Facts:
 class Pool:
     """Workers of a cluster.
 
-    hands: of the cluster. number: of workers. note: told what a user should know meanwhile.
+    hands: of the cluster. number: of workers. note: called with messages for the user meanwhile.
     """
 
     def __init__(self, hands: Hands, number: int, note: Callable[[str], None] | None = None):
@@ -69,7 +69,8 @@ class Pool:
         self._seen: dict[str, dict[str, Any]] = {}
 
     def facts(self, recipe: Recipe, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """What `read` says of a thing, and its `fingerprint`, once a first worker has made it; others follow.
+        """Return the result of `read` and the `fingerprint` of an object, once a first worker has made it; others
+        follow.
 
         read: a function of a module. Raises what making it raised.
         """

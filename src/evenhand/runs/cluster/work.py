@@ -68,7 +68,7 @@ class Work:
     def next(self) -> Span | None:
         """What a free worker is asked; None where all is asked or something failed.
 
-        What a worker died of comes last: nobody else is kept from an answer by it.
+        The text that a worker died of comes last, so that it does not delay other responses.
         """
         if self.failed is not None:
             return None

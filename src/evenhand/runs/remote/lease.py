@@ -1,7 +1,8 @@
-"""One driver at a time in a run on a store: an object that says who works there and until when, renewed meanwhile.
+"""One driver at a time in a run on a store: an object names the driver and the end of its lease, and is renewed
+meanwhile.
 
-A store drops no lock when its holder dies. So the object holds for LEASE seconds and is written anew every BEAT; a
-driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
+A store drops no lock when its holder dies. The object is therefore valid for LEASE seconds and is rewritten every BEAT;
+a driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
 """
 
 import json

@@ -16,7 +16,7 @@ AT_ONCE = 8
 
 
 class Mirror:
-    """The run in `folder` and on `store`. record: a file beside the folder, in which is kept what both had last."""
+    """The run in `folder` and on `store`. record: a file next to the folder with the last common state."""
 
     def __init__(self, folder: Path, store: Store, record: Path):
         self.folder, self.store = folder, store
@@ -28,7 +28,7 @@ class Mirror:
         self.notes: list[str] = []
 
     def pull(self) -> None:
-        """Make the working copy equal to the store. Raises DataError where other things than a run lie there.
+        """Make the working copy equal to the store. Raises DataError if the folder contains anything other than a run.
 
         Files of which the store has another version are replaced. What the store never had is kept where it is of the
         same run: a driver that was killed, or lost its connection, had not put it there yet.
@@ -106,7 +106,7 @@ class Mirror:
         yield from [name for name in own if name != MANIFEST] + [name for name in own if name == MANIFEST]
 
     def _part_with_another_run(self, stored: dict[str, str]) -> None:
-        """Begin anew where the copy is of another run than the store's, such as one that was removed there."""
+        """Start again if the copy belongs to another run than the store's, such as one that was removed there."""
         begun = _read(self.folder / MANIFEST).get("created")
         if not self.folder.exists() or (begun is None and not self._known):
             return

@@ -1,4 +1,4 @@
-"""DPO, direct preference optimisation: of two texts the less biased one becomes likelier, measured from the base model.
+"""Direct preference optimisation (DPO): the less biased of two texts becomes more likely, relative to the base model.
 
 With pi the model, ref the base model, w the preferred text and l the other (both behind the same prompt),
 
@@ -174,9 +174,10 @@ class PreferenceDebiasing:
 
     beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
     the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs
-    of which the opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling
-    on texts that stand in no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and
-    none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
+    of which the opposite might be right (conservative DPO). weight, lm_weight: weights of the term, and of language
+    modelling on texts outside the pairs. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal,
+    and none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises
+    UsageError.
     """
 
     name: ClassVar[str] = "dpo"
@@ -204,7 +205,7 @@ class PreferenceDebiasing:
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """Pairs, and texts that stand in none of them.
+        """Pairs, and texts outside them.
 
         Raises DataError where there are no pairs, or the two of a pair are cut before they differ.
         """

@@ -43,7 +43,7 @@ CARD = Card(
 class NameScrambling(OnSelfChats):
     """The method name-scrambling.
 
-    redraw: draw names anew for each epoch, in place of once.
+    redraw: sample names again for each epoch, instead of once.
     """
 
     name: ClassVar[str] = "name-scrambling"

@@ -64,7 +64,7 @@ class StyledReplies:
     def own_and_other(self, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
         """Replies about watched descriptors behind their own sentence and the same about another, and all of them.
 
-        Replies that mention a descriptor of the two are not compared. Raises DataError where nothing can be.
+        Replies that mention a descriptor of the two are not compared. Raises DataError if nothing can be.
         """
         random = np.random.default_rng([seed, 7])
         places = self.places(self.watched)

@@ -78,8 +78,8 @@ CARD_OF_SEQUENCES = Card(
 class UnlikelihoodOfTokens(OnSelfChats):
     """The method unlikelihood-token.
 
-    weight: of the penalty beside language modelling, alpha in the paper. smoothing: see `token_ratios`. Raises
-    UsageError for numbers below 0.
+    weight: weight of the penalty relative to language modelling, alpha in the paper. smoothing: see `token_ratios`.
+    Raises UsageError for numbers below 0.
     """
 
     name: ClassVar[str] = "unlikelihood-token"
@@ -164,7 +164,7 @@ def _table(excess: Floats) -> Any:
 def most_overindexed(
     ratios: TokenRatios, tokenizer: Any, number: int = 10
 ) -> dict[str, list[dict[str, Any]]]:
-    """Of each group the tokens that it overuses most and that can be read, for the record: whole words and signs.
+    """Return the tokens that each group overuses most, for the record: whole words and signs.
 
     Pieces of words, and of the bytes of a character, are left out; they are penalised like the rest. Returns for each
     group rows of token, ratio, and how often the group's conversations and all of them have it.

@@ -62,7 +62,7 @@ CARD = Card(
 class NoProjection:
     """The term of HD over marked attributes.
 
-    The directions are found anew after each step of the optimiser and stand still within it: no gradient flows through
+    The directions are recomputed after each step of the optimiser and fixed within it: no gradient flows through
     the decomposition.
     """
 
