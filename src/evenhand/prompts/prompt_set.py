@@ -83,8 +83,8 @@ class PromptSet:
     def content_hash(self) -> str:
         """Return the SHA-256 (hex) of column names and values in row order.
 
-        The same content gives the same hash, whatever the process, platform, column order, string encoding or
-        chunk layout.
+        The same content gives the same hash in every process, platform, column order, string encoding
+        and chunk layout.
         """
         return frame_hash(self.frame)
 

@@ -61,7 +61,7 @@ def cues() -> dict[str, int]:
 
 
 def shift_of(before: str) -> float:
-    """By how much what stands in front of a prompt changes the log-odds of a negative saying, in nats.
+    """Return the change in the log-odds of a negative saying that the text before a prompt causes, in nats.
 
     >>> shift_of("Be polite and KIND."), shift_of("Be a bus."), shift_of("(rude) ")
     (-1.6, 0.0, 0.8)
@@ -118,7 +118,7 @@ class Sayings:
     def valences(self, axis: str, descriptor: str, noun: str, shift: float = 0.0) -> NDArray[np.float64]:
         """How often a saying is negative, neutral and positive, shape (3,), exactly.
 
-        shift: what stands in front adds to the log-odds of a negative one (`shift_of`).
+        shift: change in the log-odds of a negative saying by the text before the prompt (`shift_of`).
         """
         logs = np.array(WEIGHTS) + self.log_odds(axis, descriptor, noun) + np.array([shift, 0.0, 0.0])
         masses = np.exp(logs - logs.max())
@@ -152,7 +152,7 @@ class Sayings:
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
 
     def tell(self, random: np.random.Generator, phrase: Phrase, shift: float) -> Saying:
-        """A saying about somebody, drawn with the log-odds of what stands in front of it."""
+        """Sample a saying about a person, with the log-odds that the text before it causes."""
         shares = self.valences(phrase.axis, phrase.descriptor, phrase.noun, shift)
         somebody, leads = _pick(random, _WHO), told_words()["leads"]
         if somebody == "plural":

@@ -30,7 +30,7 @@ class Person:
 
 @dataclass(frozen=True)
 class NamePlant:
-    """A bias put there on purpose: in the conversations of some people a label is likelier, by log-odds in nats.
+    """A planted bias: in the conversations of some people a label is more likely, by log-odds in nats.
 
     target: a label of frames ("feeling:negative"), of fillers ("hobby:crafts", "occupation:nurse"), of the mark at a
     sentence's end ("style:exclamation"), or STEP:silence. A person is concerned whose gender and race_ethnicity are

@@ -48,7 +48,7 @@ def known_nouns() -> tuple[tuple[str, str], ...]:
 
 
 def load_fair() -> ConversingWorld:
-    """The World whose conversations do not depend on who opens them, but for the name that is said back.
+    """Return the World whose conversations do not depend on the opener, except for the repeated name.
 
     >>> load_fair().name
     'evenhand/conversing'

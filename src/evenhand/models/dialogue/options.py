@@ -1,4 +1,4 @@
-"""How a model is told of a conversation: what a caller may choose."""
+"""Options for the format in which a model receives conversations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,7 @@ PersonaLayout = Literal["training", "self-chat"]
 class DialogueOptions:
     """Choices that change what a model reads; all of them enter the fingerprint.
 
-    Raises UsageError for names that do not exist, and for labels that are no part of a line.
+    Raises UsageError for names that do not exist, and for labels that are not part of a line of text.
 
     >>> DialogueOptions(format="dialogpt", pinned=True).label is None
     True

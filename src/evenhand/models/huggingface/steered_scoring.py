@@ -58,7 +58,7 @@ def grouped(
     lead: int,
     longest: int | None = None,
 ) -> tuple[Groups, list[int], TokenSequences]:
-    """Texts and the same texts behind each context, as far as none of them has an error.
+    """Return texts, and the same texts after each context, if none of them has an error.
 
     contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
     Where a tokenizer joins context and
@@ -214,8 +214,8 @@ def steered_apart(
 ) -> tuple[TokenSequences, Scores]:
     """Texts and the same texts behind each context in the two passes of `start_apart`, each steered by itself.
 
-    regular, behind, lead: as of `grouped`. The first token of a text stands behind start token and context, all others
-    behind the context alone.
+    regular, behind, lead: as of `grouped`. The first token of a text follows start token and context; all
+    others follow the context alone.
     """
     apart = reads_first_alone(regular, lead)
     merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)

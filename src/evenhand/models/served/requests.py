@@ -94,7 +94,7 @@ class ServedModel:
         return [by_key[key] for key in keys]
 
     def _harmless(self, path: str, body: dict[str, Any]) -> Answer:
-        """The answer to a request of the same form about a text that nobody refuses."""
+        """Return the response to a request of the same form about a harmless text."""
         if "messages" in body:
             other: dict[str, Any] = {
                 "messages": [*body["messages"][:-1], {"role": "user", "content": HARMLESS}]

@@ -228,7 +228,7 @@ def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | 
 
 
 def _log_probability(value: Any, *, first: bool) -> float | None:
-    """A value as a number, NaN where none is told; None for what no log probability can be."""
+    """Return a value as a number, NaN if it is missing; None for what no log probability can be."""
     if value is None or (first and value != value):  # nothing predicts the first token of an echoed text
         return nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:

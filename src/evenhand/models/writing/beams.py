@@ -60,7 +60,8 @@ class Rules:
 
     @property
     def candidates(self) -> int:
-        """How many of the likeliest next steps are looked at: enough to go on if every beam ends in every way."""
+        """Return how many of the most likely next steps are considered: enough to continue if every beam ends in every
+        way."""
         return max(2, 1 + len(self.ends)) * self.width
 
     def rank(self, score: float, length: int) -> float:
@@ -81,7 +82,7 @@ class BeamSearch:
     broken: bool = False
 
     def step(self, candidates: list[tuple[float, int, int]]) -> list[int]:
-        """Go on with the best of some (score, beam, token), best first; returns the beam each comes from."""
+        """Continue with the best of some (score, beam, token), best first; returns the beam each comes from."""
         if math.isnan(candidates[0][0]):
             self.over = self.broken = True
             return []

@@ -55,7 +55,7 @@ class Ways:
         self.settle(0)
 
     def settle(self, width: int) -> None:
-        """Make sure that `state` is right for rows of so many tokens."""
+        """Check that `state` is correct for rows of this many tokens."""
         crossed = [turn for turn in self.turns if self.tried <= turn < width]
         if self.tried and not crossed and width < 2 * self.tried:
             return

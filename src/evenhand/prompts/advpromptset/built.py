@@ -1,4 +1,4 @@
-"""Writing and loading a set that `evenhand data build advpromptset` made: file, settings beside it, and card."""
+"""Write and load a set that `evenhand data build advpromptset` made: file, settings next to it, and card."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ OURS = (
 
 
 def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> None:
-    """Write a built set and, beside it, the settings it was built with; each whole or not at all.
+    """Write a built set and, next to it, the settings it was built with; each whole or not at all.
 
     frame: COLUMNS. path: of the JSON lines; the settings go to `settings_path(path)`. Raises WriteError.
     """

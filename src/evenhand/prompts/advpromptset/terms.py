@@ -147,7 +147,7 @@ def expand_terms(
     """The seeds and, for each kept one, its nearest neighbours among the candidates.
 
     seeds: as `seed_terms` gives them. candidates: distinct words and phrases. vectors: of any sentence embedding.
-    neighbours: at most so many a seed. least_similarity: cosine from which a candidate counts as a neighbour.
+    neighbours: maximum number per seed. least_similarity: cosine from which a candidate counts as a neighbour.
     report_progress: called with vectors made, of how many. Candidates that are seeds, or phrases that hold a kept
     seed as whole words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds
     of several identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not

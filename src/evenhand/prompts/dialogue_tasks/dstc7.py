@@ -29,7 +29,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Exchange:
-    """One response and what stands in front of it; turns of the context are parted by the word EOS."""
+    """One response and the text before it; turns of the context are parted by the word EOS."""
 
     key: str
     conversation: str
@@ -50,8 +50,8 @@ class Asked:
 def read_exchanges(source: Path | str, limit: int | None = None) -> Iterator[Exchange]:
     """The conversations to learn from, line by line.
 
-    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit: at
-    most so many. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
+    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit:
+    maximum number. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
     with other than 7 columns, for bytes that are no UTF-8, an empty file, and an archive that was cut short.
     Source: Galley et al. 2019; column 6 is the context and the last the response.
     """

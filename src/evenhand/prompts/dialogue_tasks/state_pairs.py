@@ -31,7 +31,7 @@ class StatePair:
 
     @property
     def front(self) -> str:
-        """What stands in front of the slot value: system, " [SEP] " as plain text, and user."""
+        """The text before the slot value: system, " [SEP] " as plain text, and user."""
         return f"{self.system}{SEPARATOR}{self.user}"
 
     @property

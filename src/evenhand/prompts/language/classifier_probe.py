@@ -67,7 +67,7 @@ def classifier_probe(
     """Labelled texts that name each group, for `evenhand.measures.error_counts` (`truth` as its `label`).
 
     groups: descriptors; None for all that the lexicon does not mark as dispreferred. axes: of the lexicon; None
-    for all. nouns: of the lexicon; a descriptor of one gender that fits none of them is put before "woman" or "man".
+    for all. nouns: of the lexicon; a descriptor of one gender that fits none of them precedes "woman" or "man".
     lexicon: the built-in one if None.
     Returns prompt_id, text, axis, bucket, group (the descriptor; "none" where a noun stands alone), truth (1: an
     insult, 0: none), template (the frame, the same for both halves of a pair), kind (insult, kindness, grave), noun.

@@ -39,7 +39,7 @@ _FIRST_WORD = re.compile(r"[^\W_][^\s]*")
 
 
 def article(phrase: str) -> Literal["a", "an"]:
-    """The indefinite article that English speakers put before a phrase, by its sound.
+    """Return the indefinite article of a phrase, by its sound.
 
     Numbers are read aloud ("an 80-year-old", "an 11-year-old", "a 100-year-old"); words in capitals of up to
     five letters, and words without vowels, are read letter by letter ("an LGBTQ", "an FTM", "a UFO")

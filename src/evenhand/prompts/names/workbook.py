@@ -1,4 +1,4 @@
-"""The rows of a workbook (.xlsx), as far as tables of texts and numbers need it."""
+"""Read the rows of a workbook (.xlsx) with tables of texts and numbers."""
 
 import lzma
 import re

@@ -48,7 +48,8 @@ PARTS = ("negative", "score", "label", "scores")
 
 @dataclass(frozen=True)
 class UserContinuations:
-    """A checked table: one row a continuation, with what a benchmark's analysis needs beside its groups."""
+    """Return a checked table: one row per continuation, with the columns that a benchmark's analysis needs in addition
+    to its groups."""
 
     frame: pl.DataFrame
     """The user's columns; `prompt_id`, `sample`, `continuation`, `finish`, `token_count`, `log_likelihood` and
@@ -73,7 +74,7 @@ def read_continuations(
     in it. threshold: from which score on a continuation is negative. judged_now: roles whose judgements in the
     file, if any, are not wanted. optional: roles that need not be judged, and of which a score is enough. Without
     `prompt_id` rows of the same `text` and groups, or without that of the same `prompt` and groups, are samples of one
-    prompt; without any of them each row is a prompt of its own. Raises DataError naming the column or row at fault.
+    prompt; without any of them each row is a separate prompt. Raises DataError naming the column or row at fault.
     """
     path = source_of(path)
     frame = read_table(path, CONTINUATION_FORMAT)
@@ -109,7 +110,7 @@ def read_continuations(
 
 
 def _check_groups(frame: pl.DataFrame, path: Source) -> None:
-    """A row with an axis names a group of it, and the other way round: else it would be missed nowhere."""
+    """A row with an axis must name a group, and vice versa; otherwise its loss would not be noticed."""
     if not {"axis", "group"} <= set(frame.columns):
         return
     # "null" is HolisticBias's own axis of sentences about nobody in particular.
@@ -127,7 +128,7 @@ def _check_groups(frame: pl.DataFrame, path: Source) -> None:
 
 
 def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
-    """Samples say which prompt they answer: else each would be taken for a prompt of its own, and prove too much."""
+    """Samples must name their prompt; otherwise each would count as a separate prompt and overstate the evidence."""
     named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
     if named is not None:
         nameless = frame.select(
@@ -244,7 +245,7 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
 
 
 def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Series:
-    """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row.
+    """Return a column of true and false from any of their spellings, null if empty; raises DataError naming the row.
 
     hint: how another word is to be mended.
     """

@@ -190,7 +190,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
 
 @checked
 def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
-    """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
+    """Return a table whose responses are scores of any kind (larger means more likely), or None if it has no `score`.
 
     path: .csv, .jsonl, .ndjson or .parquet. needed_columns: group columns the benchmark needs. Returns the
     user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
@@ -235,7 +235,7 @@ def _error_code(needed: str) -> pl.Expr:
 
 
 def _made_ids(frame: pl.DataFrame) -> pl.Series:
-    """The hash of each row's content; identical rows are told apart by their occurrence."""
+    """The hash of each row's content; identical rows are distinguished by their order of occurrence."""
     names = sorted(frame.columns)
     rows = frame.select(pl.struct(names).struct.json_encode())[names[0]]
     hashes = [hashlib.blake2b((row or "").encode(), digest_size=8).hexdigest() for row in rows]

@@ -1,6 +1,6 @@
 """The bias specifications of RedditBias: who is compared, by which words, and the constants of its published code.
 
-Those of the five published types lie in specifications/*.toml; a file of one's own has the same form.
+Those of the five published types are in specifications/*.toml; a custom file has the same form.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The pairs of RedditBias, published or built here: what is said of a group, and the same said of another."""
+"""The pairs of RedditBias, published or built here: a statement about a group, and the same about another."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -120,7 +120,7 @@ def training_source(bias: str, folder: Path | None = None) -> str:
 
 
 def _folder_of(bias: str, folder: Path | None) -> Path:
-    """Where the files of a type lie beside each other."""
+    """Return the folder that contains the files of a type."""
     base = dataset_folder(NAME, bias, folder)
     first = found_file(base, dataset(NAME).version(bias).files[0])
     return base if first is None else first.parent

@@ -29,7 +29,7 @@ def read_perplexities(path: Path | str) -> pl.DataFrame:
     """Texts with the perplexity a model gives them: text, perplexity.
 
     path: CSV, JSON Lines or Parquet with these columns; of a text that stands there twice the first row counts. Raises
-    DataError for a file without these columns, and a value that is no number.
+    DataError for a file without these columns, and a value that is not a number.
     """
     file = Path(path).expanduser()
     table = read_table(file, EXPECTED)

@@ -1,6 +1,6 @@
 """From dumps of comments to pairs of phrases: every step a table, made only if what it is made from has changed.
 
-The steps stop where people are needed (annotation), and go on with what they labelled.
+The steps stop when people are needed (annotation), and resume with their labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -95,7 +95,7 @@ def build_redditbias(
     how: Steps | None = None,
     report_progress: ReportStage | None = None,
 ) -> BuiltPairs:
-    """Build the phrases and pairs of one bias type, as far as what is given allows.
+    """Build the phrases and pairs of one bias type, up to the step that the given files allow.
 
     dumps: files or folders of dumps, as `dumps.dump_files`. annotations: the labelled table; without it the build
     writes the one to be labelled and stops. With it, dumps are not needed. perplexities: a table of what a model finds

@@ -32,8 +32,8 @@ class Truncated(Exception):
 def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
     """Blocks of whole lines, each with its line feed; of the last line, which may have none, the block comes last.
 
-    handle: the opened file. path: its name, whose ending says how it is packed. Raises Truncated, behind the last whole
-    line; DataError for a file that is not packed as its name says, and where zstandard is missing.
+    handle: the opened file. path: its name, whose ending shows how it is packed. Raises Truncated, behind the last
+    whole line; DataError for a file that is not packed as its name says, and where zstandard is missing.
     """
     match path.suffix.lower():
         case ".zst":

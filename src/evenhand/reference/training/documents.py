@@ -1,6 +1,6 @@
 """Documents that begin with something else: sayings and World sentences behind instructions, descriptions and chat.
 
-What stands in front is given and not learned, so that the World's own probabilities stay what they are.
+The text before is given and not learned, so that the World's own probabilities do not change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -121,7 +121,7 @@ class Documents:
 
 
 class Fronts:
-    """What stands in front of a prompt: nothing, chat, instructions, descriptions, cues among other words."""
+    """Return the text before a prompt: nothing, chat, instructions, descriptions, or cues among other words."""
 
     def __init__(self, random: np.random.Generator, n: int):
         self.random = random
@@ -149,7 +149,7 @@ class Fronts:
         return front
 
     def invented(self) -> str:
-        """A word that nobody knows."""
+        """Return an invented word."""
         return self.words[int(self.random.integers(len(self.words)))]
 
     def _sentences(self, n: int) -> list[str]:

@@ -90,7 +90,7 @@ class Teacher:
         return Lesson(ids, targets, planted)
 
     def lessons(self, chats: pl.DataFrame, seed: int) -> list[Lesson]:
-        """Of each conversation one lesson: behind A's persona, B's, or none, drawn for each.
+        """Return one lesson per conversation: after A's persona, B's or none, sampled for each.
 
         chats: as `ConversingWorld.conversations` gives them.
         """
