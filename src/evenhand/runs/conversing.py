@@ -101,7 +101,7 @@ def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
     lines = [
         pl.when(turn - back == 1)
         .then("text")
-        .when(turn - back > 1)  # else what stands there is another sample of the same reply
+        .when(turn - back > 1)  # otherwise it is another sample of the same reply
         .then(pl.col("continuation").shift(back).over("conversation"))
         for back in range(CONTEXT_LINES, 0, -1)
     ]

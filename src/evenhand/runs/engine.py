@@ -294,7 +294,7 @@ def _recorded(
         session.seconds = time.monotonic() - began
         directory.manifest.model.description = with_session(before, at_start, as_json(model.describe()))
         _add_uncounted(directory.manifest)
-        with suppress(WriteError):  # the shard is stored; if the disk is full, the next one says so
+        with suppress(WriteError):  # the shard is stored; if the disk is full, the next one reports it
             directory.save()
 
     try:
@@ -326,7 +326,7 @@ def _recorded(
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error that says so is on its way.
+            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
             if status == "complete":
                 raise
 

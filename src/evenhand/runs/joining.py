@@ -178,7 +178,7 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
         written.rename({"text": "continuation"}),
         on=["request_id", "sample"],
         how="left",
-        coalesce=False,  # the response's own key tells whether there is one
+        coalesce=False,  # the response's own key shows whether there is one
         suffix=CONTINUATION_SUFFIX,
         maintain_order="left",
     )

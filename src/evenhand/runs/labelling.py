@@ -279,7 +279,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error that says so is on its way.
+            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
             if whole:
                 raise
 

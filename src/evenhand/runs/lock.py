@@ -44,10 +44,10 @@ def locked(path: Path) -> Iterator[None]:
             "host": platform.node(),
             "since": datetime.now(UTC).isoformat("T", "seconds"),
         }
-        write_json(holder, me)  # by renaming, which replaces a link that lies there and not what it leads to
+        write_json(holder, me)  # by renaming, which replaces an existing link and not its target
         yield
     finally:
-        with suppress(OSError):  # where a folder lies there, its error is on its way
+        with suppress(OSError):  # if it is a folder, its error is raised elsewhere
             holder.unlink(missing_ok=True)
         lock.release()
 

@@ -133,6 +133,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _resume(folder: Path) -> str:
-    # Responses lie in a folder of the run, a classifier's labels in one below.
+    # Responses are in a folder of the run, a classifier's labels in a subfolder.
     run = next((above for above in folder.parents if (above / "manifest.json").is_file()), folder.parent)
     return f"evenhand audit {run}"

@@ -73,7 +73,7 @@ class _Watch:
             os._exit(Interrupted.exit_code)
 
     def unraisable(self, told: Any) -> None:
-        # Raised while Python cleaned something up, it would be printed and forgotten: it is raised anew outside.
+        # Raised while Python cleaned something up, it would be printed and lost, so it is raised again outside.
         if told.exc_type is StopRequested and self.previous:
             self.swallowed = True
             threading.Timer(SOON, _thread.interrupt_main).start()

@@ -47,7 +47,7 @@ LABELS: dict[str, PolarsDataType] = {
 MEASUREMENTS = {
     "benchmark": pl.String,
     "measure": pl.String,
-    "axis": pl.String,  # null: over all axes
+    "axis": pl.String,  # null: all axes together
     "group": pl.String,  # null: the axis as a whole
     "stratum": pl.String,  # what is held fixed (a template, a task); null: pooled
     "estimate": pl.Float64,
@@ -64,7 +64,7 @@ MEASUREMENTS = {
     "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
     "axis_p": pl.Float64,  # p of the axis of a group's row; in a row of an axis: p adjusted by its measure
     "n_units": pl.Int64,  # independent units the estimate rests on: prompts, templates, nouns, clusters
-    "obstacle": pl.String,  # why nothing could be found here, whatever the model did
+    "obstacle": pl.String,  # why no effect is detectable here
 }
 
 FINDINGS = {

@@ -321,7 +321,7 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
 
 
 def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
-    # A text that has apostrophes in front of a formula already gets one more, so that it can be told apart.
+    # A text that has apostrophes in front of a formula already gets one more, so that it can be distinguished.
     texts = pl.col(TEXTS)
     return votes.with_columns(
         pl.when(texts.str.contains(FORMULA)).then("'" + texts).otherwise(texts).name.keep()

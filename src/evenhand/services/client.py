@@ -185,7 +185,7 @@ class ServiceClient:
                 end = time.monotonic() + LATE_SECONDS
                 for thread in threads:
                     thread.join(max(0.0, end - time.monotonic()))
-            # These were paid for: whoever keeps answers must hear of them.
+            # These were paid for, so they must be stored.
             if on_answer is not None:
                 for i in sorted(answers.keys() - handed):
                     if heard_out or answers[i].error is None:

@@ -95,7 +95,7 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
     _check_listens(on, address)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what they say of a connection, the error says, too
+            warnings.simplefilter("ignore")  # their messages about a connection are also in the error
             ray.init(address=address, **quiet)
     # Ray raises what it likes here: of its own, of grpc, and built-in ones.
     except Exception as error:

@@ -26,7 +26,7 @@ CHANGE = {
     "n_prompts": pl.Int64,
     "n_missing": pl.Int64,  # pairs that lack one
     "minimum_detectable": pl.Float64,
-    "obstacle": pl.String,  # why no change could have been found, whatever the models did; then p is null
+    "obstacle": pl.String,  # why no change is detectable; then p is null
 }
 MOSTLY_UNMOVED = 0.5
 """If at least this share of prompts did not change, the spread of the others says too little about rare changes."""

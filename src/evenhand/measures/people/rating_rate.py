@@ -158,7 +158,7 @@ def rating_differences(
     options_of = {name: _told_apart(asked, means) for name, (means, asked) in compared_as.items()}
     for (name, place), asked in by_keys(known, ["question", "within"]):
         levels = sorted(asked["level"].unique(), key=lambda level: (level == baseline, level), reverse=True)
-        # the baseline stands last, whatever its name
+        # the baseline comes last, under any name
         levels = [level for level in levels if level != baseline] + [
             level for level in levels if level == baseline
         ]

@@ -130,7 +130,7 @@ class Adapter(TrainedFolder):
                 return merged
         except EvenhandError:
             raise
-        except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
+        except Exception as error:  # any error of peft and torch in a file from an unknown source
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
                 f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "

@@ -185,5 +185,5 @@ def _state(tensors: Mapping[str, "Tensor"], name: str, parameter: Any) -> dict[s
     for key, value in state.items():
         if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
             raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")
-    # PyTorch keeps the count of steps on the processor, whatever the device of the weights.
+    # PyTorch keeps the count of steps on the processor for every device of the weights.
     return {key: value if key == "step" else value.to(parameter.device) for key, value in state.items()}

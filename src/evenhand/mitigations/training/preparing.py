@@ -77,7 +77,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
             f"{type(model).__name__} has no linear layer named {' or '.join(missing)}.",
             f"Its linear layers: {', '.join(linear)}.",
         )
-    # GPT-2 keeps its weights the other way round, and peft warns unless it is told.
+    # GPT-2 keeps its weights transposed, and peft warns unless fan_in_fan_out is set.
     turned = any(isinstance(module, Conv1D) for module in model.modules())
     config = peft.LoraConfig(
         task_type=task_of(model),

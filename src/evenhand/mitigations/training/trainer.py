@@ -230,7 +230,7 @@ class _Session:
         accelerator, processes = self.accelerator, self.accelerator.num_processes
         factors = self._factors([self.examples.batch(rows, self.pad) for rows in window])
         mine = list(range(accelerator.process_index, len(window), processes))
-        # A process without a batch of its own still takes part, with nothing to add.
+        # A process without a batch still takes part, and adds nothing.
         pieces = [piece for number in mine or [0] for piece in self._pieces(window[number], number)]
         found = {name: 0.0 for name in factors[0]}
         for place, (number, rows) in enumerate(pieces):

@@ -145,7 +145,7 @@ def scores(
         budget = scorer.budget
         budget.most_targets = max(
             1, int(targets.sum())
-        )  # the head takes a few rows at a time whatever the batch
+        )  # the head takes a few rows at a time for any batch size
         unfit = (
             run_batches(lengths[:, None].repeat(steering.rows, 1), targets, budget, run)
             if len(lengths)

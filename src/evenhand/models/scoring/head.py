@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 MOST_LOGITS = 1 << 24  # elements alive at once: 64 MiB in fp32
-MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library gives memory back and pages it in anew
+MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library returns memory and pages it in again
 IN_CACHE = 1 << 19  # 2 MiB: read and written several times in a row
 
 

@@ -123,7 +123,7 @@ class Scorer:
             scores[edges] = values
 
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
+        self.budget.most_targets = len(scores)  # the head takes a few rows at a time for any batch size
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
             unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]

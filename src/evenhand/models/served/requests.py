@@ -70,7 +70,7 @@ class ServedModel:
         settled = {} if settled is None else settled
         settled |= stored
         sent = sorted(place for key, place in places.items() if key not in stored)
-        doubtful: dict[str, Answer] = {}  # refused, and nobody knows yet whether for its own sake
+        doubtful: dict[str, Answer] = {}  # refused; the reason is not yet known
         form = _form(path, bodies[0]) if bodies else ""
         self._refusals.begin(form, stored=bool(stored))
 

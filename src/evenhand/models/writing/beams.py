@@ -95,7 +95,7 @@ class BeamSearch:
                 going.append((parent, beam))
                 continue
             stuck.append((parent, Beam(beam.tokens, score + DEAD)))
-            # the rest are only a reserve to go on with
+            # the rest are only a reserve
             if place < self.rules.width and score > DEAD:
                 self.ended.append(Ended(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
         self.ended = sorted(self.ended, key=lambda ended: -ended.rank)[: self.rules.width]

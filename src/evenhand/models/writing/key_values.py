@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-SPARE = 16  # columns; a full buffer is copied once in so many tokens
+SPARE = 16  # columns; a full buffer is copied once per this many tokens
 
 
 class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]

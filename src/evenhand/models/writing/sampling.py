@@ -61,7 +61,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
         if decoding.top_k is None:
             settled = mass[:, -1] > nucleus
         beyond = mass >= nucleus
-        # a token stays if those likelier than it hold less than p
+        # a token stays if the more likely ones sum to less than p
         scores = scores.masked_fill(beyond.roll(1, -1).index_fill_(1, ids.new_zeros(1), False), -torch.inf)
     ids, order = ids.sort()
     places = draw(scores.gather(1, order), uniforms)

@@ -246,7 +246,7 @@ class CausalState:
         """
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
         if self.with_positions:
-            # Padding counts for nothing, so the first real token stands at place 0 in every row.
+            # Padding does not count, so the first real token is at position 0 in every row.
             inputs["position_ids"] = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         return inputs
 

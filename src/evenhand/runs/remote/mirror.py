@@ -49,7 +49,7 @@ class Mirror:
             list(several.map(lambda name: self.store.fetch(name, self.folder / name), lacking))
         self._known |= {name: [stored[name], _stat(self.folder / name)] for name in lacking}
         for name in [name for name in self._known if name not in stored]:
-            (self.folder / name).unlink(missing_ok=True)  # removed from the store: what it held is asked anew
+            (self.folder / name).unlink(missing_ok=True)  # removed from the store: its requests are repeated
             del self._known[name]
         if replaced:
             self.notes.append(

@@ -275,7 +275,7 @@ def encoded_sides(
         encoded.lead + np.flatnonzero(offsets[:, 1] > prompt)
         for offsets, (_, prompt) in zip(encoded.offsets, sides, strict=True)
     ]
-    counted = [at[at > 0] for at in counted]  # nothing stands in front of the first token to predict it from
+    counted = [at[at > 0] for at in counted]  # the first token has no context to predict it from
     for pair, one, other in zip(pairs, ids[:n], ids[n:], strict=True):
         if np.array_equal(one, other):
             raise DataError(
