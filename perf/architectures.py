@@ -411,8 +411,8 @@ def page(rows: list[Row]) -> str:
         "- **scoring**: the way that agreed with plain passes; **off**: the largest difference from them, in nats a "
         "token.",
         "- **writing**: what rows are kept in. *Keys and values*: our own buffers, many prompts side by side. *The "
-        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read "
-        "again for every token, which is slow.",
+        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at "
+        "every token, which is slow.",
         "- **equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
         "so far.",
         "- **generate**: how many of `model.generate`'s own are, or the error it ends in. Where they differ, a cache "

@@ -466,7 +466,7 @@ def main() -> None:
     parser.add_argument(
         "--markdown", action="store_true", help="print the tables of docs/how-to/scale_out.md"
     )
-    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites again, and stop")
+    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:
         measure_sizes(values.measure_sizes)
