@@ -394,32 +394,38 @@ def page(rows: list[Row]) -> str:
     ways = {row.scoring for row in rows if row.off is not None}
     types = {row.architecture for row in rows}
     text = [
-        f"`python perf/architectures.py` builds tiny random models of {len(types)} model types, "
-        f"{len(rows) - len(types)} of them both as a decoder and as an encoder-decoder ({len(rows)} rows), and "
-        "compares what evenhand makes of them with plain forward passes and with `model.generate`. "
-        f"Here: torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
-        f"float32, {platform.machine()} processor. What "
-        "[a model's own self-check](../explanation/likelihoods.md#the-prefix-tree) finds decides, "
-        "not this table: a model of an architecture that is not here is tried in the same way.",
-        "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not measured this way: their "
-        "[pseudo-likelihoods](../explanation/likelihoods.md) are plain passes over masked texts. Rows that bear "
-        "their names (`bert`, `roberta`, `electra`, ...) are the left-to-right classes, which need `is_decoder` in the "
-        "configuration.",
-        f"Of {len(rows)} rows, {len(refused)} are refused; {len(rows) - len(refused)} score ("
+        "*For anyone who wants to know whether evenhand scores and writes correctly with a type of Hugging Face model. "
+        "At the end you know what was tested, and with which result.*",
+        f"Of {len(rows)} rows, {len(refused)} are refused and {len(rows) - len(refused)} score ("
         + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))
-        + f"), {sum(row.equal is not None for row in rows)} write, and {len(rows) - len(right)} answer wrongly.",
-        "- **scoring**: the way that agreed with plain passes; **off**: the largest difference from them, in nats a "
-        "token.",
-        "- **writing**: what rows are kept in. *Keys and values*: our own buffers, many prompts side by side. *The "
-        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at "
-        "every token, which is slow.",
-        "- **equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
-        "so far.",
-        "- **generate**: how many of `model.generate`'s own are, or the error it ends in. Where they differ, a cache "
-        "of transformers is at fault, or generate feeds the model otherwise than a plain pass does (positions that do "
-        "not begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says. "
-        "RecurrentGemma's beams differ from generate's: it keeps its states in its layers, where generate does not "
-        "reorder them with the beams; here they are those of plain passes.",
+        + f"). {sum(row.equal is not None for row in rows)} write text. {len(rows) - len(right)} give wrong results.",
+        f"`python perf/architectures.py` builds tiny random models of {len(types)} model types. "
+        f"{len(rows) - len(types)} of them appear both as a decoder and as an encoder-decoder. It compares "
+        "evenhand's results with plain forward passes and with `model.generate` "
+        f"(torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
+        f"float32, {platform.machine()} processor). A type that is not listed may work too: "
+        "[evenhand's self-check](../explanation/likelihoods.md#the-prefix-tree) tests every model when it is loaded.",
+        "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not included, because their "
+        "[pseudo-likelihoods](../explanation/likelihoods.md#masked-models) are plain passes over masked texts. The "
+        "rows `bert`, `roberta`, `electra` and similar are left-to-right classes, which need `is_decoder` in the "
+        "configuration.",
+    ]
+    differences = (
+        "If `generate` differs, a cache of transformers is faulty, or `generate` feeds the model differently from a "
+        "plain pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes what the scored "
+        "model predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which "
+        "`generate` does not reorder with the beams. evenhand's beams equal those of plain passes."
+    )
+    columns = [
+        "| column | meaning |",
+        "|---|---|",
+        "| scoring | the scoring method that agreed with plain passes |",
+        "| off | largest difference from plain passes, in nats per token |",
+        "| writing | what is kept between tokens. *Keys and values*: evenhand's own buffers, many prompts in parallel. "
+        "*The cache that transformers makes*: prompts of equal length in parallel. *No cache*: the whole text is read "
+        "again for each token, which is slow |",
+        "| equal | continuations that equal, token by token, the most likely ones of plain passes |",
+        "| generate | the same for `model.generate`, or its error |",
     ]
     lines = [
         "<!-- Written by perf/architectures.py: run it again rather than edit this page. -->",
@@ -427,10 +433,8 @@ def page(rows: list[Row]) -> str:
         "",
     ]
     for paragraph in text:
-        indent = "  " if paragraph.startswith("- ") else ""
-        lines.append(textwrap.fill(paragraph, 118, subsequent_indent=indent, break_on_hyphens=False))
-        lines += [] if indent else [""]
-    lines.append("")
+        lines += [textwrap.fill(paragraph, 128, break_on_hyphens=False), ""]
+    lines += [*columns, "", textwrap.fill(differences, 128, break_on_hyphens=False), ""]
     for kind, title in (("causal", "Left-to-right models"), ("encoder-decoder", "Encoder-decoder models")):
         lines += [
             f"## {title}",

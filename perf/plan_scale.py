@@ -356,7 +356,7 @@ def measure_sizes(data: Path) -> None:
 
 
 def markdown(values, givens, counting, audit) -> None:
-    """The tables of docs/how-to/scale_out.md."""
+    """Print the tables of docs/evidence/scale.md."""
 
     def rows(heading, several):
         print("\n".join([f"| {' | '.join(heading)} |", "|" + "---|" * len(heading), *several, ""]))
@@ -463,9 +463,7 @@ def main() -> None:
             told = f"{one.unit}; default {one.default:g} ({one.source})".replace("%", "%%")
             group.add_argument(f"--{one.flag}", type=float, default=one.default, help=told)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument(
-        "--markdown", action="store_true", help="print the tables of docs/how-to/scale_out.md"
-    )
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/evidence/scale.md")
     parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:

@@ -1,4 +1,4 @@
-"""The scripts behind docs/how-to/scale_out.md: the plan's arithmetic by hand, and every hot path on a device, small."""
+"""The scripts behind docs/evidence/scale.md: the plan's arithmetic by hand, and every hot path on a device, small."""
 
 import json
 import subprocess

@@ -64,7 +64,7 @@ def test_the_embedded_model_is_audited_offline(evenhand, tmp_path):
 @pytest.mark.parametrize("puppet", SILENT)
 def test_too_many_failed_rows_end_with_3_and_are_counted(evenhand, tmp_path, puppet, own):
     ended = evenhand("audit", f"puppet/{puppet}", *own, "-o", "run")
-    ended.refused(3, "100.0% of the prompts have no number", SILENT[puppet], "No measure of this benchmark")
+    ended.refused(3, "100.0% of the prompts have no number", SILENT[puppet], "This benchmark is descriptive")
     directory = RunDirectory.open(tmp_path / "run")
     assert list(directory.manifest.errors.values()) == [directory.manifest.requests]
     assert (tmp_path / "run" / "report.html").is_file(), "a report says so, too"
@@ -94,7 +94,7 @@ def test_a_plan_runs_nothing_and_writes_nothing(evenhand, tmp_path):
     ended.says(
         "Plan (nothing has been run)",
         "estimated time",
-        "Smallest detectable effect",
+        "Minimum detectable effect",
         "nats per sentence",
         "disk",
     )
@@ -207,7 +207,7 @@ def test_interrupted_it_ends_with_130_and_goes_on_where_it_stopped(
         stopped = evenhand("audit", "puppet/random", *own, "-o", "run")
     stopped.refused(
         130,
-        "interrupted: Stopped with 768 requests answered",
+        "interrupted: Stopped with 768 requests done",
         "All results so far are saved",
         "Resume with: evenhand audit run",
     )
@@ -291,7 +291,7 @@ def test_a_plan_for_a_served_model_asks_a_handful_and_owns_up_to_it(evenhand, lo
         assert len(server.asked) == 1 + 8
     ended = evenhand("audit", f"{address}&attempts=1", *asked_for)
     assert ended.code == 0, "the server is down"
-    ended.says("estimated time", "nothing was read", "cannot be reached")
+    ended.says("estimated time", "not known", "Cannot connect to")
 
 
 def test_a_run_that_is_not_there_is_not_looked_for_on_the_hub(evenhand, monkeypatch):
@@ -318,7 +318,7 @@ def test_a_misspelt_setting_is_told_the_nearest_one(evenhand):
 def test_a_file_of_prompts_is_told_what_is_its_own(evenhand, tmp_path):
     (tmp_path / "own.csv").write_text("text,axis\nHi.,age\n")
     ended = evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", "own.csv")
-    ended.says("missing column", "It has: text, axis.")
+    ended.says("missing column", "Found: text, axis.")
     assert "prompt_id" not in ended.err
     evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", ".").says(". is a folder")
 
@@ -327,7 +327,7 @@ def test_a_file_in_place_of_a_run_is_said_to_be_one(evenhand, tmp_path):
     (tmp_path / "good.csv").write_text("text\nHi.\n")
     ended = evenhand("rescore", "good.csv", "--classifier", "vader")
     assert ended.code == 1
-    ended.says("good.csv is a file, and the folder of a run was expected.")
+    ended.says("good.csv is a file, but the folder of a run was expected.")
     assert "does not exist" not in ended.err
 
 

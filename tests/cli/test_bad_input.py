@@ -33,8 +33,8 @@ AUDIT = ("audit", "puppet/random", "--limit", 600)
         (("--set", "margni=1"), 2, ("margni: there is no such option. Did you mean 'margin'?",)),
         (("--set", "margin=["), 2, ("--set margin=[", "is not a valid YAML value")),
         (("--set", "margin=wide"), 2, ("margin: expected a number, got 'wide'",)),
-        (("--set", "seed=2", "--set", "seed.of.all=1"), 2, ("seed is a value",)),
-        (("--dtype", "float99"), 2, ("takes no dtype",)),
+        (("--set", "seed=2", "--set", "seed.of.all=1"), 2, ("seed is a single value",)),
+        (("--dtype", "float99"), 2, ("does not accept dtype",)),
         (
             ("-b", "evenhand-pll"),
             1,
@@ -177,7 +177,7 @@ def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
         1, "manifest.json is not a manifest", "The responses in the same folder are intact"
     )
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({"version": 99}))
-    evenhand("audit", "run").refused(1, "has version 99", "pip install --upgrade")
+    evenhand("audit", "run").refused(1, "has format version 99", "pip install --upgrade")
 
 
 def test_a_limit_too_small_to_compare_anything(evenhand):

@@ -46,7 +46,7 @@ def test_the_older_version_in_both_formats(evenhand, shared, tmp_path, style):
 
 @pytest.mark.parity
 def test_sentences_themselves_are_classified_by_descriptor_and_template(evenhand, shared, tmp_path):
-    """The commands of docs/evidence/reproducing.md for Tables 12 and 13 of HolisticBias, on some of its sentences."""
+    """The commands of docs/how-to/reproduce_a_paper.md for Tables 12 and 13 of HolisticBias, on some sentences."""
     source, out = shared / "data" / "holisticbias" / "v1.0", tmp_path / "sentences.parquet"
     build = (
         "data",
@@ -258,7 +258,7 @@ def test_a_type_that_does_not_arrive_keeps_no_other_from_arriving(evenhand, owne
     owner.gone.add(TRAINING)
     evenhand("data", "fetch", "redditbias", "--version", "all").refused(
         1,
-        "gender did not arrive",
+        "redditbias race could not be downloaded",
         "404",
         "religion1, religion2, race, gender, orientation; the others were downloaded",
     )
@@ -290,7 +290,7 @@ def test_counterfactuals_of_own_prompts_are_written_for_review(evenhand, tmp_pat
             ("counterfactuals", "x.csv", "--axis", "gender", "--bias", "race"),
             "cannot be used with counterfactuals",
         ),
-        (("evenhand", "--axis", "gender"), "belong to counterfactuals, not to evenhand"),
+        (("evenhand", "--axis", "gender"), "can only be used with counterfactuals, not with evenhand"),
     ],
 )
 def test_options_of_counterfactuals_and_of_others_are_kept_apart(evenhand, tmp_path, arguments, told):

@@ -64,7 +64,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
     ("arguments", "code", "parts"),
     [
         (("nowhere.jsonl",), 1, ("File or folder not found: nowhere.jsonl",)),
-        (("talk.jsonl", "--column", "body"), 1, ("text under 'body'", "--column text")),
+        (("talk.jsonl", "--column", "body"), 1, ("has a text in 'body'", "--column text")),
         (("talk.jsonl", "--terms", "pronoun"), 2, ("Did you mean 'pronouns'",)),
         (("talk.jsonl", "--terms", "pronouns,"), 2, ("`--terms` contains an empty name",)),
         (("talk.jsonl", "--sample", "2"), 2, ("sample: '2' is more than 100%: for a percentage, write 2%",)),

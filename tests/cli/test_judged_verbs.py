@@ -89,7 +89,7 @@ def test_a_plan_tells_what_would_be_written_and_who_would_judge(evenhand, tmp_pa
         "LLaMa and OPT", "two-roles meanness house/words?word=mean ≤ 120", "estimated time",
     )  # fmt: skip
     assert judged_house.WordJudge.asked == [] and list(tmp_path.iterdir()) == []
-    evenhand("audit", "house/writer", "-b", "fluency", "--plan").says("Not judged: perplexity in fluency")
+    evenhand("audit", "house/writer", "-b", "fluency", "--plan").says("Not classified: perplexity in fluency")
     assert evenhand(*TWO).code == 0
     evenhand("audit", "run", "--plan").refused(
         2, "`--plan` cannot be used with a run folder: run has already", "Remove --plan"

@@ -65,7 +65,7 @@ def test_missing_numbers_are_counted(evenhand, tmp_path):
     responses().with_columns(gaps).write_csv(tmp_path / "mine.csv")
     ended = evenhand("measure", "mine.csv", *LIKELIHOOD)
     assert ended.code == 0
-    ended.says("2 without a number", "missing")
+    ended.says("2 without a result", "missing")
 
 
 def test_wrong_options(evenhand, tmp_path):
@@ -152,8 +152,8 @@ def test_a_prompt_in_several_templates_is_named_with_how_to_mend_it(evenhand):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"group": pl.lit("")}, "mine.csv, row 1: 'group' is '', which is no name"),
-        ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' is ' ', which is no name"),
+        ({"group": pl.lit("")}, "mine.csv, row 1: 'group' is '', which is not a name"),
+        ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' is ' ', which is not a name"),
         ({"axis": pl.lit(None, pl.String)}, "row 1: 120 of 120 rows name a group and no axis"),
         ({"group": pl.when(pl.col("group") != "old").then("group")}, "row 61: 30 of 120 rows name an axis and no"),
     ],

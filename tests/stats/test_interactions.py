@@ -179,7 +179,7 @@ def test_what_cannot_be_tested_says_why() -> None:
     assert "Nothing varies" in constant.test().obstacle
     few = PairTable(np.random.default_rng(0).random(24), np.tile(two, 6), np.tile([0, 1, 0, 1], 6),
                     np.repeat(np.arange(6), 4), is_rate=False)  # fmt: skip
-    assert "at least 8" in few.test().obstacle
+    assert "At least 8" in few.test().obstacle
     tree = PairTable(np.random.default_rng(0).random(30), np.repeat([0, 1, 1], 10), np.repeat([0, 1, 2], 10),
                      np.arange(30), is_rate=False)  # fmt: skip
     assert tree.test().p is None

@@ -150,7 +150,7 @@ def test_other_places_are_refused_with_those_there_are(run, place):
 def test_folders_without_a_result_are_refused(tmp_path):
     with pytest.raises(DataError, match="Folder not found"):
         push(tmp_path / "none", "hf://a/b")
-    with pytest.raises(DataError, match="no finished result"):
+    with pytest.raises(DataError, match="No finished result in"):
         push(tmp_path, "hf://a/b")
     (tmp_path / "report.html").write_text("<p>")
     with pytest.raises(DataError, match=r"measurements\.json"):

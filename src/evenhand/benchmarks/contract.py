@@ -139,7 +139,7 @@ def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark; docs/how-to/extend_evenhand.md explains how to write one."""
+    """A benchmark; docs/how-to/add_a_benchmark.md explains how to write one."""
 
     name: str
     card: Card

@@ -201,7 +201,7 @@ def check_measures(names: Iterable[str], owner: str) -> None:
             raise ExtensionError(
                 f"{owner} gives a measure {name!r} that has no card, and what has no card is not reported.",
                 "Register a MeasureInfo of that name under the entry-point group evenhand.measures "
-                "(docs/how-to/extend_evenhand.md); the answers that were paid for are kept, so the same command goes "
+                "(docs/how-to/add_a_measure.md); the answers that were paid for are kept, so the same command goes "
                 "on from them.",
             )
         measure_info(name)

@@ -30,5 +30,5 @@ def test_without_an_answer_that_counts_it_ends_with_3(evenhand, tmp_path: Path) 
     votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=12, onboarding=2, attention=0.0, seed=1)
     done = evenhand("annotate", "analyse", written(tmp_path / "v.jsonl", votes), "-o", "told")
     assert done.code == 3
-    done.says("No answer counts: all 12 persons are excluded.")
+    done.says("No judgements to analyse: all 12 annotators were excluded.")
     assert Path("told/people.html").is_file()

@@ -25,7 +25,7 @@ def test_all_mistakes_are_told_line_by_line(evenhand: Callable[..., Ended], tmp_
     text = STUDY.replace("Small", '"\\e[31mred"') + "".join(f"  - {{id: i{n}, txt: a}}\n" for n in range(200))
     (tmp_path / "small.yaml").write_text(text, encoding="utf-8")
     told = evenhand("annotate", "check", "small.yaml")
-    told.refused(1, "small.yaml:3:1: title: contains the character U+001B", "small.yaml has 201 problems")
+    told.refused(1, "small.yaml:3:1: title: contains the character U+001B", "small.yaml: 201 errors")
     assert told.out == ""
     assert told.err.count("there is no such key") == 200  # however many
     (tmp_path / "small.yaml").write_text(STUDY, encoding="utf-8")

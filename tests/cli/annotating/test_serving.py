@@ -246,13 +246,13 @@ def test_addresses_that_are_none_are_refused(
         (["no.yaml"], 1, "no.yaml"),
         (["STUDY", "--template", "regard"], 2, "--from"),
         (["STUDY", "--limit", "3"], 2, "--from"),
-        (["--from", "runs/x"], 2, "--template and -o are missing"),
+        (["--from", "runs/x"], 2, "Missing: --template and -o"),
         (
             ["--from", "runs/x"],
             2,
             "--from runs/x --template regard -o STUDY.yaml (one of acute, regard, robbie,",
         ),
-        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--template is missing"),
+        (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "Missing: --template"),
         (["--from", "a", "--from", "b", "-o", "s.yaml"], 2, "--from a --from b --template regard -o s.yaml"),
         (["--from", "a", "--template", "acute"], 2, "`--from` creates a study file"),
         (["--from", "a", "--template", "acute"], 2, "annotate --from a --template acute -o STUDY.yaml"),
@@ -264,11 +264,11 @@ def test_addresses_that_are_none_are_refused(
         (["STUDY", "--database", "mysql://x/y"], 2, "requires a local folder, but"),
         (["tiny.sqlite"], 2, "is not a study file"),
         (["invite", "none.yaml"], 1, "none.yaml"),
-        (["invite", "other.sqlite"], 2, "no database other.sqlite"),
+        (["invite", "other.sqlite"], 2, "The database other.sqlite does not exist"),
         (["export", "STUDY", "-o", "x.xlsx"], 2, ".parquet"),
         (["export", "STUDY", "-o", "tiny.sqlite"], 2, ".parquet"),
         (["backup", "STUDY", "-o", "tiny.sqlite"], 2, "already exists"),
-        (["account", "STUDY", "a\tb"], 2, "no name for an account"),
+        (["account", "STUDY", "a\tb"], 2, "is not a name for an account"),
         (["invite", "STUDY", "--study", "else", "--address", "http://x"], 2, "--study"),
     ],
 )
@@ -357,7 +357,7 @@ def test_a_password_is_read_from_standard_input_and_never_shown(
     for wrong, told in (
         ("", "No password on standard input"),
         ("short\n", "12 characters"),
-        ("aaaaaaaaaaaaaaa\n", "first"),
+        ("aaaaaaaaaaaaaaa\n", "too easy to guess"),
     ):
         read_from(monkeypatch, wrong)
         ended = evenhand("annotate", "account", begun, "rosa")

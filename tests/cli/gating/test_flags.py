@@ -42,8 +42,9 @@ def test_a_gate_that_passes_ends_with_0_and_says_what_could_have_been_seen(evenh
     )
     assert ended.code == 0
     assert "gate passed" in ended.err and "Minimum detectable effect" in ended.err
-    more = ("--name", "a", "--name", "b", "--require-power", "10")
-    ended = evenhand("compare", runs["calm"], runs["calm"], *more)
+    named = ("--name", "a", "--name", "b", "--require-power")
+    assert evenhand("compare", runs["calm"], runs["calm"], *named, "10").code == 0
+    ended = evenhand("compare", runs["calm"], runs["calm"], *named, "1")
     assert ended.code == 4 and "not passed" in ended.err and "prompts per group" in ended.err
 
 
@@ -55,7 +56,7 @@ def test_without_a_gate_nothing_is_said_and_nothing_fails(evenhand, runs):
 @pytest.mark.parametrize(
     ("verb", "condition", "told"),
     [
-        ("audit", "new biased", "is asked of a comparison"),
+        ("audit", "new biased", "works with a comparison only"),
         ("measure", "disparity > 5", "the unit is missing"),
         ("check-consistency", "biased", "this is a consistency check"),
         ("before-after", "fails", "this is a comparison"),
@@ -68,7 +69,7 @@ def test_a_condition_is_read_before_anything_is_asked(evenhand, verb, condition,
     evenhand(verb, "nowhere", *named, "--require-power", "few").refused(
         2, "expects a number above 0 and a unit, got"
     )
-    evenhand(verb, "nowhere", *named, "--junit", ".").refused(2, "--junit takes a file")
+    evenhand(verb, "nowhere", *named, "--junit", ".").refused(2, "`--junit` expects a file")
 
 
 def test_a_place_that_is_not_there_is_wrong_usage(evenhand, runs):

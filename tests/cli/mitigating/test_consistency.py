@@ -40,7 +40,7 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
         "polarity not applicable not applicable",
         "no effect to explain",
         "transfer not applicable",
-        "prompts would decide in four cases of five.",
+        "prompts would give 80% power.",
         "Harmful continuations, neutral prompts",
         "default (no method) 33.33",
     )
@@ -72,7 +72,7 @@ def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(even
     assert other.code == 0 and "requests to answer" not in other.err
     other.says("rule strict", "words/mean: meanness", "Not consistent")
     evenhand("check-consistency", "study", "--seed", 3).refused(
-        2, "seed: stored 0, given now 3", "All rows of a study need the same names, personas and"
+        2, "seed: stored 0, given now 3", "Start another study with -o"
     )
     evenhand(*METHOD, *JUDGE, "--neutral", "none", "--prompts", files[1], "-o", "study").refused(
         2, "neutral: stored"
@@ -132,7 +132,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         (
             ("check-consistency", "selfdebiasing", "--model", "house/writer"),
             2,
-            ("no mitigation called", "Known: "),
+            ("Unknown mitigation", "Known: "),
         ),
         (("check-consistency", "instructive-debiasing"), 2, ("Missing option: model", "--model gpt2")),
         ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("Unknown classifier: 'vadr'", "'vader'")),

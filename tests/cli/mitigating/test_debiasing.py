@@ -48,7 +48,7 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
     learned = (tmp_path / "texts.txt").read_text()
     (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf man was rude.\n" for i in range(40)))
     evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
-        2, "other arguments: given"
+        2, "other options: given"
     )
     (tmp_path / "texts.txt").write_text(learned)
     for told in ("[]", "{}", '{"base": 5}', '{"data": {}}'):
@@ -69,12 +69,12 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "Unknown axis: 'religions'", to=(model, "-m", "cda", "-b", "evenhand/religions"))
     refused(2, "Unknown training method: 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
-    refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
+    refused(2, "learning_rate must be a number above 0, got -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
     grid = (*own, "--search", "grid")
-    refused(2, "`--over` requires `--search`", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
+    refused(2, "`over` requires `--search`", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
     refused(2, "which settings should be varied", to=(model, "-m", "lmd", *grid))
     refused(2, "Did you mean 'weight'", to=(model, "-m", "lmd", *grid, "--over", "weigth=1"))
-    refused(2, "learning_rate is -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
+    refused(2, "learning_rate must be a number above 0, got -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
     refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
     refused(
         2,
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
 def test_a_folder_of_something_else_is_not_written_into(evenhand: Any, own: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("All of it.")
-    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "mine").refused(2, "no debiased model")
+    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "mine").refused(2, "is not the folder of a debiased model")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 
@@ -139,7 +139,7 @@ def test_a_projection_trains_nothing_and_says_what_it_removed(
     assert json.loads((tmp_path / "out" / "config.json").read_text())["tie_word_embeddings"] is False
     assert evenhand(*to).out == ended.out
     many = ("-m", "sentence-debias?components=128", *texts, "--device", "cpu", "-o", "none")
-    evenhand("debias", "evenhand/reference", *many).refused(2, "states have 128 directions")
+    evenhand("debias", "evenhand/reference", *many).refused(2, "states have only 128 dimensions")
     assert not (tmp_path / "none").exists()
 
 

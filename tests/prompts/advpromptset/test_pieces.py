@@ -208,5 +208,5 @@ def test_broken_files(jigsaw: Path) -> None:
         extract_advpromptset(jigsaw)
     write_csv(first / "test_labels.csv", [{"id": "t1", "toxic": 0}])
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", 1)])
-    with pytest.raises(DataError, match=r"test_labels\.csv lacks 1 of the comments"):
+    with pytest.raises(DataError, match=r"test_labels\.csv has no labels for 1 of the comments"):
         extract_advpromptset(jigsaw)

@@ -91,12 +91,12 @@ def test_groups_without_labels_or_behind_a_coin_take_no_part() -> None:
     assert "No labelled texts" in found.left_out[1]
     assert "do not show" in found.left_out[2]
     nobody = compare_corrected(judged([60, 60], 300), labels([np.nan, np.nan], 60))
-    assert nobody.obstacle is not None and "No group can be compared" in nobody.obstacle
+    assert nobody.obstacle is not None and "No group is measurable" in nobody.obstacle
 
 
 def test_too_few_labels_cannot_tell_what_judgements_show() -> None:
     found = compare_corrected(judged([60, 30], 300), labels([4, 2], 30))
-    assert found.obstacle is not None and "label more texts" in found.obstacle
+    assert found.obstacle is not None and "Label more texts" in found.obstacle
     assert compare_corrected(judged([60, 30], 300), labels([40, 40], 500)).obstacle is None
 
 

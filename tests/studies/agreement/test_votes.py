@@ -96,7 +96,7 @@ def test_who_is_left_out_is_counted(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     file = write_votes(tmp_path / "export.jsonl", table(classic("nominal", "nominal")), {})
-    with pytest.raises(UsageError, match="says itself"):
+    with pytest.raises(UsageError, match="`--measurement` cannot be used with"):
         agreement_of_raters([file], "ordinal")
     with pytest.raises(UsageError, match="Give one export only"):
         agreement_of_raters([file, file])

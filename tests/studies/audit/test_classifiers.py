@@ -80,7 +80,7 @@ def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_a
 
 
 def test_a_classifier_named_by_the_user_is_never_left_out_of_a_suite(judged_house):
-    with pytest.raises(ModelError, match="Cannot load the classifier"):
+    with pytest.raises(ModelError, match="To judge rudeness by another, name it: --classifier"):
         select(config(benchmarks=(), suite="neighbours", classifiers={"rudeness": "house/words?word=absent"}),
                judged_house.writer())  # fmt: skip
     with pytest.raises(UsageError, match=r"Unknown classifier: 'vadre'. Did you mean 'vader'"):
@@ -139,7 +139,7 @@ def test_classifiers_named_wrongly(judged_house, named, benchmarks, told):
 def test_models_that_cannot_write_are_unsuited(judged_house):
     scorer = type("Scorer", (), dict(vars(random_puppet()), **{"architecture": "causal"}))
     scorer.fingerprint, scorer.describe, scorer.log_likelihoods = {"name": "scorer"}, dict, None
-    with pytest.raises(Unsupported, match="scorer only scores texts and cannot write continuations"):
+    with pytest.raises(Unsupported, match="scorer only scores texts and cannot generate text"):
         select(config(), scorer())
     with pytest.raises(Unsupported, match="has no texts to generate"):
         select(config(), load_puppet("uniform"))
@@ -216,9 +216,7 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
 
 def test_other_classifiers_on_resume_are_refused_with_the_way_to_have_them(judged_house, tmp_path):
     conduct_audit(config(), judged_house.writer(), output=tmp_path / "run")
-    with pytest.raises(
-        ResumeRefused, match="judged by the published classifiers, and rudeness=vader"
-    ) as caught:
+    with pytest.raises(ResumeRefused, match="uses the classifier the published classifiers, but") as caught:
         conduct_audit(
             config(classifiers={"rudeness": "vader"}), judged_house.writer(), output=tmp_path / "run"
         )
@@ -247,7 +245,7 @@ def test_a_language_model_judges_once_it_is_named(judged_house, tmp_path):
     run = audit("house/writer", benchmarks=["fluency"], output=tmp_path / "run")
     assert "perplexity_score" not in run.responses("fluency").columns
     note = (
-        "Not judged: perplexity in fluency: name a language model to judge it, --classifier perplexity=MODEL"
+        "Not classified: perplexity in fluency: name a language model to judge it, --classifier perplexity=MODEL"
     )
     assert note in run.directory.manifest.sessions[0].notes
     again = run.rescore({"perplexity": "puppet/uniform"})

@@ -108,9 +108,7 @@ def test_settings_that_contradict_each_other_are_refused(options, told):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(
-        UsageError, match="Invalid options: decoding: unknown value 'beam'; expected one"
-    ) as caught:
+    with pytest.raises(UsageError, match="unknown value 'beam'; expected one") as caught:
         read_config(None, ["decoding=beam"], {"model": "m"})
     assert all(family in str(caught.value) for family in PRESETS)
 

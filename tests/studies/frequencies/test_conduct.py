@@ -133,7 +133,7 @@ def test_a_file_that_was_changed_meanwhile_is_refused(corpus: Path, tmp_path: Pa
             with (corpus / "1.jsonl").open("a") as file:
                 file.write("{}\n")
 
-    with pytest.raises(DataError, match=r"1\.jsonl is not the file it was"):
+    with pytest.raises(DataError, match="has changed since the work was planned"):
         conduct(options(corpus), tmp_path / "count", Changes())
 
 
@@ -160,7 +160,7 @@ def test_damage_to_the_folder_is_said(corpus: Path, tmp_path: Path) -> None:
         go_on(stored_options(folder), folder)
     (folder / "terms.json").write_text(terms)
     pl.DataFrame({"rank": [1]}).write_parquet(folder / "pieces.parquet")
-    with pytest.raises(DataError, match=r"pieces\.parquet does not say how a corpus was divided"):
+    with pytest.raises(DataError, match="does not contain the division of a corpus"):
         go_on(stored_options(folder), folder)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -180,7 +180,7 @@ def test_damage_to_the_folder_is_said(corpus: Path, tmp_path: Path) -> None:
             UsageError,
             "Use a shared folder that all machines can access for",
         ),
-        ({"on": "slurm"}, UsageError, r"needs slurm\.partition and slurm\.time"),
+        ({"on": "slurm"}, UsageError, r"`--on slurm` requires slurm\.partition and slurm\.time"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_before_anything_is_written(
@@ -196,7 +196,7 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_written(
     [
         ({"sample": "150%"}, "sample"),
         ({"sample": "some"}, "'some' is not a share: write 0.001 or 0.1%"),
-        ({"on": "mars"}, "'mars' is not one of local, datatrove, slurm, ray"),
+        ({"on": "mars"}, "unknown value 'mars'; expected one of"),
         ({"duplicate": "drop"}, "Did you mean 'duplicates'"),
     ],
 )

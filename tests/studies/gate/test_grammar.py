@@ -49,8 +49,8 @@ def test_what_is_understood(text, kind, read):
         ("refusals > 5 nats", COMPARISON, 13, "refusals are rates"),
         ("biased on", AUDIT, 9, "the name is missing"),
         ("biased on age on gender", AUDIT, 13, "twice"),
-        ("new biased", AUDIT, 0, "is asked of a comparison, and this is an audit"),
-        ("worse", AUDIT, 0, "is asked of a comparison"),
+        ("new biased", AUDIT, 0, "works with a comparison only, and this is an audit"),
+        ("worse", AUDIT, 0, "works with a comparison only"),
         ("biased", PROTOCOL, 0, "and this is a consistency check"),
     ],
 )

@@ -20,12 +20,12 @@ def test_rows_and_decodings() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rows": {"original": "a"}}, "'original' is taken"),
-        ({"rows": {"a b": "x", "A-B": "y"}}, "'A-B' is taken"),
-        ({"rows": {"../up": "x"}}, "'../up' is no label"),
-        ({"rows": {"-o": "x"}}, "'-o' is no label"),
-        ({"rows": {"a": ""}}, "'a' names no model"),
-        ({"decoding": ("beam",)}, "'beam' is not one of published, greedy, sampling"),
+        ({"rows": {"original": "a"}}, "rows: the label 'original' is already used"),
+        ({"rows": {"a b": "x", "A-B": "y"}}, "rows: the label 'A-B' is already used"),
+        ({"rows": {"../up": "x"}}, "'../up' is not a valid label"),
+        ({"rows": {"-o": "x"}}, "rows: '-o' is not a valid label: start with a"),
+        ({"rows": {"a": ""}}, "rows: 'a' has no model"),
+        ({"decoding": ("beam",)}, "unknown value 'beam'; expected one of"),
         ({"names": "tune"}, "names"),
         ({"limits": 3}, "limits"),
     ],
@@ -51,11 +51,11 @@ def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: 
     begin(tmp_path, grown)
     with monkeypatch.context() as patch:
         patch.setattr(record, "ended", lambda folder: folder.parent.name == "a")
-        with pytest.raises(UsageError, match="has a row 'a' already"):
+        with pytest.raises(UsageError, match="already has a row"):
             resumed_study(tmp_path, {"rows": {"a": "z"}})
         with pytest.raises(ResumeRefused, match="rows"):
             begin(tmp_path, mended)
-    with pytest.raises(UsageError, match="was begun, and limit was given"):
+    with pytest.raises(UsageError, match="is an existing study, so limit cannot be changed"):
         resumed_study(tmp_path, {"limit": 6})
     with pytest.raises(ResumeRefused, match="limit"):
         begin(tmp_path, NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6))

@@ -114,7 +114,7 @@ def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "kind", "message"),
     [
-        ("/nonexistent", ModelError, "The row 'x': The folder"),
+        ("/nonexistent", ModelError, "The row 'x': model folder not found: '/nonexistent'"),
         (".", ModelError, "The row 'x': "),
         ("puppet/none", UsageError, "The row 'x': Unknown model: 'puppet/none'"),
     ],

@@ -57,7 +57,7 @@ def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str
 
 
 HINT = (
-    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/how-to/extend_evenhand.md); '
+    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/how-to/add_a_calibration.md); '
     "measures that only describe have none."
 )
 

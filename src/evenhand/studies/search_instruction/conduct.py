@@ -146,7 +146,7 @@ def search_prompts(
         try:
             result, finalists = session.run()
         except KeyboardInterrupt as stop:
-            made = f"Stopped with {session.made:,} trials made in this session; nothing is lost."
+            made = f"Stopped with {session.made:,} trials made in this session. All results so far are saved."
             raise Interrupted(made, go_on) from stop
         history = history_frame(result.steps)
         facts = _facts(config, labelling, prompts, trials, reviser, result)
