@@ -464,7 +464,7 @@ def main() -> None:
             group.add_argument(f"--{one.flag}", type=float, default=one.default, help=told)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/evidence/scale.md")
-    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
+    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites again, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:
         measure_sizes(values.measure_sizes)

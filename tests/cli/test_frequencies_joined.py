@@ -20,6 +20,8 @@ def test_the_command_counts_joins_and_says_what_came_of_it(
     asked = ("frequencies", text, "-o", "counts", "--terms", "descriptors", "-w", "1")
     done = evenhand(*asked, "--join", run.path)
     assert done.code == 0, done.err
-    done.says("more frequent descriptors have lower toxicity", "related", "report: counts/joined/run/relation.html")
+    done.says(
+        "more frequent descriptors have lower toxicity", "related", "report: counts/joined/run/relation.html"
+    )
     assert Path("counts/joined/run/relation.csv").is_file()
     evenhand("frequencies", "counts", "--join", tmp_path).refused(1, "it contains no manifest")

@@ -69,13 +69,21 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "Unknown axis: 'religions'", to=(model, "-m", "cda", "-b", "evenhand/religions"))
     refused(2, "Unknown training method: 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
-    refused(2, "learning_rate must be a number above 0, got -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
+    refused(
+        2,
+        "learning_rate must be a number above 0, got -1.0",
+        to=(model, "-m", "cda", *own, "--learning-rate", -1),
+    )
     grid = (*own, "--search", "grid")
     refused(2, "`over` requires `--search`", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
     refused(2, "which settings should be varied", to=(model, "-m", "lmd", *grid))
     refused(2, "Did you mean 'weight'", to=(model, "-m", "lmd", *grid, "--over", "weigth=1"))
-    refused(2, "learning_rate must be a number above 0, got -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
-    refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
+    refused(
+        2,
+        "learning_rate must be a number above 0, got -1.0",
+        to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"),
+    )
+    refused(2, "epochs is set to one value and also varied", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
     refused(
         2,
         "Remove --trials, or use --search random",
@@ -98,7 +106,9 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
 def test_a_folder_of_something_else_is_not_written_into(evenhand: Any, own: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("All of it.")
-    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "mine").refused(2, "is not the folder of a debiased model")
+    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "mine").refused(
+        2, "is not the folder of a debiased model"
+    )
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 

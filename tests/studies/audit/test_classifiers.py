@@ -244,9 +244,7 @@ def test_vader_judges_real_sentences(judged_house, tmp_path):
 def test_a_language_model_judges_once_it_is_named(judged_house, tmp_path):
     run = audit("house/writer", benchmarks=["fluency"], output=tmp_path / "run")
     assert "perplexity_score" not in run.responses("fluency").columns
-    note = (
-        "Not classified: perplexity in fluency: name a language model to judge it, --classifier perplexity=MODEL"
-    )
+    note = "Not classified: perplexity in fluency: name a language model to judge it, --classifier perplexity=MODEL"
     assert note in run.directory.manifest.sessions[0].notes
     again = run.rescore({"perplexity": "puppet/uniform"})
     scores = again.responses("fluency")["perplexity_score"]
