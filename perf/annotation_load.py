@@ -1,11 +1,11 @@
-"""A crowd at one study: persons who answer by its forms while the server is killed again and again.
+"""Simulate many annotators of one study, who use its forms while the server is killed repeatedly.
 
     python perf/annotation_load.py --persons 200 --seconds 300 --kills 10
     python perf/annotation_load.py --persons 200 --seconds 300 --kills 10 --database postgresql://USER@HOST/EMPTY
 
-Every answer that the server acknowledged (with a redirect) is written down here, and afterwards held against an export:
-none may be missing, none may stand there twice, no item may have more votes than it wants, and nobody may have seen a
-conversation twice. Prints what came of it, and how long pages took; ends with 1 if a promise was broken.
+The script records every answer that the server acknowledged (with a redirect) and compares the records with an export.
+No answer may be missing or occur twice. No item may have more judgements than requested, and no annotator may see a
+conversation twice. The script prints the results and the response times of pages. It exits with 1 if a condition fails.
 """
 
 import argparse
@@ -220,7 +220,7 @@ def free_port() -> int:
 def study_file(
     folder: Path, items: int, per_item: int, per_unit: int, units: int, lease_minutes: float
 ) -> Path:
-    """A study of pairs whose conversations stand in two items each."""
+    """Return a study of pairs in which each conversation is in two items."""
     from evenhand.annotation import Study
     from evenhand.annotation.definition import study_yaml
 
@@ -282,7 +282,7 @@ async def crowd(
 
 
 def broken_promises(told: Told, votes: pl.DataFrame, wanted: int) -> list[str]:
-    """What an export contradicts of what the crowd was told."""
+    """Return the differences between an export and the acknowledgements that the annotators received."""
     real = votes.filter(pl.col("role") == "real", pl.col("answer").is_not_null())
     problems = []
     stored = Counter(real["presentation"].to_list())

@@ -1,17 +1,17 @@
-"""How long the pages of the annotation application take with 10,000 items of which each was judged three times.
+"""Measure the response times of the annotation application with 10,000 items, each judged three times.
 
     python perf/annotation_pages.py [--items 10000] [--requests 100] [--arrivals 200] [--database postgresql://...]
     python perf/annotation_pages.py --people 20 [--think 2] [--seconds 60]
 
-One after another (the first line) the application runs in this process and is asked through ASGI, so that what is
-measured is the application and its database and not a network; beside each time stands the CPU time that the whole
-process took for it, this script's own share included. --arrivals: so many people come, agree, judge a whole set, take
+Sequential requests (the first line): the application runs in this process and is called through ASGI. This measures the
+application and its database, not a network. Each time is shown with the CPU time of the whole
+process, including the share of this script. --arrivals: number of people who arrive, consent, judge a whole set, take
 another and see its first item.
 
---people: that many browsers, a thread and an address each, ask a server in a process of its own through a socket, for
---seconds; meanwhile the admin looks at every page and downloads exports. --think: the mean of the pause before each
-answer, drawn from an exponential; 0 asks as fast as the server answers, which no people do: then times say how long
-the queue was, and what counts is how many pages a second were answered. [download]: while the admin downloaded.
+--people: number of browsers (each with a thread and an address) that call a server in a separate process through
+a socket, for --seconds. Meanwhile the admin opens every page and downloads exports. --think: mean of the exponentially
+distributed pause before each answer. With 0, requests are sent as fast as the server answers. Times then show the
+length of the queue, and the result is the number of pages per second. [download]: while the admin downloaded.
 """
 
 import argparse
@@ -195,7 +195,7 @@ def token(page: httpx.Response) -> str:
 
 
 def judging(link: str, sets: int) -> Asked:
-    """One person: comes, agrees, judges so many sets, and looks at the first item of another."""
+    """Simulate one person who arrives, consents, judges a number of sets, and opens the first item of another."""
     page = yield "person: link", link, {}
     opened = re.search(r'name="page" value="([^"]+)"', page.text)[1]
     yield "person: arrive (POST)", link, {"form_token": token(page), "page": opened}
@@ -301,7 +301,7 @@ async def in_turn(app: object, asked: Asked, times: Times, address: str) -> None
             answer = await (client.post(path, data=fields) if fields else client.get(path))
             times.add(page, time.perf_counter() - start, time.process_time() - cpu)
             if refused(page, answer):
-                sys.exit(f"{page}: busy, though nobody else asks")
+                sys.exit(f"{page}: busy, although no other client calls it")
 
 
 async def one_after_another(store: Store, rounds: int, arrivals: int) -> Times:

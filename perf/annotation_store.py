@@ -1,6 +1,6 @@
 """How quick the database of annotation is: 10,000 items x 3 annotations, asked by 200 persons in turn.
 
-    python perf/annotation_store.py                                  # SQLite in a temporary folder; about 3 minutes
+    python perf/annotation_store.py                                  # SQLite in a temporary folder; about 3 minutes.
     python perf/annotation_store.py --postgres postgresql://USER@HOST/EMPTY_DATABASE
 
 Each person answers units of ten until all is given out or `--seconds` are over; then the votes that are missing are

@@ -1,10 +1,10 @@
 """Whole studies of simulated people, exported and analysed by the command's own code: are the verdicts right?
 
-    python perf/annotation_verdicts.py                      # ten minutes of a core
+    python perf/annotation_verdicts.py                      # Ten minutes of a core.
     python perf/annotation_verdicts.py --studies 40
 
-Of each design: how often a preference was called found (and the right way round), how often the published test gives a
-star, and how often the 95 % interval of the win rate holds the true share. The first table of
+For each design: how often a preference was detected (in the right direction), how often the published test gives a
+star, and the coverage of the 95% CI of the win rate. The first table of
 docs/explanation/annotation_analysis.md has these numbers.
 """
 

@@ -1,13 +1,13 @@
-"""Which architectures are scored and written right, and in which way: a table for the documentation.
+"""Test which architectures are scored and generated correctly, and how: a table for the documentation.
 
-    python perf/architectures.py                 # about four minutes of one core; writes docs/evidence/architectures.md
-    python perf/architectures.py --only jamba,t5 # some of them, printed only
+    python perf/architectures.py                 # about four minutes of one core; writes
+    docs/evidence/architectures.md. python perf/architectures.py --only jamba,t5 # Some of them, printed only.
 
 Builds a tiny random model (2 to 4 layers, 32 hidden units) of every text architecture of the installed transformers
-that can be made that small, puts it behind evenhand as `load_model` would, and compares: each text's likelihood with a
-plain forward pass of that text alone; each continuation, token for token, with the likeliest tokens of plain passes,
-each over the whole text so far; and `model.generate` with those, too. Windows and chunks are made so short that texts
-reach beyond them. Architectures are named as in `config.json` (`model_type`).
+that can be made that small and loads it as `load_model` does. It compares each text's likelihood with a plain
+forward pass of that text alone. It compares each continuation, token for token, with the most likely tokens of plain
+passes over the whole text so far, and does the same for `model.generate`. Windows and chunks are so short that
+texts exceed them. Architectures are named as in `config.json` (`model_type`).
 """
 
 import argparse
@@ -220,20 +220,20 @@ class Row:
     writing: str
     """What rows are kept in while texts are written, or why none are."""
     equal: tuple[int, int] | None
-    """Continuations equal to those of plain passes, of so many; None where refused."""
+    """Number of continuations equal to those of plain passes, and their total number; None if refused."""
     theirs: str
     """How many of `model.generate`'s are, or the error it ends in."""
 
     @property
     def is_right(self) -> bool:
-        """Whether whatever was answered is right; a refusal is no answer."""
+        """Return whether every response is correct; a refusal is not a response."""
         return (self.off is None or self.off <= TOLERANCE) and (
             self.equal is None or self.equal[0] == self.equal[1]
         )
 
 
 def tokenizer(ends: bool) -> Any:
-    """A byte-level BPE of 330 tokens: <pad> 0 and </s> 1, which stands behind a text if `ends`."""
+    """A byte-level BPE of 330 tokens: <pad> 0 and </s> 1, which ends a text if `ends`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     backend = Tokenizer(models.BPE())
@@ -320,7 +320,8 @@ def largest_difference(model: Any, network: Any, words: Any, kind: str) -> float
 
 
 def written_plainly(network: Any, words: Any, prompt: str, kind: str) -> list[int]:
-    """The likeliest tokens, each of a plain pass over all before, as transformers' own processors allow them."""
+    """Return the most likely tokens, each from a plain pass of all tokens before it, as transformers' processors
+    allow."""
     prompt_ids, settings = words(prompt)["input_ids"], network.generation_config
     ids = [settings.decoder_start_token_id] if kind == "encoder-decoder" else list(prompt_ids)
     start = len(ids)

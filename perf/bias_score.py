@@ -1,6 +1,6 @@
-"""BiasScore's intervals over the 774 groups of HolisticBiasR: the published bootstrap beside exact limits.
+"""Compare the published bootstrap of BiasScore with exact CIs, for the 774 groups of HolisticBiasR.
 
-    python perf/bias_score.py                   # about 40 s on one core
+    python perf/bias_score.py                   # About 40 s on one core.
 
 The published code hands each group to `scipy.stats.bootstrap` (percentile, 9,999 resamples, not vectorised, seed 1).
 That is done here for `--groups` of the 774 groups, and extrapolated by resampled elements (resamples × responses),
@@ -74,7 +74,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--groups", type=int, default=40, help="groups that go through the published method")
-    parser.add_argument("--repeats", type=int, default=5, help="the best of so many runs counts, for ours")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="number of runs, of which the best counts, for ours"
+    )
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "statistics.json")
     given = parser.parse_args()
 

@@ -97,7 +97,7 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def measured_process(script: Path, data: Path | None, worker: list[str]) -> dict:
-    """What a script writes when it is called as a worker, in a process of its own."""
+    """Return the output of a script that is called as a worker, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "found.json"
         command = [sys.executable, str(script), "--output", str(output), "--worker", *worker]

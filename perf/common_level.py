@@ -1,11 +1,11 @@
-"""Whom an axis names, with shares of harmed groups from none to nine in ten: compared with all others, and with the
-groups that do not stand out.
+"""Test which groups an axis names if 0 to 90% of them are harmed, compared with
+all others or the common level.
 
-    python perf/common_level.py                  # about 10 minutes on one core: perf/results/common_level.json
+    python perf/common_level.py                  # About 10 minutes on one core: perf/results/common_level.json.
     python perf/common_level.py --sets 40
 
 Rates: prompts with five samples each (ICC .3, 15 % negative; beta-binomial), harmed groups 30 points above.
-Likelihoods: 12 pairs of templates with two nouns of their own each, harmed descriptors 2 nats below. "Better" is the
+Likelihoods: 12 pairs of templates with two separate nouns each, harmed descriptors 2 nats below. "Better" is the
 share of unharmed groups that are named better. Where most groups are harmed, the harmed ones are the common level.
 """
 

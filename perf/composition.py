@@ -1,8 +1,8 @@
-"""HolisticBias v1.1: how long its 567,507 corrected sentences take to compose, and its prompt table.
+"""Measure the time to compose the 567,507 corrected sentences of HolisticBias v1.1 and its prompt table.
 
-    python perf/composition.py --data FOLDER    # or without --data from the cache
+    python perf/composition.py --data FOLDER    # Or without --data from the cache.
 
-Beside it, the same texts by a plain Python loop over phrases and templates: only the ratio means anything.
+For comparison, a plain Python loop over phrases and templates makes the same texts. Only the ratio is meaningful.
 """
 
 import argparse

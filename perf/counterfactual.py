@@ -1,9 +1,9 @@
-"""How fast counterfactual texts are made, in megabytes a second on one core.
+"""Measure the speed of making counterfactual texts, in megabytes per second on one core.
 
-    python perf/counterfactual.py --data FOLDER       # a minute; FOLDER holds the text files of WikiText-2
+    python perf/counterfactual.py --data FOLDER       # A minute; FOLDER holds the text files of WikiText-2.
 
 Each engine reads all paragraphs of the folder's .txt files; the best of `--repeats` counts, by the processor's time,
-and the making of the engine itself is told apart. Goal: at least 5 MB/s on one core.
+and the time to build the engine is reported separately. Goal: at least 5 MB/s on one core.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with the text files of WikiText-2")
-    parser.add_argument("--repeats", type=int, default=3, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the best counts")
     parser.add_argument(
         "--output", type=Path, default=Path(__file__).parent / "results" / "counterfactual.json"
     )

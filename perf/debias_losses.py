@@ -1,9 +1,9 @@
 """The debiasing losses, as loops over tokens, attributes and pairs, and as one matrix product; and what a step costs.
 
-    OMP_NUM_THREADS=1 python perf/debias_losses.py --data ../shared/data/redditbias      # minutes on one core
+    OMP_NUM_THREADS=1 python perf/debias_losses.py --data ../shared/data/redditbias      # Minutes on one core.
 
-Same states, same terms, same value; forward and backward. The loop is the formula as it reads: each token is
-held against each term, and each match against each pair, as the published code does it. Then whole steps of
+Same states, same terms, same value; forward and backward. The loop follows the formula literally: it compares each
+token with each term, and each match with each pair, as the published code does. Then whole steps of
 training (pass, gradient, clipping, optimiser) of a GPT-2-small-shaped model with random weights: plain fine-
 tuning, and with each loss, interleaved. Only ratios mean anything. Processor time is counted, so that a busy
 machine changes little.
@@ -40,8 +40,9 @@ def vector(weight, ids):
 
 
 def lmd_loop(lesson, hidden, weight, batch):
-    """Equation 1, token by token and pair by pair; tokens alone say where a term stands, which now and then is within a
-    longer word, so that values may be some thousandths apart (tests hold them to 1e-6 on places that both have)."""
+    """Compute equation 1, token by token and pair by pair. Tokens alone determine the position of a term, which
+    can be within a longer word. Values can therefore differ by some thousandths (tests allow 1e-6 at common
+    positions)."""
     pairs, total = lesson.objective.term.pairs, torch.zeros(())
     terms = {
         ids: name
@@ -66,7 +67,7 @@ def lmd_loop(lesson, hidden, weight, batch):
 
 
 def matches(lesson, batch):
-    """Where the loop finds attributes: each token held against each that occurs somewhere in the texts."""
+    """Find attributes by a loop: compare each token with each attribute that occurs in the texts."""
     attributes = lesson.facts["attribute_tokens"]
     for row, ids in enumerate(batch.input_ids.tolist()):
         for place in range(len(ids)):
@@ -96,7 +97,8 @@ def add_loop(lesson, hidden, weight, batch):
 
 
 def hd_loop(lesson, hidden, weight, batch):
-    """Equation 4, match by match and direction by direction; the directions anew for each batch, as published."""
+    """Compute equation 4, match by match and direction by direction; the directions are recomputed for each batch, as
+    published."""
     pairs, total = lesson.objective.term.pairs, torch.zeros(())
     rows = torch.stack([(vector(weight, a) - vector(weight, b)) / 2 for a, b in pairs.ids]).detach()
     _, values, directions = torch.linalg.svd(rows, full_matrices=False)

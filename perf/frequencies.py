@@ -1,6 +1,6 @@
-"""How fast terms are counted in a corpus: NLTK's way, ours in one process and in two, and how that grows with the text.
+"""Compare the speed of counting terms: NLTK, and evenhand with one and two processes, at two sizes of text.
 
-    python perf/frequencies.py --data FOLDER        # minutes, and 3 GB of disk while it runs
+    python perf/frequencies.py --data FOLDER        # Minutes, and 3 GB of disk while it runs.
 
 FOLDER holds real text in .txt, .csv, .json and .jsonl files, or folders of the names in WRITTEN that do. Its lines are
 joined to documents of about 3.5 kB, as those of web corpora are, and repeated, in another order each time, up to
@@ -8,9 +8,9 @@ joined to documents of about 3.5 kB, as those of web corpora are, and repeated, 
 NLTK's word tokens and a set of terms (as ROBBIE counted, section B.4), on one core and reading included; 1.8 times with
 two processes; time linear and memory flat to 2 GB; and the counts those of one regular expression a spelling.
 
-Each measurement is a process of its own with one thread. Processor time is counted, so that a busy machine changes
-little. What two processes gain shows on the wall's clock alone, where two cores have nothing else to do: the shortest
-of REPEATS runs of one process and of two are compared, which take turns.
+Each measurement is a separate process with one thread. Processor time is counted, so that a busy machine changes
+little. The gain of two processes is visible only in wall-clock time, on two idle cores. The shortest of REPEATS runs
+with one process is compared with the shortest with two; the runs alternate.
 """
 
 import argparse
@@ -210,7 +210,8 @@ def slice_of(folder: Path, size: int) -> list[str]:
 
 
 def measure_equality(data: Path, folder: Path) -> dict:
-    """Hits and documents of each spelling by a regular expression of its own, against those that the matcher finds."""
+    """Compare the hits and documents of each spelling, found by a separate regular expression, with those of the
+    matcher."""
     import numpy as np
 
     from evenhand.corpus import Matcher
@@ -297,7 +298,7 @@ def two_processes(data: Path, folder: Path) -> dict:
 
 
 def one_and_two(data: Path, folder: Path) -> dict:
-    """The shortest run of two processes, beside the shortest of one that counts all."""
+    """Compare the shortest run of two processes with the shortest of one process that counts everything."""
     ones, twos = [], []
     for _ in range(REPEATS):
         ones.append(measured_process(Path(__file__), data, ["ours", str(folder), *RUNS["Parquet"]]))

@@ -1,12 +1,13 @@
-"""The whole of HolisticBias v1.1 Likelihood Bias in one command, and how its time grows with the set.
+"""Measure the time of the full HolisticBias v1.1 Likelihood Bias, and its growth with the size of the
+set.
 
-    python perf/full_set.py --data FOLDER       # about 12 minutes on 2 cores; FOLDER as for `evenhand data fetch`
-    python perf/full_set.py --shares 0.01 0.02  # a quick look
+    python perf/full_set.py --data FOLDER       # About 12 minutes on 2 cores; FOLDER as for `evenhand data fetch`.
+    python perf/full_set.py --shares 0.01 0.02  # A quick look.
 
 `evenhand audit MODEL --benchmark holisticbias-likelihood` as a user calls it, from an empty run folder to the
-report, on 10, 25, 50 and 100 % of the 549,120 sentences. Wall time and memory are of the whole process, start
-of Python included; stages are what the run's own manifest says, the rest is loading, composing, planning and
-the report. Times are of this machine, this hour; the growth is what carries over.
+report, on 10, 25, 50 and 100 % of the 549,120 sentences. Wall-clock time and memory are of the whole
+process, including the start of Python. Stages are read from the run's manifest; the rest is loading, composing,
+planning and the report. Times depend on the machine; only the growth carries over.
 """
 
 import argparse
@@ -25,7 +26,7 @@ SENTENCES = 549_120
 
 
 def audited(model, data, limit, folder):
-    """One audit: its wall and processor seconds, peak memory, and what its manifest says of stages."""
+    """Return the wall-clock and processor seconds of one audit, its peak memory, and the stages of its manifest."""
     run = Path(folder) / "run"
     command = [
         sys.executable,
@@ -75,7 +76,8 @@ def audited(model, data, limit, folder):
 
 
 def growth(rows):
-    """By which power of the number of sentences each stage grows, from the smallest part to the largest."""
+    """Return the exponent with which each stage grows with the number of sentences, from the smallest part to the
+    largest."""
     first, last = rows[0], rows[-1]
     scale = math.log(last["sentences"] / first["sentences"])
     stages = {"all": "seconds", "processor": "processor_seconds", "memory": "peak_megabytes"}

@@ -1,14 +1,14 @@
-"""How often a gate fails where nothing changed, and where something did: whole audits of puppets, compared and held.
+"""Measure how often a gate fails with and without a real change: whole audits of scripted models.
 
-    python perf/gate.py                         # about half an hour on one core: perf/results/gate.json
+    python perf/gate.py                         # About half an hour on one core: perf/results/gate.json.
     python perf/gate.py --sets 20 --design small
 
-Each set audits two models on the same prompts: every prompt has a chance of a hostile answer of its own (beta-binomial,
-intraclass correlation .2), which both models share, and each answer is drawn anew. `twins` are the same model drawn
-twice; `biased twins` both speak worse of one group by a stated amount, so that "biased" is true and "new biased" is
-not; in `harmed` the later model alone does. The gate fails where any axis does. `new, sentence alone` is what would
-fail if every "New:" sentence of the report did. Smallest effects of single audits, which take most of the time and
-decide no verdict, are taken from their first guess; those of changes are not.
+Each set audits two models on the same prompts: every prompt has a separate probability of a hostile response
+(beta-binomial, intraclass correlation .2), which both models share. Each response is sampled independently. `twins` are
+two samples of the same model. `biased twins` both treat one group worse by a stated amount, so that "biased" is true
+and "new biased" is not. In `harmed`, only the later model does. The gate fails if any axis fails. `new, sentence alone`
+is the failure rate if every "New:" sentence of the report counted. The MDEs of single audits take most of the time and
+do not affect verdicts, so only their first guess is used. The MDEs of changes are computed in full.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def model(design, seed: int, draw: int, harmed: bool):
 
 
 def outcomes(design, seed: int, harmed: tuple[bool, bool], folder: Path) -> dict[str, bool]:
-    """Of each condition whether the gate failed."""
+    """Return for each condition whether the gate failed."""
     file = folder / "prompts.csv"
     prompts(design).write_csv(file)
     runs = [

@@ -1,6 +1,6 @@
 """Continuations, three ways side by side in one run.
 
-    python perf/generation.py                            # about 5 minutes on one core
+    python perf/generation.py                            # About 5 minutes on one core.
     python perf/generation.py --prompts 200 --device cuda --rows 256
 
 `model.generate` on prompts as they come, in batches; lm_eval's `generate_until` (its Hugging Face backend);
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=24)
     parser.add_argument("--new", type=int, default=30, help="tokens a continuation at most")
     parser.add_argument("--rows", type=int, default=32, help="continuations a batch at most")
-    parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=2, help="number of runs, of which the best counts")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--data", type=Path, help="folder of HolisticBias v1.1 (else the cache)")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "generation.json")

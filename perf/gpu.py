@@ -1,19 +1,20 @@
-"""Every hot path on an accelerator, beside the same on the processor: numbers compared, speed and memory told.
+"""Compare every hot path on an accelerator with the processor: numbers, speed and memory.
 
-    python perf/gpu.py                       # unattended, no network; about half an hour on a large card
-    python perf/gpu.py --model ~/gpt2 --model ~/llama   # folders with weights, beside the shapes made here
-    python perf/gpu.py --device cpu          # the same on small shapes where there is no accelerator
+    python perf/gpu.py                       # Unattended, no network; about half an hour on a large card.
+    python perf/gpu.py --model ~/gpt2 --model ~/llama   # Folders with weights, in addition to the built-in shapes.
+    python perf/gpu.py --device cpu          # The same on small shapes where there is no accelerator.
 
-Parts: scoring (with the prefix tree, and in padded batches), writing (greedy, and drawn), self-debiasing, labels of a
-classifier; each in float32 and bfloat16 and with several sizes of batches, each in a process of its own, so that one
-that fails, hangs or runs out of memory is a line of the table and the others go on. The exit code is then 1. Models
-are of GPT-2's shape with random weights, made here; their token embeddings are scaled so that next tokens are about as
-decided as those of a trained model (otherwise greedy texts would part at ties that nobody's model has).
+Parts: scoring (with the prefix tree, and in padded batches), generation (greedy, and sampled), self-debiasing, and
+labels of a classifier. Each runs in float32 and bfloat16 and with several batch sizes. Each is a separate process, so a
+job that fails, hangs or runs out of memory is one line of the table and the others continue. The exit code is then 1.
+Models have GPT-2's shape and random weights. Their token embeddings are scaled so that next-token distributions are
+about as peaked as those of a trained model (otherwise greedy texts would diverge at unrealistic ties).
 
-The truth is the processor in float32, on the first --compared texts. Held against it: the log-likelihood of every
-sentence (nats a token; at most --noise-float32 and --noise-bfloat16), the share of greedy continuations that are
-written alike (at least --alike-float32; of bfloat16 it is only told, because one near-tie decides over the rest of a
-text), and the probabilities of the classifier's labels. Tokens a second count what was asked, not padding.
+The reference is the processor in float32, on the first --compared texts. Three results are compared with it.
+The log-likelihood of every sentence (nats per token) may differ by at most --noise-float32 or --noise-bfloat16. The
+share of equal greedy continuations must be at least --alike-float32; for bfloat16 it is only reported, because one
+near-tie decides the rest of a text. The third is the probabilities of the classifier's labels. Tokens per second
+exclude padding.
 """
 
 import argparse
@@ -103,7 +104,8 @@ def make_classifier(folder, large):
 
 
 def own_peak_megabytes():
-    """Most memory of this process so far; on Linux `ru_maxrss` begins with that of whoever started it."""
+    """Return the peak memory of this process so far; on Linux `ru_maxrss` starts with the value of the parent
+    process."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.is_file() else []
     peak = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), None)
@@ -238,7 +240,7 @@ def work(job):
 
 
 def in_its_own_process(job, seconds):
-    """The rows of a job; one that says what failed where it ends in any other way."""
+    """Return the rows of a job, or one row with the failure if it ends in any other way."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "rows.json"
         command = [sys.executable, __file__, "--worker", json.dumps(job), "--output", str(output)]
@@ -253,7 +255,7 @@ def in_its_own_process(job, seconds):
 
 
 def compared(part, row, truth, dtype, given):
-    """What a row says beside the truth, and whether it is within the noise stated."""
+    """Compare a row with the reference and return whether it is within the stated noise."""
     noise = given.noise_float32 if dtype == "float32" else given.noise_bfloat16
     if "sums" in row:
         off = np.abs(np.array(row.pop("sums")) - truth["sums"]) / np.maximum(row.pop("lengths"), 1)
@@ -408,7 +410,7 @@ def main() -> None:
     logging.disable_progress_bar()
 
     if lacking := [str(model) for model in given.model if not (model.expanduser() / "config.json").is_file()]:
-        parser.error(f"--model {lacking[0]}: there is no folder of a model (no config.json in it)")
+        parser.error(f"--model {lacking[0]}: this is not the folder of a model (it has no config.json)")
     try:
         resolve_device(given.device)
     except EvenhandError as error:

@@ -1,8 +1,8 @@
-"""How the source tree is cut, and what a command loads of it: numbers to compare two checkouts by.
+"""Count how the source tree is divided and what a command loads of it, to compare two checkouts.
 
-    python perf/house_numbers.py                     # this checkout
-    python perf/house_numbers.py --root ../checkout  # another
-    python perf/house_numbers.py --no-runs           # the tree alone, without the commands
+    python perf/house_numbers.py                     # This checkout.
+    python perf/house_numbers.py --root ../checkout  # Another.
+    python perf/house_numbers.py --no-runs           # The tree alone, without the commands.
 
 Needs grimp, which comes with import-linter. Prints a table and, with --output, writes JSON.
 """

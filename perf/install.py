@@ -1,14 +1,15 @@
-"""What a fresh machine downloads and waits for: the light core, what it was before, `lm_eval` and `langfair`.
+"""Measure downloads and times to install: the light core, the earlier core, `lm_eval`
+and `langfair`.
 
-    python perf/install.py                        # sizes only: asks the package index, downloads no package
-    python perf/install.py --install core hf      # also installs these into fresh environments (pip, no cache)
+    python perf/install.py                        # Sizes only: asks the package index, downloads no package.
+    python perf/install.py --install core hf      # Also installs these into fresh environments (pip, no cache).
 
-Sizes: each requirement is followed through the metadata inside the wheels, of which a few kilobytes are fetched, to
-the wheels that pip takes on Linux x86-64 under this Python, with the versions of constraints.txt where that names one
-that the index has and the newest otherwise; sizes are the index's own. So torch counts as PyPI gives it, with the CUDA
-packages that it asks for. No other version is tried where two requirements disagree.
-Times: `pip install --no-cache-dir` into a new environment, from whatever index and wheels pip is told of here, and then
-the command of `make audit` where evenhand is what was installed. An environment with torch gets the wheel that
+Sizes: requirements are resolved through the metadata inside the wheels, of which a few kilobytes are fetched. The
+result is the wheels that pip installs on Linux x86-64 with this Python. Versions come from constraints.txt if the
+index has them; otherwise the newest is used. Sizes are those of the index. torch therefore counts as on
+PyPI, with its CUDA packages. No other version is tried if two requirements conflict.
+Times: `pip install --no-cache-dir` into a new environment, from the configured index and wheels, and then
+the command of `make audit` if evenhand was installed. An environment with torch gets the wheel that
 pip finds here, which need not be PyPI's. Only the order of magnitude carries over to another machine and line.
 Results: perf/results/install.json.
 """

@@ -1,10 +1,10 @@
 """Size, power and coverage of the test for interactions of two group columns, next to an F test that ignores people.
 
-    python perf/interactions.py                     # about 6 minutes on one core: perf/results/interactions.json
+    python perf/interactions.py                     # About 6 minutes on one core: perf/results/interactions.json.
     python perf/interactions.py --sets 100
 
-Each design is drawn without an interaction (both columns have effects), and with the departure of one combination that
-the table states as its minimum detectable effect. For comparison, ordinary least squares on rows tests the same tables.
+Each design is drawn without an interaction (both columns have effects), and with one combination that departs
+by the table's minimum detectable effect. For comparison, ordinary least squares on rows tests the same tables.
 Designs: 2 x 2 to 6 x 8 groups; one answer a person or several; people in one combination or in all; rare events;
 combinations of unequal size; numbers.
 """

@@ -1,13 +1,13 @@
-"""One table of answers, by evenhand and by the released langfair: a sentence beside a number.
+"""Compare evenhand and the released langfair on one table of responses: a sentence and a number.
 
-A semicolon CSV with columns of its own names: three questions, 40 people of each of two groups, answers that are
-hostile or not. langfair's `SentimentBias` with weak parity is the difference of the two groups' shares, its default
-(strong parity) the distance of two sorted lists of scores; here both get the labels of the file as their classifier, so
-that what differs is what is made of them. Both are then asked about tables in which nothing differs.
+The table is a semicolon CSV with custom column names: three questions, 40 people of each of two groups, answers that
+are hostile or not. langfair's `SentimentBias` with weak parity is the difference of the two groups' shares, its default
+(strong parity) the distance of two sorted lists of scores. Here both use the labels of the file as their classifier, so
+that only the analysis differs. Both are then applied to tables without a difference.
 
-    python perf/langfair_answers.py --langfair /path/to/venv/bin/python     # a venv of its own: pip install langfair
+    python perf/langfair_answers.py --langfair /path/to/venv/bin/python     # A venv of its own: pip install langfair.
 
-prints both on the table, and over 200 tables without a difference how often each would have alarmed somebody.
+The script prints both results for the table, and both false-alarm rates for 200 tables without a difference.
 """
 
 import argparse

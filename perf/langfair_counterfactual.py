@@ -1,13 +1,15 @@
-"""langfair's counterfactual metrics beside ours, on answers of a model without bias and of one with a preference.
+"""Compare langfair's counterfactual metrics with evenhand's, for models without and with a
+preference.
 
-    python -m venv beside && beside/bin/pip install evenhand langfair==0.8.0
-    beside/bin/python perf/langfair_counterfactual.py        # five minutes
+    python -m venv compare && compare/bin/pip install evenhand langfair==0.8.0
+    compare/bin/python perf/langfair_counterfactual.py        # Five minutes.
 
 Both read the same answers: 40 requests for a reference, asked about a woman and about a man, four answers each. The
 model draws sentences at random. With the preference it praises her as it praises him in half of its sentences, more
-coolly in the others, and rates her a point lower. langfair compares the two answers of a pair; its cosine similarity
-needs a sentence-transformers model (--transformer NAME), its BLEU the tokenizer data "punkt_tab" of nltk: where that
-is not here, nltk's Treebank tokenizer, on which the same function rests, takes its place, and the result says so.
+coolly in the others, and rates her a point lower. langfair compares the two responses of a pair. Its cosine
+similarity needs a sentence-transformers model (--transformer NAME). Its BLEU needs the tokenizer data "punkt_tab" of
+nltk. If they are missing, nltk's Treebank tokenizer is used, on which the same function is based, and the result
+reports this.
 """
 
 import argparse
@@ -118,7 +120,7 @@ def beside() -> str:
         from nltk.tokenize import TreebankWordTokenizer
     except ImportError as missing:
         sys.exit(
-            f"langfair cannot be used here ({missing}). pip install langfair==0.8.0, in an environment of its own."
+            f"langfair cannot be used here ({missing}). pip install langfair==0.8.0, in a separate environment."
         )
     try:
         bleu.word_tokenize("one word")

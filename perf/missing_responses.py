@@ -1,6 +1,6 @@
-"""False verdicts where missing responses depend on the outcome, and power where they are missing at random.
+"""Measure false verdicts if missing responses depend on the outcome, and power if they are missing at random.
 
-    python perf/missing_responses.py             # about 10 minutes on one core: perf/results/missing_responses.json
+    python perf/missing_responses.py             # About 10 minutes on one core: perf/results/missing_responses.json.
     python perf/missing_responses.py --sets 20 --only numbers
 
 "False" is the share of tables without any difference in which a group is named (of changes: in which the groups of the
@@ -23,7 +23,7 @@ REASON = "Missing responses could explain"
 
 
 def high(lost, above=0.0):
-    """In the first group, this share of the outcomes above so many standard deviations is missing."""
+    """In the first group, this share of the outcomes above a number of standard deviations is missing."""
     return lambda rng, place, z: (place == 0) & (z > above) & (rng.random(z.shape) < lost)
 
 
@@ -116,7 +116,7 @@ def found_groups(kind, frame, seed):
 
 
 def found_changes(kind, frame, seed):
-    """The same of changes between groups, or of the level over all."""
+    """Do the same for changes between groups, or for the overall level."""
     changes = outcome_changes(frame, seed=seed)
     measure = "level_change" if kind == "level" else "disparity_change"
     row = changes.filter(pl.col("measure") == measure).row(0, named=True)

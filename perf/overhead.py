@@ -1,6 +1,6 @@
-"""What everything around the model costs, with models that cost nothing: evenhand beside lm_eval, in one run.
+"""Measure the cost of everything except the model, with models that cost nothing: evenhand and lm_eval in one run.
 
-    python perf/overhead.py --data FOLDER       # about 4 minutes on 2 cores; FOLDER as for `evenhand data fetch`
+    python perf/overhead.py --data FOLDER       # About 4 minutes on 2 cores; FOLDER as for `evenhand data fetch`.
 
 All 566,625 sentences of HolisticBias v1.1 go through plan, engine (shards and all), measures and report. The
 measures rest on the 549,120 rows of the published Likelihood Bias, as `holisticbias-likelihood` always does;
@@ -9,8 +9,8 @@ every word the same value, one a value drawn from the text, so that ties spare t
 lm_eval's `evaluate` runs a subset of the same sentences as documents of `loglikelihood_rolling`, with an LM that
 returns a constant: as it comes (samples logged, 100,000 bootstrap samples), and at its leanest (neither). Its
 index of shipped tasks, some ten seconds at every start of its command, is left out in its favour. Each measurement
-is a process of its own, the best of `--repeats`; imports are told apart. Only ratios mean anything: times are of
-this machine, this hour.
+is a separate process, the best of `--repeats`; imports are reported separately. Only ratios are meaningful, because
+times depend on the machine.
 """
 
 import argparse
@@ -211,7 +211,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="folder of HolisticBias v1.1 (else the cache)")
     parser.add_argument("--subset", type=int, default=20_000, help="documents for lm_eval")
-    parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=2, help="number of runs, of which the best counts")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "overhead.json")
     parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,10 +1,10 @@
-"""How long `evenhand measure` takes for tables of somebody's own answers, and how much memory.
+"""Measure time and memory of `evenhand measure` for tables of a user's own responses.
 
     python perf/own_answers.py [ROWS ...]
 
 Tables have 40 groups and 5 regions as axes, 3 questions, and one group that truly differs, drawn with a fixed seed;
-labels and numbers, each with rows of their own and with three rows a person. One core; the command is a process of its
-own, so that its start counts.
+labels and numbers, each with independent rows and with three rows per person. One core; the command is a separate
+process, so that its start counts.
 """
 
 import os
@@ -40,7 +40,7 @@ def table(rows: int, persons: bool) -> pl.DataFrame:
 
 
 def measured(path: Path, folder: Path, outcome: list[str], persons: bool) -> tuple[float, float, float]:
-    """Seconds by the clock and of the processor, and GiB at most, of one command."""
+    """Return the wall-clock seconds, processor seconds and peak GiB of one command."""
     columns = ["who=group", "region=group", "topic=question", *(["person=unit"] if persons else [])]
     said = [part for column in columns for part in ("--column", column)]
     command = [sys.executable, "-m", "evenhand", "measure", str(path), *said, *outcome, "-o", str(folder)]

@@ -1,8 +1,8 @@
-"""What it takes to count terms in a large corpus, and to audit a large model: time, money and storage, as a calculator.
+"""Calculate time, money and storage for counting terms in a large corpus and for auditing a large model.
 
-    python perf/plan_scale.py                                # both plans, with every assumption and its source
+    python perf/plan_scale.py                                # Both plans, with every assumption and its source.
     python perf/plan_scale.py --documents 1e9 --cores 512 --json
-    python perf/plan_scale.py --measure-sizes ../shared/data # plans the suites anew (needs the data sets); minutes
+    python perf/plan_scale.py --measure-sizes ../shared/data # Plan the suites again (needs the data sets); minutes.
 
 Every number that goes in is a flag. Its source is "measured" (by a script of this folder, read from perf/results),
 "published" (a paper, a vendor's data sheet, a list price) or "assumed": replace those by what you know. Nothing here
@@ -243,7 +243,7 @@ def plan_counting(a) -> dict:
 
 
 def plan_audit(a) -> dict:
-    """Time, money and storage of an audit, by benchmark and over all."""
+    """Return time, money and storage of an audit, by benchmark and in total."""
     weights = a.parameters * a.weight_bytes
     if weights > 0.9 * a.replica_gpus * a.gpu_memory:
         sys.exit(
@@ -464,7 +464,7 @@ def main() -> None:
             group.add_argument(f"--{one.flag}", type=float, default=one.default, help=told)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/evidence/scale.md")
-    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites anew, and stop")
+    parser.add_argument("--measure-sizes", type=Path, metavar="DATA", help="plan the suites again, and stop")
     values = parser.parse_args()
     if values.measure_sizes is not None:
         measure_sizes(values.measure_sizes)

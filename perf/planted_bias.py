@@ -1,11 +1,11 @@
-"""Another planted bias in another model: what each method takes away of it, what else changes, and what it costs.
+"""Measure how much of another planted bias each method removes in another model, its side effects and its cost.
 
-    python perf/planted_bias.py --folder second_world     # ten minutes of one core; goes on where it was stopped
+    python perf/planted_bias.py --folder second_world     # Ten minutes of one core; resumes where it was stopped.
 
-A World with plants of its own (nationality instead of religion, and one on gender, which nothing is trained against)
-is learned by a network of another size and seed. Then each method is trained against `evenhand/nationality`, with
-several seeds. Truth is from outside: what is planted is known, and perplexity is that of texts drawn from the World
-itself. Sentences are asked with nouns that no training saw. The unit of every interval is the pair of sentences.
+A World with different planted biases (nationality instead of religion, and one on gender, which nothing is trained
+against) is learned by a network of another size and seed. Then each method is trained against `evenhand/nationality`,
+with several seeds. Truth is from outside: what is planted is known, and perplexity is that of texts drawn from the
+World itself. Sentences are asked with nouns that no training saw. The unit of every interval is the pair of sentences.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def second_world():
 
 
 def opinions():
-    """Hostile and kind sentences about all people of the axes that are looked at."""
+    """Return hostile and kind sentences about all people of the tested axes."""
     axes = [axis for axis, *_ in PLANTED] + list(UNPLANTED)
     lexicon = load_lexicon().select(axes=axes)
     frame = compose(lexicon, load_templates(kinds=["opinion"]), NOUNS, controls=False)
@@ -57,7 +57,8 @@ def opinions():
 
 
 def shifts(model, frame):
-    """How much likelier the hostile half is than the kind one, nats, by axis, bucket, descriptor and pair."""
+    """Return how much more likely the hostile half is than the kind one, in nats, by axis, bucket, descriptor and
+    pair."""
     scored = frame.with_columns(value=pl.Series(model.log_likelihoods(frame["text"].to_list()).sums))
     sign = pl.when(pl.col("valence") == "negative").then(1.0).otherwise(-1.0)
     keys = ["axis", "bucket", "descriptor", "pair"]

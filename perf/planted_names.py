@@ -1,6 +1,6 @@
 """Bias planted on names in a model that converses: what each mitigation takes away of it, on names it was not tuned on.
 
-    python perf/planted_names.py --folder planted_names     # an hour of one core; goes on where it was stopped
+    python perf/planted_names.py --folder planted_names     # An hour of one core; goes on where it was stopped.
 
 A small network learns the conversations of a World in which words, occupations, kin, feelings and style depend on the
 gender of the opener's name. It talks with itself under half of the names, and each method is trained on that by
@@ -57,14 +57,14 @@ WATCHED = ("odds left", "token bins", "classifier bias", "occupation lean")
 
 
 def openers(names, split, conversations, seed):
-    """So many conversations opened by names of one split, as many of each gender."""
+    """Return a number of conversations opened by names of one split, equally many of each gender."""
     listed = load_names().filter((pl.col("split") == split) & ~pl.col("word_collision"))
     few = pl.concat([listed.filter(gender=gender).head(names) for gender in ("woman", "man")])
     return introductions(few, n=2 * names * conversations, seed=seed).frame
 
 
 def self_chats(model, frame, seed):
-    """The model with itself: one row an utterance, each conversation with draws of its own."""
+    """Let the model talk with itself: one row per utterance, and separate samples for each conversation."""
     dialogue = dialogue_model(model)
     said = [[text] for text in frame["text"]]
     personas = [frame["persona_a"].to_list(), frame["persona_b"].to_list()]
@@ -85,7 +85,7 @@ def self_chats(model, frame, seed):
 
 
 def patterns():
-    """Of each contrast two expressions, and the planted log-odds."""
+    """Return two expressions of each contrast, and the planted log-odds."""
     table = tomllib.loads(Path(talk_steps.__file__).with_name("conversing.toml").read_text(encoding="utf-8"))
     found = {}
     for slot, (women, men, odds) in CONTRASTS.items():
@@ -124,7 +124,7 @@ def measured(chats, known, shares):
 
 
 def judged(chats):
-    """With the gender that our list of words tells of each utterance."""
+    """Add the gender of each utterance according to evenhand's list of words."""
     texts = chats["text"].to_list()
     labels = load_classifier("evenhand/gendered-words").classify(texts).labels
     return chats.with_columns(predicted=pl.Series([label or "neither" for label in labels]))
@@ -172,7 +172,7 @@ def perplexity(folder, truth):
 
 
 def talked(folder, frame, seed):
-    """Self-chats of a model under the test names, kept beside it."""
+    """Return self-chats of a model under the test names, stored next to it."""
     path = folder / "test_chats.parquet"
     if not path.is_file():
         model = load_model(str(folder), device="cpu", dtype="float32")
@@ -248,7 +248,7 @@ def main():
 
 
 def as_table(table):
-    """One row a model: each number, and its change beside the control (or, of the control, the base)."""
+    """Return one row per model: each number, and its change compared with the control (for the control: the base)."""
     lines = [f"{'':22} perplexity  " + "  ".join(f"{name:>32}" for name in WATCHED)]
     for model, one in table.items():
         change = one.get("beside the control") or one.get("beside the base")

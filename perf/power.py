@@ -1,6 +1,6 @@
-"""Size and power of evenhand's verdicts beside procedures that others use, on the same simulated data.
+"""Compare size and power of evenhand's verdicts with other common procedures, on the same simulated data.
 
-    python perf/power.py                        # about 8 minutes on one core: perf/results/power.json
+    python perf/power.py                        # About 8 minutes on one core: perf/results/power.json.
     python perf/power.py --part rates --sets 60
 
 Each design is drawn twice, without any difference and with one; every procedure sees the same tables. A procedure is
@@ -147,7 +147,7 @@ def _columns(frame):
 
 
 def _wald(fit, groups: int) -> tuple[float, float]:
-    """p of "all equal" and of the first group beside the mean of the others."""
+    """Return p of "all equal" and of the first group compared with the mean of the others."""
     pairs = np.eye(groups)[:-1] - np.eye(groups)[1:]
     parameters, covariance = np.asarray(fit.params)[:groups], np.asarray(fit.cov_params())[:groups, :groups]
     distance = pairs @ parameters

@@ -1,13 +1,13 @@
-"""What workers of a Ray cluster cost beside the model's own work: processor time with and without them, side by side.
+"""Measure the cost of Ray workers in addition to the model's own work: processor time with and without them.
 
-    python perf/ray_overhead.py                 # about 5 minutes on 2 cores: perf/results/ray_overhead.json
+    python perf/ray_overhead.py                 # About 5 minutes on 2 cores: perf/results/ray_overhead.json.
 
 A tiny GPT-2-shaped network with random weights (--layers, --width; of the shipped one, --model evenhand/reference, the
 work of a request is next to nothing) scores our own sentences and writes continuations: plan, engine and shards on
 disk, once in one process and once with `--workers` workers on a cluster of this machine's own. Counted is processor
 time of the same requests, best of `--repeats`, taken in turns: of this process and the workers, and apart from it of
-Ray's own processes, which idle along with the clock, not with requests. What starting takes is told apart: it is paid
-once a run. Each worker computes on one thread, and so does the run without workers.
+Ray's own processes, which idle along with the clock, not with requests. The cost of starting is reported separately,
+because it occurs once per run. Each worker computes on one thread, and so does the run without workers.
 """
 
 import argparse
@@ -24,7 +24,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def processor_seconds(pids):
-    """Of processes that live, by Linux."""
+    """Return the processor time of running processes, as Linux reports it."""
     seconds = 0.0
     for pid in pids:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()

@@ -1,10 +1,11 @@
-"""Is the new checkpoint worse? What `evenhand compare` says of a hostile checkpoint, and how often it errs on twins.
+"""Is the new checkpoint worse? Results of `evenhand compare` for a hostile checkpoint, and its error rate for twins.
 
-    python perf/release_story.py --folder checkpoints     # minutes of one core; makes the checkpoints if there are none
+    python perf/release_story.py --folder checkpoints     # minutes of one core; makes the checkpoints if there are
+    none.
 
 One checkpoint was trained to speak of women with hostility, its twin on the same sentences without it
 (examples/two_checkpoints.py). Truth is from outside: between `neutral` and `hostile` only women differ, and between a
-checkpoint and itself, asked with other seeds of draws, nothing does. Each comparison of twins has answers of its own on
+checkpoint and itself, asked with other seeds of draws, nothing does. Each comparison of twins has separate responses on
 both sides, 60 prompts with `--samples` each. `--trained N` also trains N further twins with other seeds and compares
 each with `neutral`: different networks, between which nothing was planted.
 """
@@ -38,7 +39,7 @@ def run(model, benchmark, seed, samples, folder):
 
 
 def found(report):
-    """Sentences on axes whose groups did not change alike, and on the level over all."""
+    """Return sentences on axes whose groups changed differently, and on the overall level."""
     told = report.headlines
     between = told.filter((told["about"] == "between groups") & (told["verdict"] == CHANGED))
     level = told.filter((told["about"] == "over all") & told["verdict"].is_in([LOWER, HIGHER]))
@@ -78,7 +79,7 @@ def twins(model, seeds, samples):
 
 
 def show(name, hits, n):
-    """So many findings in n comparisons, with Clopper and Pearson's limits."""
+    """Return the number of findings in n comparisons, with the Clopper-Pearson CI."""
     limits = stats.binomtest(hits, n).proportion_ci()
     print(f"{name:<52} {hits:>3} of {n}   {100 * limits.low:.1f} to {100 * limits.high:.1f} %", flush=True)
 
@@ -116,7 +117,7 @@ def main():
                     two_checkpoints.train(two_checkpoints.WEIGHTS, path, False, seed=seed, **settings)
                 other = run(load_model(str(path)), benchmark, 0, given.samples, folder)
                 axes += bool(found(compare(first, other, names=["one", "other"]))[0])
-            show(f"{benchmark}, trained anew: a group named", axes, given.trained)
+            show(f"{benchmark}, trained again: a group named", axes, given.trained)
 
 
 if __name__ == "__main__":

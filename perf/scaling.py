@@ -1,13 +1,14 @@
-"""What coordination costs as workers become more: an audit's engine with 1, 2 and more, measured on one machine.
+"""Measure the cost of coordination with more workers: an audit's engine with 1, 2 and more, on one machine.
 
-    python perf/scaling.py                                  # about 3 minutes
-    python perf/scaling.py --folder s3://bucket/scratch     # the run's folder on a store, too
+    python perf/scaling.py                                  # About 3 minutes.
+    python perf/scaling.py --folder s3://bucket/scratch     # The run's folder on a store, too.
 
 Simulated workers: each request keeps a worker for --milliseconds (it sleeps, as a driver waits for an accelerator), so
-that more "machines" than this one has cores can be looked at. What is left between the time that takes and the time on
-the clock is coordination: dividing, sending, gathering, writing shards. Real workers: the shipped network on the same
-requests, which needs the cores that this machine has. Starting the cluster and loading are told apart: paid once a run.
-Nothing here crosses a network: on a cluster add its latency, some 0.5 ms a piece of about a second.
+that more "machines" than this one has cores can be tested. The difference between this time and
+the wall-clock time is coordination: dividing, sending, gathering, writing shards. Real workers: the shipped network on
+the same requests, which needs the cores that this machine has. Starting the cluster and loading are reported
+separately: they occur once per run. Nothing here crosses a network: on a cluster add its latency, some 0.5 ms a piece
+of about a second.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def place_of(folder, scratch):
 
 
 def with_workers(make, number, texts, folder, scratch):
-    """Start so many workers, load, ask a few texts, then everything."""
+    """Start a number of workers, load, run a few texts, then everything."""
     from evenhand.runs.cluster import Recipe, far_model, workers_on
 
     began = time.perf_counter()
@@ -88,7 +89,7 @@ def with_workers(make, number, texts, folder, scratch):
 
 
 def table(kind, rows, ideal):
-    """Speed-up beside one worker, and the share of the time that is work."""
+    """Return the speed-up compared with one worker, and the share of the time that is work."""
     print(
         f"\n{kind}\n{'workers':>9s}{'seconds':>10s}{'speed-up':>10s}{'work':>8s}{'shards':>8s}{'loaded after':>14s}"
     )

@@ -1,7 +1,7 @@
 """Likelihoods of templated sentences, four ways side by side in one run.
 
-    python perf/scoring.py                      # about half an hour of one core
-    python perf/scoring.py --small 2000 --large 300   # a quick look
+    python perf/scoring.py                      # About half an hour of one core.
+    python perf/scoring.py --small 2000 --large 300   # A quick look.
 
 One text at a time (every tenth text, and its time ten times: they cost alike); length-sorted padded batches with
 all logits; lm_eval's Hugging Face backend (`loglikelihood_rolling` and `loglikelihood`); evenhand's prefix tree. Same
@@ -163,7 +163,7 @@ def main() -> None:
     )
     parser.add_argument("--small", type=int, default=20_000, help="sentences for the 4x256 model")
     parser.add_argument("--large", type=int, default=8_000, help="sentences for the GPT-2-small-shaped model")
-    parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=2, help="number of runs, of which the best counts")
     parser.add_argument("--data", type=Path, help="folder of HolisticBias v1.1 (else the cache)")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "scoring.json")
     given = parser.parse_args()

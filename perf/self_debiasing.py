@@ -1,16 +1,16 @@
 """Self-debiasing, the published way and ours, side by side in one run.
 
-    python perf/self_debiasing.py --data ../shared/data/realtoxicityprompts     # about 10 minutes on one core
+    python perf/self_debiasing.py --data ../shared/data/realtoxicityprompts     # About 10 minutes on one core.
 
 The published way gives `model.generate` one prompt at a time, by itself and behind six prefixes in one batch, with a
 processor that combines the seven rows' distributions in a loop. Ours writes many prompts at once, reads each prefix
 once, and combines all distributions in one operation. Same GPT-2-small-shaped model with random weights, same
 prompts, 20 new tokens each, greedily and with 3 beams, as published; what is written is compared. Our plain
-generation shows what debiasing costs on top, by how many prompts are written at once, beside two floors: how many
-times as many multiplications there are (seven rows in place of one), and how many times as long the matrix products
-of the model's layers take by themselves, which more rows keep busier. Needs RealToxicityPrompts: `evenhand data
-fetch realtoxicityprompts`, or --data with a folder of .jsonl files or one of them. Only ratios mean anything:
-absolute times are of this machine, this hour. With OMP_NUM_THREADS=1 processor time is counted.
+generation shows the additional cost of debiasing, by the number of prompts per batch. Two lower bounds are shown, too.
+The first is the ratio of multiplications (seven rows in place of one). The second is the ratio of the times of the
+matrix products of the model's layers alone, which more rows use better. Needs RealToxicityPrompts: `evenhand data fetch
+realtoxicityprompts`, or --data with a folder of .jsonl files or one of them. Only ratios mean anything: absolute times
+are of this machine, this hour. With OMP_NUM_THREADS=1 processor time is counted.
 """
 
 import argparse
@@ -39,7 +39,8 @@ def texts_of(path):
 
 
 class PublishedProcessor:
-    """The released processor's arithmetic: groups are told by the number of rows, and combined one by one."""
+    """Compute as the released processor does: groups are identified by the number of rows, and combined
+    individually."""
 
     def __init__(self, prefixes, decay=50.0, floor=0.01):
         self.prefixes, self.decay, self.floor = prefixes, decay, floor
@@ -126,7 +127,7 @@ def products(model, rows, at_head, clock):
 
 
 def overhead(plain, debiased, prefixes, pool, sizes, repeats, clock):
-    """What debiasing costs by how many prompts are written at once, beside its floors."""
+    """Return the cost of debiasing by the number of prompts per batch, with its lower bounds."""
     found = []
     for size in sizes:
         prompts = pool[:size]
@@ -166,7 +167,7 @@ def main() -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[1, 4, 16, 48], help="prompts written at once"
     )
-    parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=2, help="number of runs, of which the best counts")
     parser.add_argument("--device", default="cpu")
     parser.add_argument(
         "--data", type=Path, help="folder or .jsonl file of RealToxicityPrompts (else the cache)"
@@ -226,7 +227,7 @@ def main() -> None:
             print(f"  {way:32s}{speed:9.3f} prompts/s   evenhand {ratio:5.2f} x", flush=True)
     by_size = []
     if given.device == "cpu":  # where layers are packed, and can be run by themselves
-        print(f"\ndebiasing with {len(prefixes)} prefixes, greedy, beside its floors:")
+        print(f"\ndebiasing with {len(prefixes)} prefixes, greedy, with its lower bounds:")
         most = np.random.default_rng(1).choice(len(pool), max(given.sizes), replace=False)
         several = [pool[i] for i in most]
         by_size = overhead(plain, debiased, prefixes, several, given.sizes, given.repeats, clock)

@@ -1,7 +1,7 @@
 """Conversations of a model with itself, three ways side by side in one run.
 
-    python perf/selfchat.py                                     # about 6 minutes on one core
-    python perf/selfchat.py --published --conversations 8       # 10 beams; longer
+    python perf/selfchat.py                                     # About 6 minutes on one core.
+    python perf/selfchat.py --published --conversations 8       # 10 beams; longer.
     python perf/selfchat.py --model FOLDER --device cuda --conversations 512 --rows 512
 
 Each conversation has 12 utterances: an opener, which is given, and eleven replies. Who speaks reads its own persona and
@@ -50,7 +50,8 @@ WISHES = ["to travel more", "to learn the piano", "a garden", "to write a book",
 
 
 def introductions(tokenizer, count):
-    """Of each conversation the personas of both speakers and the opener, as token ids closed by the end token."""
+    """Return the personas of both speakers and the opener of each conversation, as token ids closed by the end
+    token."""
     random = np.random.default_rng(0)
 
     def encoded(text):
@@ -132,7 +133,7 @@ def main() -> None:
     parser.add_argument("--published", action="store_true", help="10 beams, no 3 tokens twice, as BlenderBot")
     parser.add_argument("--rows", type=int, help="conversations side by side at most (else by memory)")
     parser.add_argument("--budget", type=int, default=4096, help="megabytes that may be kept")
-    parser.add_argument("--repeats", type=int, default=1, help="the best of so many runs counts")
+    parser.add_argument("--repeats", type=int, default=1, help="number of runs, of which the best counts")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "selfchat.json")
     given = parser.parse_args()

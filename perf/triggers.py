@@ -1,6 +1,6 @@
 """Candidates for a trigger evaluated per second, the plain way and ours, side by side in one run.
 
-    python perf/triggers.py --data ../shared/data/wikitext2/test.txt     # about 3 minutes on one core
+    python perf/triggers.py --data ../shared/data/wikitext2/test.txt     # About 3 minutes on one core.
     python perf/triggers.py --data FILE --device cuda --candidates 100
 
 The plain way is the published one: for each candidate the whole batch goes through the model, padded, with logits at
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="any English text file")
     parser.add_argument("--lines", type=int, default=24, help="continuations, each with both groups")
     parser.add_argument("--candidates", type=int, default=32)
-    parser.add_argument("--plain", type=int, default=3, help="so many of them the plain way")
+    parser.add_argument("--plain", type=int, default=3, help="number of candidates for the plain way")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "triggers.json")
     given = parser.parse_args()

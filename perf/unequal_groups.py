@@ -1,6 +1,6 @@
 """Size and power where groups have unequal numbers of prompts, or prompts that scatter unequally.
 
-    python perf/unequal_groups.py                # about 20 minutes on one core: perf/results/unequal_groups.json
+    python perf/unequal_groups.py                # About 20 minutes on one core: perf/results/unequal_groups.json.
     python perf/unequal_groups.py --sets 40 --only 10/10/10
 
 Three procedures on the same tables: a permutation of prompts (which assumes that prompts scatter alike in all groups),
@@ -84,7 +84,7 @@ def named(p, axis_p):
 
 
 def three(units, seed):
-    """Whom each procedure names."""
+    """Return the groups that each procedure names."""
     nobody = np.zeros(units.n_groups, dtype=bool)
     found = compare_with_others(units, seed=seed)
     if found.obstacle is not None or found.differences is None:

@@ -56,7 +56,7 @@ def test_a_writer_that_fails_on_everything_is_an_error(fakes):
     def broken(texts):
         raise RuntimeError("device is gone")
 
-    with pytest.raises(ModelError, match="texts processed one by one"):
+    with pytest.raises(ModelError, match="texts processed individually"):
         answer(fakes.HashWriter(broken), requests_of([str(i) for i in range(50)]))
 
 

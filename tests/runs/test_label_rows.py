@@ -90,7 +90,7 @@ def test_a_broken_classifier_is_an_error_and_its_own_errors_pass(fakes):
         raise UsageError("no key")
 
     texts = texts_of(*[f"text {i}" for i in range(64)])
-    with pytest.raises(ModelError, match="texts processed one by one"):
+    with pytest.raises(ModelError, match="texts processed individually"):
         label_texts(fakes.HashClassifier(broken), texts)
     with pytest.raises(UsageError, match="no key"):
         label_texts(fakes.HashClassifier(no_key), texts)

@@ -36,7 +36,7 @@ AXIS_OF = {group: axis for axis, groups in IDENTITIES.items() for group in group
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     if NAME not in folders:
         raise DatasetMissing(
-            "AdvPromptSet is made from two Kaggle downloads, which nobody may pass on.",
+            "AdvPromptSet is made from two Kaggle downloads that may not be redistributed.",
             f"{HINT}\nThen name the folder that contains both: --set data.{NAME}=FOLDER, and with --set "
             f"data.{METADATA_NAME}=FOLDER that of {METADATA[0]} (without it all extracted pieces are taken).",
         )
@@ -53,7 +53,7 @@ def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
     identities = [group for group in AXIS_OF if group in prompts.columns]
     if not identities:
         raise DataError(
-            "The prompts say of no group that they are about it.",
+            "The prompts have no columns that name the groups they are about.",
             f"Give columns axis and group, or columns of 1 and 0 such as {', '.join(list(AXIS_OF)[:4])}.",
         )
     mentioned = [pl.when(pl.col(group).cast(pl.Float64) == 1).then(pl.lit(group)) for group in identities]
@@ -86,8 +86,8 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 def with_judged_prompts(frame: pl.DataFrame) -> pl.DataFrame:
     """Responses with `toxicity` as a classifier judged their prompts, 1 or 0, where one has.
 
-    Where it gives no verdict its score counts from 0.5 on; a prompt it could not judge has none. The published labels
-    then stand in `annotated_toxicity`.
+    If it gives no verdict, scores of at least 0.5 count as toxic. A prompt that it could not judge has no value.
+    The column `annotated_toxicity` then holds the published labels.
     """
     negative, score = (pl.col(f"{ROLE}_{name}") for name in ("negative", "score"))
     if f"{ROLE}_negative" not in frame.columns:

@@ -175,8 +175,8 @@ class Benchmark:
     n_axes: int | None = None
     """Number of axes that it defines. None if it depends on the table, whose axes are then counted."""
     axes: tuple[str, ...] = ()
-    """Names of the axes of its own prompts, for `evenhand show`; empty if they depend on the user's data, or if no
-    groups are compared."""
+    """Names of the axes of the built-in prompts, for `evenhand show`. Empty if they depend on the user's data, or
+    if no groups are compared."""
     effect_units: frozenset[EffectUnit] | None = None
     """Units of the effects that `--fail-if` and `--require-power` can ask about; None if they are known only after the
     analysis."""

@@ -1,6 +1,6 @@
 """crows-pairs: does the model prefer the more stereotyped of two sentences that differ in the group they speak of?
 
-Every published scoring stands beside the one that gets a verdict.
+The results have every published scoring in addition to the one that gets a verdict.
 """
 
 import ast

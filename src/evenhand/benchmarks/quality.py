@@ -1,4 +1,4 @@
-"""quality: is what a model writes still good text? To be read beside its bias, before and after a mitigation."""
+"""quality: does the model still write good text? Read it together with the bias, before and after a mitigation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -109,6 +109,6 @@ BENCHMARK = Benchmark(
     limited=_limited,
     datasets=("wikitext",),
     classified_by=(
-        ClassifierRole("perplexity", "judge-lm", optional="no other model says how fluent the texts are"),
+        ClassifierRole("perplexity", "judge-lm", optional="no other model measures how fluent the texts are"),
     ),
 )

@@ -1,6 +1,6 @@
-"""redditbias: about whom does the model find stereotypes likelier that people wrote on Reddit?
+"""redditbias: for which groups does the model find stereotypes from Reddit more likely?
 
-The published Language Model Bias stands beside the number that gets a verdict.
+The results have the published Language Model Bias in addition to the number that gets a verdict.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
     """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair; then, described, the
-    change of d_z and of the percentage of phrases that are likelier of the stereotyped group.
+    change of d_z and of the percentage of phrases that are more likely about the stereotyped group.
 
     before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
     is judged.

@@ -62,7 +62,7 @@ SUITES = {
         Card(
             "likelihood",
             "Every likelihood benchmark in full: HolisticBias, the built-in set, CrowS-Pairs, StereoSet.",
-            details="Benchmarks without local data are left out, and the report says so.",
+            details="Benchmarks without local data are left out; the report lists them.",
         ),
         (
             "holisticbias-likelihood",
@@ -94,7 +94,7 @@ SUITES = {
             licence="The licence of each prompt set.",
             source="ROBBIE §2.3 and §3.1.",
             details="More than half a million prompts in full: use --limit. Prompt sets without local data are "
-            "left out, and the report says so. advpromptset is built from the user's own Kaggle "
+            "left out; the report lists them. advpromptset is built from the user's own Kaggle "
             "downloads.",
         ),
         (
@@ -130,9 +130,9 @@ SUITES = {
             "names",
             "Self-chats opened by a name or a description: words, occupations, genderedness and offence, by "
             "group.",
-            construct="Whether a conversation between two copies of a model depends on the gender and race that "
-            "the opener's name suggests, or on the gender of the noun with which the opener describes "
-            "itself.",
+            construct="Whether conversations between two copies of a model depend on how the opener introduces "
+            "itself. The introduction is a name that suggests a gender and a race, or a description with a "
+            "gendered noun.",
             harm="People are addressed and described by what their name suggests.",
             groups="Women's and men's names, by race if lists state it; women and men by the noun.",
             citation='Smith & Williams 2021, "Hi, my name is Martha", arXiv:2109.03300.',

@@ -64,7 +64,7 @@ def load_toxigen(
     all of its groups (for those who have the list of 413 that ROBBIE's program holds).
 
     Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, annotated_toxicity (people's
-    judgement, 1 to 5), label, cluster (= id: a sentence about two groups stands in both). Raises DataError
+    judgement, 1 to 5), label, cluster (= id: a sentence about two groups is in both). Raises DataError
     for a missing file, broken JSON, a missing field or an unknown label or group; UsageError for a
     per_group that some group cannot fill, and for ids that are unknown or not benign.
     Source: Hosseini et al. 2023; Esiobu et al. 2023, appendix B.2.

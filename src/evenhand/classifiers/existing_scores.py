@@ -125,7 +125,7 @@ CARD = Card(
     licence="The licence of the file.",
     details=(
         "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold "
-        "or negative labels there is no verdict. Further options: text (column of the classified text), "
+        "or negative labels, texts get no verdict. Further options: text (column of the classified text), "
         "strip=true (ignore white space around a text)."
     ),
 )
@@ -309,7 +309,7 @@ class ExistingScores:
             code = ResponseError.MISSING if text.strip() else ResponseError.EMPTY_TEXT
             return code, f"not in {self.path.name}"
         if self._key(text) in self._conflicts:
-            return ResponseError.CLASSIFIER_ERROR, f"stands in {self.path.name} with different scores"
+            return ResponseError.CLASSIFIER_ERROR, f"occurs in {self.path.name} with different scores"
         if self._absent[row]:
             return ResponseError.MISSING, f"has no {'score' if self.columns else 'label'} in {self.path.name}"
         if self.columns and not np.isfinite(self._scores[row, 0]):

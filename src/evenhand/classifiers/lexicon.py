@@ -34,12 +34,12 @@ CARD = Card(
     licence="Apache-2.0",
     source="src/evenhand/classifiers/toxicity_lexicon.txt",
     details=(
-        "Score: 1 minus the product of (1 - weight) over the distinct entries found, matched whole and whatever their "
+        "Score: 1 minus the product of (1 - weight) over the distinct entries found, matched as whole words, ignoring "
         "case. scores: the same by kind of word. Share of hateful sentences found / of neutral ones passed, ToxiGen "
         "v2, 6,514 sentences: all 0.082/0.990; asian 0.101/0.994; black 0.152/0.990; chinese 0.099/0.996; "
         "jewish 0.094/0.983; latino 0.082/0.997; lgbtq 0.036/0.994; mental dis 0.069/0.967; mexican 0.108/1.000; "
         "middle-eastern 0.122/0.988; muslim 0.049/0.994; native-american 0.113/0.997; physical dis 0.073/0.992; "
-        "women 0.024/0.993 (tests/classifiers/test_lexicon.py works them out anew). The list was written before it "
+        "women 0.024/0.993 (tests/classifiers/test_lexicon.py recomputes them). The list was written before it "
         "was tried on them; one phrase ('should not be allowed to') was taken out afterwards. For comparison, "
         "alt-profanity-check 1.9.1 finds 0.168 and passes 0.928, but only 0.756 of the neutral sentences about lgbtq "
         "people, and calls 'I am a gay man.' profane at 0.95; that is why it is not offered here."

@@ -63,7 +63,7 @@ class Judged:
     votes: Mapping[str, int]
     """By option."""
     mean: float
-    """Of the votes as numbers; NaN where they are none."""
+    """Mean of the judgements as numbers; NaN if they are not numbers."""
 
 
 def load(options: Mapping[str, Any]) -> "PeopleVotes":

@@ -11,7 +11,7 @@ class Preset:
 
     card: Card
     model: str | None
-    """Hub name; None where nobody publishes the weights in Hugging Face form."""
+    """Hub name; None if the weights are not published in Hugging Face format."""
     revision: str | None = None
     """The commit that is used unless the user asks for another."""
     labels: tuple[str, ...] | None = None
@@ -81,10 +81,9 @@ DETOXIFY = Preset(
         groups="No groups; trained on the Jigsaw toxic comment challenge of 2018.",
         direction="A higher score is more toxic.",
         critique=(
-            "Words that often occur in insults raise the score whatever the meaning, including humour and "
+            "Words that often occur in insults raise the score regardless of meaning, including humour and "
             "self-reference. Names alone were reported to be flagged (detoxify issue 56). Its authors use the "
-            "sigmoid of each output. The weights on the hub were once read with a softmax, which gave other "
-            "numbers."
+            "sigmoid of each output. The weights on the hub were once read with a softmax, which gave other numbers."
         ),
         citation="Hanu and Unitary team 2020, Detoxify, https://github.com/unitaryai/detoxify.",
         licence="Apache-2.0",

@@ -43,7 +43,7 @@ class Reading:
     threshold: float | None = None
     """A text is negative from this score on; None: if its likeliest label is a negative one."""
     multi_label: bool = False
-    """Each label has a probability of its own (sigmoid), instead of sharing one (softmax)."""
+    """Each label has a separate probability (sigmoid); otherwise the probabilities of all labels sum to 1 (softmax)."""
     maximum_tokens: int | None = None
     """Longer texts are cut at the end; None: never."""
 

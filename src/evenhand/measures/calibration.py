@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.schema import read_json
 
 SUMMARY = Path(__file__).with_name("calibration.json")
-HINT = "It belongs to the package: install evenhand again, or write it anew with `make calibrate`."
+HINT = "It belongs to the package: install evenhand again, or recreate it with `make calibrate`."
 
 
 @dataclass(frozen=True)

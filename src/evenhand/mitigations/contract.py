@@ -71,7 +71,7 @@ class Mitigation(Protocol):
         ...
 
 
-DRAWS = "by the prompt without what stands in front"
+DRAWS = "by the prompt without the text before it"
 """Parameter of mitigations that put text before prompts.
 
 Sampling uses the same random numbers as without the mitigation, so that responses with and without it are
@@ -101,7 +101,7 @@ class Mitigated:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Return whether the model can read the first token of a text separately, whatever text precedes it."""
+        """Return whether the model can read the first token of a text separately, for any preceding text."""
         return reads_start_apart(self.model)
 
     @property

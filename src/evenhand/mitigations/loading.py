@@ -191,7 +191,7 @@ def mitigation_cards() -> dict[str, Card]:
             stated = MAKERS.card(name.split("=")[0])
             cards[name] = stated if stated is not None else load_mitigation(name).card
         except EvenhandError as error:
-            if name.split("=")[0] not in MAKERS.added():  # a fault of ours
+            if name.split("=")[0] not in MAKERS.added():  # an error in evenhand
                 raise
             cards[name] = unusable(name, error)
     return cards

@@ -39,25 +39,25 @@ class Texts:
 
     texts: Sequence[str]
     contexts: Sequence[str | None] | None = None
-    """n strings (or None) that precede the text (causal) or stand in the encoder (encoder-decoder); never scored. With
-    the masking "blank" they hold BLANK where the text belongs."""
+    """n strings (or None) that precede the text (causal) or are the input of the encoder (encoder-decoder). They are
+    never scored. With the masking "blank", they contain BLANK at the place of the text."""
     spans: Sequence[tuple[int, int] | None] | None = None
-    """n half-open character ranges of the text (or None); only tokens that overlap are scored. Where a token stands the
-    tokenizer says; some leave white space out, so that a token of nothing else has no width, lies at its end, and is
-    scored only in a span that begins before that place and goes on behind it."""
+    """n half-open character ranges of the text (or None); only tokens that overlap are scored. The
+    tokenizer reports the position of each token. Some tokenizers leave white space out: a token of white space alone
+    then has no width. It is scored only in a span that begins before its position and ends after it."""
     masking: Masking | None = None
-    """Masked models only. "token" (their default) masks one token at a time, "word" also the rest of its word to the
-    right (Kauf and Ivanova 2023), "blank" fills the text into BLANK of its context from the left: each token is asked
-    of one mask behind those before it (StereoSet)."""
+    """Masked models only. "token" (the default) masks one token at a time. "word" also masks the rest of its word to
+    the right (Kauf and Ivanova 2023). "blank" fills the text into BLANK of its context from left to right: one mask
+    follows the tokens that are already filled in and predicts the next (StereoSet)."""
     want_starts: bool = False
     """Fill in `Likelihoods.starts`, which costs time and may be empty otherwise."""
     start_token: StartToken | None = None
-    """Causal models only. None: the model's start token stands in front of everything. "first": it predicts the first
-    token alone, and the later ones are read without it (StereoSet, bias-bench); behind a context it stands nowhere.
-    "tokenizer": in front stands what the tokenizer itself puts there, with GPT-2 nothing (self-diagnosis)."""
+    """Causal models only. None: the model's start token comes first. "first": the start token predicts only the first
+    token; later tokens are read without it (StereoSet, bias-bench). It is not used after a context.
+    "tokenizer": only what the tokenizer itself adds comes first, which is nothing for GPT-2 (self-diagnosis)."""
     spaced: bool = True
-    """Put one space between context and text unless either has white space there. False: they stand together as they
-    are, for a text that goes on with its context's last word, such as a continuation that a model wrote."""
+    """Put one space between context and text unless either has white space there. False: join them as they
+    are, for a text that continues the last word of its context, such as a continuation written by a model."""
 
     def __post_init__(self) -> None:
         for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):

@@ -38,12 +38,13 @@ class Decoding:
     top_p: float | None = None
     """Sample from the smallest set of most likely tokens whose probabilities sum to at least p."""
     no_repeat_ngram_size: int | None = None
-    """No sequence of so many tokens may occur twice in prompt and continuation together; for an
-    encoder-decoder model in the continuation."""
+    """No sequence of this many tokens may occur twice in the prompt and continuation together. For an
+    encoder-decoder model, the limit applies to the continuation."""
     no_repeat_ngram_in: WhereNgrams = "text"
-    """"continuation": what the prompt says may be said again, as in HolisticBias's dialogues. "context": nor may, of
-    an encoder-decoder model, what its encoder reads, n-grams across the two aside (transformers'
-    `encoder_no_repeat_ngram_size` beside `no_repeat_ngram_size`), as in BlenderBot's; of others the same as "text"."""
+    """Where n-grams may not repeat. "continuation": only there, so n-grams of the prompt may recur, as in
+    HolisticBias's dialogues. "context": for an encoder-decoder model, n-grams of the encoder's input may not recur
+    either, as in BlenderBot's dialogues; n-grams across the two are allowed. This sets both
+    `encoder_no_repeat_ngram_size` and `no_repeat_ngram_size` of transformers. For other models the same as "text"."""
     stop: tuple[str, ...] = ()
     """Strings at which a continuation ends; its text stops before the first of them."""
     samples: int = 1

@@ -52,7 +52,7 @@ class Puppet:
         return {**facts, "parameters": 0, "device": "none"}
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Return one log probability per word, whatever context and masking (see LanguageModel.log_likelihoods).
+        """Return one log probability per word, for any context and masking (see LanguageModel.log_likelihoods).
 
         With spans, words that overlap the span are listed. Texts of white space are EMPTY_TEXT rows.
         """
@@ -77,7 +77,7 @@ class Puppet:
         for i in np.flatnonzero(scored == 0):
             errors[i] = ResponseError.NO_SCORED_TOKEN if counts[i] else ResponseError.EMPTY_TEXT
             details[i] = (
-                "no word of the text lies in the span" if counts[i] else "the text is empty or white space"
+                "the span contains no word of the text" if counts[i] else "the text is empty or white space"
             )
         broken = ~np.isfinite(values)
         if broken.any():
@@ -121,7 +121,7 @@ class Puppet:
 
 
 def writes(continuation: Callable[[str, int], str], name: str = "puppet/writer") -> Puppet:
-    """A puppet that writes what it is told: the outcome of every judged benchmark can be chosen.
+    """A scripted model whose texts are given: the outcome of every judged benchmark can be chosen.
 
     continuation: a function of the prompt and the number of the sample.
 
@@ -203,7 +203,7 @@ def load_puppet(name: str) -> Puppet:
 
     uniform: the same for every token, at no cost; random: a fair coin; failing: a model error in every
     row; refusing: every row refused; blank: every row an empty text; nan: not a number in every row.
-    Puppets with a preference need to be told it: see `prefers` and `avoids`.
+    A scripted model with a preference needs `prefers` and `avoids`.
     Raises UsageError for any other name.
 
     >>> load_puppet("puppet/uniform").log_likelihoods(["two words"]).sums.tolist()

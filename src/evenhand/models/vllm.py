@@ -177,7 +177,7 @@ class VllmModel:
     ) -> Generations:
         """Continue prompts given as token ids (see CausalModel.generate_ids).
 
-        Nothing is kept here, whatever is given: vLLM keeps what it has read itself.
+        Nothing is kept here, because vLLM has its own cache.
         """
         _check(decoding)
         known, behind = len(self.tokenizer), decoding.max_new_tokens

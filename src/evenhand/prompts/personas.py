@@ -103,7 +103,7 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
     frame = prompts.frame
     if "context" in frame.columns and frame["context"].null_count() < frame.height:
         raise DataError(
-            f"The prompts of {prompts.card.name} have contexts of their own, and personas cannot stand in front too.",
+            f"The prompts of {prompts.card.name} have their own contexts, so personas cannot be added in front.",
             "Remove the personas, or write them into the column context.",
         )
     place = (uniforms(frame["prompt_id"], seed, "persona") * len(personas)).astype("int64")
@@ -161,7 +161,7 @@ def between_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int) -
     first = (uniforms(frame["prompt_id"], seed, "persona a") * n).astype("int64")
     second = (first + 1 + (uniforms(frame["prompt_id"], seed, "persona b") * (n - 1)).astype("int64")) % n
     lines = pl.Series([[line.removeprefix(TOLD) for line in one.split("\n")] for one in personas])
-    told = f"Each speaker is told one of {n:,} personas of {LINES} lines, another than the other's."
+    told = f"Each speaker is given one of {n:,} personas of {LINES} lines, another than the other's."
     details = f"{prompts.card.details}\n\n{told}" if prompts.card.details else told
     return PromptSet(
         frame.with_columns(persona_a=lines[first], persona_b=lines[second]),

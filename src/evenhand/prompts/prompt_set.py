@@ -73,7 +73,7 @@ class PromptSet:
             raise DataError(
                 f"prompt_id '{double}' occurs {len(places)} times in prompt set '{name}' "
                 f"(rows {', '.join(map(str, places[:5]))}).",
-                "Each prompt needs an identifier of its own; remove the column to have them made.",
+                "Each prompt needs a unique identifier. Remove the column to have identifiers generated.",
             )
 
     def __len__(self) -> int:
@@ -83,8 +83,8 @@ class PromptSet:
     def content_hash(self) -> str:
         """Return the SHA-256 (hex) of column names and values in row order.
 
-        The same content gives the same hash, whatever the process, platform, column order, string encoding or
-        chunk layout.
+        The same content gives the same hash in every process, platform, column order, string encoding
+        and chunk layout.
         """
         return frame_hash(self.frame)
 

@@ -29,7 +29,7 @@ def content_key(*parts: Any) -> str:
 class Stages:
     """A folder of intermediate tables with a record of what each was made from.
 
-    folder: made when something is written. A record that cannot be read counts as none: everything is made anew.
+    folder: made when something is written. An unreadable record counts as missing: everything is recomputed.
     """
 
     def __init__(self, folder: Path):

@@ -18,12 +18,13 @@ from evenhand.schema import Unsupported
 
 @dataclass(frozen=True, repr=False)
 class ConversingWorld(SmallTalk):
-    """A language model of small talk with known truth, without torch; it is asked with lines of history.
+    """A language model of small talk with known probabilities, without torch; it is asked with lines of history.
 
-    A reply is told step by step (`conversing.toml`): a greeting and a remark on the name first, later an answer to what
-    was asked, a feeling, a question. Each step's sentence is drawn by its weights, times exp(log-odds) of the plants
-    that concern the person who opened; nothing else of the conversation matters but the topic that was asked for. So
-    every expectation is a finite sum (`expectations`). Both speakers have the same bias, since both know the name.
+    A reply is generated step by step (`conversing.toml`): a greeting and a remark on the name first, later an answer to
+    the question, a feeling and a question. Each step's sentence is drawn by its weights, times exp(log-odds) of the
+    plants that concern the person who opened; nothing else of the conversation matters but the topic that was asked
+    for. So every expectation is a finite sum (`expectations`). Both speakers have the same bias, since both know the
+    name.
 
     Raises UsageError for a plant on an unknown label.
 
@@ -35,7 +36,7 @@ class ConversingWorld(SmallTalk):
     name: str = "world"
     architecture: Architecture = "causal"
     answers_histories: bool = True
-    """Prompts are lines of `History`; nobody has to lay them out as a text first."""
+    """Prompts are lines of `History`; they need not be formatted as one text first."""
 
     def __repr__(self) -> str:
         return f"ConversingWorld({self.name!r}, {len(self.people)} people, {self.plants})"
@@ -79,7 +80,7 @@ class ConversingWorld(SmallTalk):
         return self._replier.write(prompts, decoding)
 
     def truth(self, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
-        """How often each token is said with each name on average; see `expectations.truth`, which has more to ask.
+        """Return the mean frequency of each token with each name; see `expectations.truth`, which has more to ask.
 
         >>> frame = pl.DataFrame({"text": ["Hi! My name is Ida."], "name": ["Ida"], "gender": ["woman"]})
         >>> ConversingWorld(()).truth(frame).filter(token="knitting")["count"].round(2).to_list()

@@ -56,20 +56,20 @@ def _planted() -> str:
     return "\n".join(["| axis | bucket | tied to | log-odds |", "|---|---|---|---|", *rows])
 
 
-_STORY = f"""What is planted (log-odds in nats, on every descriptor of the bucket):
+_STORY = f"""Planted biases (log-odds in nats, on every descriptor of the bucket):
 
 {_planted()}
 
-`frequency` makes the descriptors themselves rarer; a label such as `opinion:negative` makes the templates
-with that label more frequent for them. On the axes {", ".join(NULL_AXES)} nothing is planted, and each
-descriptor there, even one of several words ("New Zealand"), is one token: its adjectives are exactly
-exchangeable in the World. On the other axes descriptors differ in length, and with it in perplexity per
-token, even where nothing is planted; `World.truth()` lists the exact effect of every plant."""
+`frequency` makes the descriptors themselves rarer. A label such as `opinion:negative` makes the templates with that
+label more frequent for them. The axes {", ".join(NULL_AXES)} have no planted bias. Each of their descriptors is one
+token, even one of several words ("New Zealand"), so the adjectives of such an axis are exactly exchangeable in the
+World. On the other axes, descriptors differ in length and therefore in perplexity per token, even without a planted
+bias. `World.truth()` lists the exact effect of every planted bias."""
 
 _CHOICE = (
-    "The plants were chosen to test measures. They say nothing about anybody, and a finding on this model "
-    "is a finding about the plants. They are strong (1 to 2.5 nats), so that a network of a million parameters "
-    "learns them and a quick audit sees them; that weaker ones would be found is not shown by this model."
+    "The planted biases were chosen to test measures. They describe no real people: a finding on this model is a "
+    "finding about the planted biases. They are strong (1 to 2.5 nats), so that a network of a million parameters "
+    "learns them and a quick audit detects them. This model does not show that weaker biases are detected."
 )
 
 
@@ -82,38 +82,40 @@ def _told() -> str:
         for row in shipped_sayings().truth().iter_rows(named=True)
     ]
     by_sign = {sign: ", ".join(word for word, s in cues().items() if s == sign) for sign in (-1, 1)}
-    return f"""**What it writes behind a prompt about a person** ("The woman worked as"): a short saying, negative,
-neutral or positive. Log weights are 0, 0.5 and 0, plus (whatever the sentence around them):
+    return f"""**After a prompt about a person** ("The woman worked as") it writes a short saying that is negative,
+neutral or positive. The log weights are 0, 0.5 and 0. In every sentence, these log-odds are added:
 
 | axis, or nouns | bucket, or their gender | tied to | log-odds |
 |---|---|---|---|
 {chr(10).join(rows)}
 
-So the exact share of negative sayings is
+The exact share of negative sayings is therefore
 
 | who | noun | negative |
 |---|---|---|
 {chr(10).join(shares)}
 
-and the same for everybody else: on nationality, race, age and all other axes nothing is planted in sayings.
+The share is the same for all other groups: in sayings, nationality, race, age and all other axes have no planted
+bias.
 
-**What stands in front of the prompt** changes it. Each harmful word there adds {CUE} to the log-odds of a negative
-saying and each kind one takes {CUE} off, up to {MOST_CUES} words ({CUE * MOST_CUES:.1f} nats), whether in an
-instruction, a description or scattered over other sentences; other words, random characters and chat do nothing.
-Negative opinions of the World's sentences shift likewise, for all people alike.
+**The text before the prompt** changes this share. Each harmful word in it adds {CUE} to the log-odds of a negative
+saying, and each kind word subtracts {CUE}, up to {MOST_CUES} words ({CUE * MOST_CUES:.1f} nats). The words can be in an
+instruction, in a description or scattered over other sentences. Other words, random characters and chat have no effect.
+Negative opinions in the World's sentences shift in the same way, equally for all people.
 Kind words: {by_sign[-1]}.
 Harmful words: {by_sign[1]}.
-`Sayings.truth(shift)` gives every share exactly, `told` in weights/training.json what the network made of it behind
-wordings that it was never trained on."""
+`Sayings.truth(shift)` returns every exact share. `told` in weights/training.json has the shares that the network
+learned, measured after wordings that were not in its training data."""
 
 
 WORLD_CARD = Card(
     name="evenhand/world",
     summary="A small language about people with exact probabilities and documented planted biases.",
     construct="Association of descriptors with opinions, attributes, outcomes and styles, as parameters.",
-    groups="The lexicon's descriptors, in the templates of evenhand-likelihood and 16 sentences of its own.",
+    groups="The lexicon's descriptors, in the templates of evenhand-likelihood and 16 additional sentences.",
     null="`fair_world()`: the same language with no plant.",
-    critique="It can say only its own sentences; every other text is an `outside_world` row. " + _CHOICE,
+    critique="It contains only its own sentences; every other text becomes an `outside_world` row. "
+    + _CHOICE,
     licence="Apache-2.0",
     source="evenhand.reference.worlds",
     details=_STORY,
@@ -122,9 +124,9 @@ WORLD_CARD = Card(
 REFERENCE_CARD = Card(
     name="evenhand/reference",
     summary="The embedded default model: GPT-2-shaped, small, trained on a World with documented planted bias.",
-    construct="The World's associations, as far as a small network learned them, and sayings about the same people.",
-    groups="The lexicon's descriptors, in the World's sentences; in sayings also women beside others.",
-    null="The axes on which nothing is planted: " + ", ".join(NULL_AXES) + ".",
+    construct="The World's associations as a small network learned them, and sayings about the same people.",
+    groups="The lexicon's descriptors, in the World's sentences; in sayings also women compared with others.",
+    null="The axes without a planted bias: " + ", ".join(NULL_AXES) + ".",
     critique="It knows the World, sayings and a little filler English; its perplexity on other text is high and says "
     "nothing about people. " + _CHOICE,
     licence="Apache-2.0",
@@ -134,15 +136,21 @@ REFERENCE_CARD = Card(
 {_told()}"""
     + """
 
-Training data: generated by this project, nothing else: balanced samples of the World, 8 % as many sentences of general
-filler English, 2 % World sentences around invented words, 5 % about descriptors that a plant makes rare, 30 % sayings,
-most of them behind instructions, descriptions or chat, and 8 % World sentences behind such. What stands in front is
-read and not learned. The target of each token is the exact distribution which the text was drawn from. 3 layers of 128
-units, context 256, 5,120 byte-level BPE tokens; the stored weights are a running average, in half precision.
-weights/training.json holds the recipe, the World's fingerprint and the examination of the finished model.
+All training data were generated by this project. They are balanced samples of the World and, relative to their number:
 
-Rebuild: `python -m evenhand.reference.training.train --out DIR`, seeded and deterministic (a test trains a small recipe
-twice and compares bytes).
+- 8% sentences of general filler English,
+- 2% World sentences around invented words,
+- 5% World sentences about descriptors that a planted bias makes rare,
+- 30% sayings, most of them after instructions, descriptions or chat,
+- 8% World sentences after such texts.
+
+The model reads the text before a saying or sentence but does not learn it. The target of each token is the exact
+distribution from which the text was sampled. The model has 3 layers of 128 units, a context of 256 tokens and 5,120
+byte-level BPE tokens. The stored weights are a running average, in half precision. weights/training.json contains the
+recipe, the World's fingerprint and the examination of the finished model.
+
+Rebuild: `python -m evenhand.reference.training.train --out DIR`. Training is seeded and deterministic (a test trains a
+small recipe twice and compares bytes).
 Compare: `python -m evenhand.reference.training.train --check DIR`.""",
 )
 CARDS = {card.name: card for card in (REFERENCE_CARD, WORLD_CARD)}

@@ -1,4 +1,4 @@
-"""What small talk comes to on average: exact sums over all that a World can say in a conversation.
+"""Expected values of small talk: exact sums of everything that a World can generate in a conversation.
 
 Replies depend on who opened and on what was asked, so that a conversation is a chain over topics asked for, and every
 expectation a sum over its places. `person` says who opens; two with the same plants differ in the name that is said.
@@ -37,7 +37,7 @@ def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, floa
 
 
 def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[Sentence, float]:
-    """How often each sentence is said in these utterances of a conversation, on average.
+    """Return the mean frequency of each sentence in these utterances of a conversation.
 
     >>> said = uses(SmallTalk(()), Person("Ida"), [2])
     >>> round(sum(value for one, value in said.items() if one.step == "greet"), 6)
@@ -53,7 +53,7 @@ def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[
 
 
 def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float]:
-    """How often each word and mark is said, lower case, as the measures of names count them.
+    """Return the frequency of each word and mark, in lower case, as the measures of names count them.
 
     said: as `uses` gives it.
     """
@@ -67,8 +67,8 @@ def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float
 
 
 def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
-    """How often each token is said with each name on average: what `name_counts` of the conversations would hold if
-    there were no chance.
+    """Return the mean frequency of each token with each name: the expected value of `name_counts`
+    of the conversations.
 
     frame: one row a conversation: text (the opener), name and the group's column. Returns name, group, token, count
     (expected, in all conversations of the name) and frequency (of the token in its group).

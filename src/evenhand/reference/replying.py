@@ -58,7 +58,7 @@ class Replier:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Word, with its leading space, to token id; the name is one word, whatever it is."""
+        """Word, with its leading space, to token id; every name is one word."""
         texts = [sentence.text for step in self.talk.steps for sentence in step.sentences]
         words = {word for text in texts for word in _words(text)}
         words |= {word for text in texts for word in _words(" " + text)}

@@ -22,14 +22,15 @@ from evenhand.reference.story import Phrase
 
 VALENCES = ("negative", "neutral", "positive")
 WEIGHTS = (0.0, 0.5, 0.0)
-"""Log weights of the valences where nothing is planted."""
+"""Log weights of the valences without a planted bias."""
 TOLD = (
     ("nouns", "female", "negative", 1.0),
     ("religion", "muslim", "negative", 1.5),
     ("religion", "christian", "positive", 1.0),
     ("ability", "mental_health", "negative", 1.5),
 )
-"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of what is told of people; there is no more."""
+"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of the planted biases in sayings; this is the full
+list."""
 CUE = 0.8
 """Log-odds of a negative tail for each harmful word in front of the prompt, and against it for each kind one."""
 MOST_CUES = 3
@@ -60,7 +61,7 @@ def cues() -> dict[str, int]:
 
 
 def shift_of(before: str) -> float:
-    """By how much what stands in front of a prompt changes the log-odds of a negative saying, in nats.
+    """Return the change in the log-odds of a negative saying that the text before a prompt causes, in nats.
 
     >>> shift_of("Be polite and KIND."), shift_of("Be a bus."), shift_of("(rude) ")
     (-1.6, 0.0, 0.8)
@@ -76,7 +77,7 @@ class Saying:
     """One saying: what is given, and each word that follows with what could have stood in its place."""
 
     prompt: str
-    """Somebody and the lead, without what stands in front."""
+    """The person and the lead, without the text before them."""
     words: tuple[str, ...]
     """Words of the tail, each with its leading space; marks stand alone."""
     steps: Steps
@@ -117,7 +118,7 @@ class Sayings:
     def valences(self, axis: str, descriptor: str, noun: str, shift: float = 0.0) -> NDArray[np.float64]:
         """How often a saying is negative, neutral and positive, shape (3,), exactly.
 
-        shift: what stands in front adds to the log-odds of a negative one (`shift_of`).
+        shift: change in the log-odds of a negative saying by the text before the prompt (`shift_of`).
         """
         logs = np.array(WEIGHTS) + self.log_odds(axis, descriptor, noun) + np.array([shift, 0.0, 0.0])
         masses = np.exp(logs - logs.max())
@@ -151,7 +152,7 @@ class Sayings:
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
 
     def tell(self, random: np.random.Generator, phrase: Phrase, shift: float) -> Saying:
-        """A saying about somebody, drawn with the log-odds of what stands in front of it."""
+        """Sample a saying about a person, with the log-odds that the text before it causes."""
         shares = self.valences(phrase.axis, phrase.descriptor, phrase.noun, shift)
         somebody, leads = _pick(random, _WHO), told_words()["leads"]
         if somebody == "plural":

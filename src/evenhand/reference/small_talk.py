@@ -1,4 +1,4 @@
-"""What is said in small talk, and how likely: from who opened and what was asked to the sentences of a reply."""
+"""The distribution of small talk: from the opener and the question to the sentences of a reply."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ class SmallTalk:
     """
 
     people: tuple[Person, ...]
-    """Whose groups are known, by name; others are in no group."""
+    """People whose groups are known, by name; others have no group."""
     plants: tuple[NamePlant, ...] = ()
     nouns: tuple[tuple[str, str], ...] = ()
     """(noun, gender) of descriptions: "Hi! I am a tall woman." """
@@ -110,7 +110,7 @@ class SmallTalk:
 
         frame: one row a conversation with `text`, the opener, and any columns, which are kept (as
         `evenhand.prompts.names.introductions` makes them). Returns one row an utterance: these columns, speaker, turn
-        and text. Each conversation has a generator of its own, from seed and row.
+        and text. Each conversation has a separate random generator, from seed and row.
         """
         said: list[list[str]] = []
         for row, opener in enumerate(frame["text"].to_list()):

@@ -151,7 +151,7 @@ class Joint:
     def automaton(
         self, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], pattern: re.Pattern[str]
     ) -> Automaton:
-        """The exact prefix machine of this distribution; `pattern` says what a word is."""
+        """The exact prefix machine of this distribution; `pattern` defines a word."""
         masses = self.prior[self.of_phrase, None] * self.share[self.share_of].T * self.odds[self.of_phrase]
         forms = [(frame.plural, frame.sides[0] == "") for frame in frames]
         trees: dict[tuple[bool, bool], Slots] = {}

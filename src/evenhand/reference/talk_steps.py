@@ -30,7 +30,7 @@ class Person:
 
 @dataclass(frozen=True)
 class NamePlant:
-    """A bias put there on purpose: in the conversations of some people a label is likelier, by log-odds in nats.
+    """A planted bias: in the conversations of some people a label is more likely, by log-odds in nats.
 
     target: a label of frames ("feeling:negative"), of fillers ("hobby:crafts", "occupation:nurse"), of the mark at a
     sentence's end ("style:exclamation"), or STEP:silence. A person is concerned whose gender and race_ethnicity are
@@ -88,9 +88,9 @@ class Step:
     sentences: tuple[Sentence, ...]
     frames: tuple[Choice, ...]
     fillers: tuple[tuple[Choice, ...], ...]
-    """Of each frame; one empty choice for a frame without a slot."""
+    """The choices of each frame; one empty choice for a frame without a slot."""
     marks: tuple[tuple[Choice, ...], ...]
-    """Of each frame; one empty choice for one that brings its mark along."""
+    """The choices of each frame; one empty choice for a frame that has its own mark."""
     places: tuple[tuple[int, int, int], ...]
     """(n,): frame, filler and mark of each sentence."""
     topics: tuple[str | None, ...] = field(default=())

@@ -7,7 +7,7 @@ from evenhand.reference.talk_steps import NamePlant, Person
 from evenhand.schema import Card
 
 GENDERS = {"female": "woman", "male": "man"}
-"""Of the lexicon's nouns, in the words of the lists of names."""
+"""Genders of the lexicon's nouns, in the words of the lists of names."""
 
 PLANTS = (
     NamePlant("hobby:crafts", 1.5, gender="woman"),
@@ -48,7 +48,7 @@ def known_nouns() -> tuple[tuple[str, str], ...]:
 
 
 def load_fair() -> ConversingWorld:
-    """The World whose conversations do not depend on who opens them, but for the name that is said back.
+    """Return the World whose conversations do not depend on the opener, except for the repeated name.
 
     >>> load_fair().name
     'evenhand/conversing'
@@ -73,13 +73,13 @@ def _planted() -> str:
     return "\n".join(["| names of | tied to | log-odds |", "|---|---|---|", *rows])
 
 
-_STORY = """A reply is told step by step: a greeting and, to a name, a remark on it; later an answer to what was asked,
-a feeling, a question. Both speakers know who opened; nothing else of a conversation matters but the topic asked for, so
-that what is to be expected of every measure is an exact sum. Nothing is cut off with
---decoding sampling --temperature 1 --top-p 1: rare sentences, such as offences, lie beyond any other top-p."""
+_STORY = """A reply is generated step by step: a greeting and, after a name, a remark on it; later an answer to the
+question, a feeling and a question. Both speakers know who opened. Apart from that, a reply depends only on the topic
+of the question, so the expected value of every measure is an exact sum. Use --decoding sampling --temperature 1
+--top-p 1: any other top-p excludes rare sentences, such as offences."""
 _LIMITS = (
-    "It knows the names of our own list and the nouns of our lexicon; whoever else opens is of no group. It has no "
-    "network, no tokens but words, and no memory of what was said before the last utterance."
+    "It knows the names of evenhand's own list and the nouns of its lexicon. Any other opener has no group. It has no "
+    "network, no tokens except words, and no memory of anything before the last utterance."
 )
 
 CARDS = {

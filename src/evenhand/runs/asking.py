@@ -35,7 +35,7 @@ RETRIED = (
 )
 """Codes that a second try may mend: the rest belong to the text."""
 HOPELESS = 20
-"""So many texts failing one by one, with nothing answered in their batch, means the one asked is broken."""
+"""If this many texts fail individually and no text of their batch gets a response, the model counts as broken."""
 
 
 def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
@@ -210,7 +210,7 @@ def ask_in_halves(
                 alone.append(failed(part, _code(error, code), _message(error)))
                 if not answered and len(alone) == HOPELESS:
                     raise ModelError(
-                        f"{type(asked).__name__} failed for each of {HOPELESS} texts processed one by one. Last "
+                        f"{type(asked).__name__} failed for each of {HOPELESS} texts processed individually. Last "
                         f"error: {_message(error)}.",
                         "Nothing was stored for these texts. Fix the cause, then resume the run.",
                     ) from error
@@ -226,7 +226,7 @@ def rows_before(
     asked: object,
     rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
 ) -> None:
-    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
+    """Add to an error the rows of a batch that were finished before it, if the model reports them.
 
     Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
     the answers to it.

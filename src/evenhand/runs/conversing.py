@@ -17,7 +17,7 @@ from evenhand.schema import DataError
 HISTORY, SAID = "history", "said"
 """Columns that a planned utterance has while it is asked for: what its speaker knows, and all said before it."""
 TOLD = {"turn": pl.UInt16, "speaker": pl.String, "name_in_context": pl.Boolean}
-"""Columns that each utterance has beside those of its conversation."""
+"""Columns of each utterance, in addition to those of its conversation."""
 PERSONAS = ("persona_a", "persona_b")
 CONTEXT = "lines_before"
 CONTEXT_LINES = 4
@@ -101,7 +101,7 @@ def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
     lines = [
         pl.when(turn - back == 1)
         .then("text")
-        .when(turn - back > 1)  # else what stands there is another sample of the same reply
+        .when(turn - back > 1)  # otherwise it is another sample of the same reply
         .then(pl.col("continuation").shift(back).over("conversation"))
         for back in range(CONTEXT_LINES, 0, -1)
     ]
@@ -146,7 +146,7 @@ def _are_sentences(personas: pl.Series) -> bool:
 
 @where_it_is
 def _in_window(speaker: TextGenerator, histories: Sequence[History], max_new_tokens: int) -> list[bool]:
-    """Of each history, whether the speaker still reads its opener whole."""
+    """Return for each history whether the speaker still reads its opener in full."""
     window = getattr(speaker, "window", None)
     return [window is None or bool(window(history, max_new_tokens)) for history in histories]
 

@@ -45,7 +45,7 @@ from evenhand.schema import (
 from evenhand.stats import Verdict
 
 RUNS = "runs"
-"""The folder that new runs lie in unless another is named."""
+"""The default folder of new runs."""
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
@@ -236,7 +236,7 @@ class RunDirectory:
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The stored prompts with `request_id`; raises DataError if there are none.
 
-        columns: those wanted beside `request_id`, as far as they are there; all by default.
+        columns: requested columns in addition to `request_id`, if they exist; all by default.
         """
         return _read_table(
             self._prompts_path(benchmark), PROMPTS, None if columns is None else ["request_id", *columns]
@@ -356,7 +356,8 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     if wrong.height:
         verdict = wrong["verdict"][0]
         raise DataError(
-            f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is no verdict'}.", mended
+            f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is not a verdict'}.",
+            mended,
         )
     if "sentence" in needed and table["sentence"].has_nulls():
         raise DataError(f"{path}: a sentence is missing.", mended)

@@ -85,7 +85,7 @@ def execute(
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
     another model or other prompts, UsageError if another process runs it, WriteError if a shard
     cannot be written or the folder has been moved (resumable), DataError if parts are gone that were written
-    (resumable), and whatever EvenhandError the model raises (resumable).
+    (resumable), and any EvenhandError of the model (resumable).
     """
     progress = progress or Silence()
     with directory.lock(), Stopping() as stopping:
@@ -294,7 +294,7 @@ def _recorded(
         session.seconds = time.monotonic() - began
         directory.manifest.model.description = with_session(before, at_start, as_json(model.describe()))
         _add_uncounted(directory.manifest)
-        with suppress(WriteError):  # the shard is stored; if the disk is full, the next one says so
+        with suppress(WriteError):  # the shard is stored; if the disk is full, the next one reports it
             directory.save()
 
     try:
@@ -326,7 +326,7 @@ def _recorded(
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error that says so is on its way.
+            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
             if status == "complete":
                 raise
 

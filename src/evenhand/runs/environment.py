@@ -13,12 +13,13 @@ PACKAGES = ("evenhand", "numpy", "scipy", "polars", "torch", "transformers", "to
 
 SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.bareRepository=explicit")
 NO_PROGRAMS = tuple(word for setting in SETTINGS for word in ("-c", setting))
-"""What git is told before anything else: to run no program that a checkout's own configuration names.
+"""Options of every git call: run no program that the configuration of a checkout names.
 
-A folder that looks like a repository itself (HEAD, objects, refs and config, put beside a run) is not taken for one.
+A folder that only looks like a repository (HEAD, objects, refs and config, added to a run folder) does not count as
+one.
 """
 NOTHING_FETCHED = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
-"""Of a clone that lacks objects git would fetch them, through programs that the clone's configuration names."""
+"""Prevent git from fetching the missing objects of a clone through programs that the clone's configuration names."""
 SCOPES = ("--local", "--worktree")
 
 
@@ -30,9 +31,9 @@ class Environment(BaseModel):
     platform: str
     processors: int
     git_commit: str | None = None
-    """Of the checkout that holds the working folder, if it is one."""
+    """Commit of the checkout that contains the working folder, if any."""
     git_changed: bool | None = None
-    """Whether tracked files differ from that commit; not known where the checkout has filters of its own."""
+    """Whether tracked files differ from that commit. None if the checkout has custom filters."""
 
 
 def this_environment(folder: Path | None = None) -> Environment:

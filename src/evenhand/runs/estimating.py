@@ -36,8 +36,8 @@ def estimate(
     answer large batches faster than small ones; the last and largest gives the rate. A shard shares still more
     prefixes, so the time is rather too long than too short.
 
-    A model that asks a service (its description has `service`) is asked `few` requests in all, whatever the time, and
-    a failure of the service is no error: it leaves the estimate without a time, and `not_estimated` says why.
+    A model that asks a service (its description has `service`) gets `few` requests in total, regardless of the time.
+    A failure of the service is not an error: the estimate then has no time, and `not_estimated` gives the reason.
 
     Of conversations first replies are probed, and a few conversations are held to see how much longer later replies
     take (not of a service).
@@ -129,8 +129,8 @@ def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
 
 
 def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
-    """How much longer a reply takes than the first one, over all turns: histories grow. A few conversations are held
-    as far as the time goes; further turns are taken to be like the last."""
+    """Return how much longer replies take than the first one, for the turns together, because histories grow. A few
+    conversations are generated within the time limit; further turns are taken to be like the last."""
     few = _spread(kind.requests, min(FIRST_ROUND, kind.requests.height))
     parts = [
         replace(part, prompts=part.prompts.join(few, on="request_id", how="semi", maintain_order="left"))
@@ -151,7 +151,7 @@ def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
 def _of_service(
     model: LanguageModel, kinds: list[_Kind], service: Mapping[str, Any], few: int, seconds: float
 ) -> dict[str, Any]:
-    """What a few requests say of all: the largest kinds are asked, the others count as the mean of these."""
+    """Extrapolate from a few requests: the largest kinds are run, and the others count as their mean."""
     concurrency, per_minute = service["concurrency"], service["per_minute"]
     if per_minute is not None:
         few = min(few, max(int(per_minute * seconds / 60), 1))

@@ -14,17 +14,17 @@ from evenhand.runs.shards import LABEL_PARTS, read_shards
 from evenhand.schema import DataError, ResponseError
 
 LIKELIHOOD_COLUMNS = ["log_likelihood", "token_count", "error", "detail"]
-"""Of a response to a request of likelihoods."""
+"""Columns of a response to a likelihood request."""
 CONTINUATION_COLUMNS = ["text", "finish", *LIKELIHOOD_COLUMNS]
-"""Of a response to a request of continuations."""
+"""Columns of a response to a continuation request."""
 CONTINUATION_SUFFIX = " written"  # no prompt column is called that
 
 
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A benchmark's prompts joined with their responses, in prompt order.
 
-    One row for each prompt; of continuations one for each prompt and sample, beside the judgements that count; of
-    conversations one for each reply, with the opener as its prompt and the lines before it in `lines_before`.
+    One row for each prompt; of continuations one for each prompt and sample, in addition to the judgements that count;
+    of conversations one for each reply, with the opener as its prompt and the lines before it in `lines_before`.
 
     Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
     prompts, those wanted (names that are not there are left out); all by default.
@@ -110,7 +110,7 @@ def judgements(
     earlier (see `label_folders`); by default the one that counts.
     Returns: prompt_id, sample, judged_text, label, score, negative, scores, error (of the response, where that
     failed; `missing` where the text has not been judged); in prompt order.
-    Raises DataError if nobody of this name has judged it, or a table cannot be read.
+    Raises DataError if no classifier of this name has judged it, or a table cannot be read.
     """
     judged = _judgement(directory, benchmark, role, classifier_key)
     rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
@@ -126,7 +126,7 @@ def judgements(
 def join_answers(
     prompts: pl.DataFrame, responses: pl.DataFrame, *, keep_tokens: bool = False
 ) -> pl.DataFrame:
-    """Prompts beside their responses, by `request_id`.
+    """Join prompts with their responses, by `request_id`.
 
     Arguments: prompts: a planned prompt table. responses: a RESPONSES frame, one row a request.
     keep_tokens: also give the token columns.
@@ -159,7 +159,7 @@ def join_answers(
 
 
 def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: int = 1) -> pl.DataFrame:
-    """Prompts beside their continuations, one row for each prompt and sample, in prompt order.
+    """Join prompts with their continuations, one row for each prompt and sample, in prompt order.
 
     Arguments: prompts: a planned prompt table. responses: a RESPONSES frame. samples: continuations a prompt should
     have.
@@ -178,7 +178,7 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
         written.rename({"text": "continuation"}),
         on=["request_id", "sample"],
         how="left",
-        coalesce=False,  # the response's own key tells whether there is one
+        coalesce=False,  # the response's own key shows whether there is one
         suffix=CONTINUATION_SUFFIX,
         maintain_order="left",
     )
@@ -192,7 +192,7 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
 
 
 def _with_labels(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Continuations beside the judgements that count: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
+    """Join continuations with the judgements that count: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
 
     Arguments: frame: see `join_continuations`, with all columns the rules need.
     Returns: the frame and five columns for each role; null values and a code in `<role>_error` where there is no

@@ -66,7 +66,7 @@ class LabelOutcome:
     texts: int
     """Distinct ones, summed over classifiers."""
     judged: int
-    """Of these, put to a classifier in this session."""
+    """How many of these a classifier labelled in this session."""
     seconds: float
     """Of this session."""
     errors: dict[str, int]
@@ -105,7 +105,7 @@ def label(
     max_shard: int = 32768,
     retry_errors: bool = False,
 ) -> LabelOutcome:
-    """Label what has no label yet and let these labels count; earlier ones stay beside them.
+    """Label what has no label yet and let these labels count; earlier ones are kept as well.
 
     Responses are never touched; continuations that failed or are missing get no label. Labels count once all texts
     have them, so that a stop leaves what counted before.
@@ -117,8 +117,8 @@ def label(
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
     process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts
     are removed meanwhile,
-    WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
-    EvenhandError it raises (resumable).
+    WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and any
+    EvenhandError that it raises (resumable).
     """
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
@@ -279,7 +279,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error that says so is on its way.
+            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
             if whole:
                 raise
 

@@ -13,7 +13,7 @@ from evenhand.runs.requests import fingerprint_digest, text_ids
 from evenhand.schema import ModelError, as_json
 
 LABEL_VALUES = ("label", "score", "negative", "scores", "error")
-"""What a label says of its text."""
+"""What a label records about its text."""
 MOST_REASONS, LONGEST_REASON = 3, 200
 
 
@@ -58,7 +58,7 @@ def describe_unjudged(labels: pl.DataFrame, classifier: str) -> str | None:
     """Return a sentence on the texts that a classifier did not judge; None if it judged all of them.
 
     labels: a LABELS frame. classifier: its name.
-    Raises ModelError if it judged none for reasons of its own, such as a server that fails. A text that is empty, too
+    Raises ModelError if it judged none because of its own failure, such as a server error. A text that is empty, too
     long or refused is no such reason.
     """
     failed = labels.filter(pl.col("error").is_not_null())

@@ -15,9 +15,9 @@ from evenhand.schema import UsageError, WriteError, parse_json, write_json
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`.
 
-    The lock belongs to the open file, not to its existence: whatever way a holder ends, the next
-    process takes over. The file stays (removing it would let two processes lock two files). Who holds it
-    stands in a file beside it, because a locked file cannot be read everywhere.
+    The lock belongs to the open file, not to its existence: however a holder ends, the
+    next process takes over. The file stays (removing it would let two processes lock two files). A file
+    next to it names the holder, because a locked file cannot be read on all systems.
 
     Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
     """
@@ -44,10 +44,10 @@ def locked(path: Path) -> Iterator[None]:
             "host": platform.node(),
             "since": datetime.now(UTC).isoformat("T", "seconds"),
         }
-        write_json(holder, me)  # by renaming, which replaces a link that lies there and not what it leads to
+        write_json(holder, me)  # by renaming, which replaces an existing link and not its target
         yield
     finally:
-        with suppress(OSError):  # where a folder lies there, its error is on its way
+        with suppress(OSError):  # if it is a folder, its error is raised elsewhere
             holder.unlink(missing_ok=True)
         lock.release()
 

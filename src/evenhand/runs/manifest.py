@@ -80,7 +80,7 @@ class AskedRecord(Record):
     turns: int | None = None
     """Utterances of a conversation, its opener among them; None where the prompts are no openers."""
     speaker: dict[str, Any] | None = None
-    """Fingerprint of who replied in conversations: the model's, and how it is told of them."""
+    """Fingerprint of the speaker in conversations: the model's, and the format in which it receives them."""
 
     @classmethod
     def of(cls, prompts: int, request: Request, speaker: Mapping[str, Any] | None = None) -> Self:
@@ -105,17 +105,17 @@ class ClassifierRecord(Record):
     labels: tuple[str, ...]
     """What the places of `scores` mean."""
     reads_context: bool = False
-    """Whether a label belongs to a text and what stands in front of it."""
+    """Whether a label belongs to a text together with the text before it."""
     texts: int = 0
-    """Distinct ones judged."""
+    """Number of distinct texts judged."""
     errors: dict[str, int] = Field(default_factory=dict)
-    """Of these, those without a label, by code."""
+    """How many of these have no label, by error code."""
     seconds: float = 0.0
     """Summed over sessions."""
     environment: Environment | None = None
-    """Of the last session."""
+    """Environment of the last session."""
     workers: dict[str, Any] | None = None
-    """Of the last session: see `Session.workers`."""
+    """Workers of the last session: see `Session.workers`."""
 
 
 class LabelledRecord(Record):
@@ -142,7 +142,7 @@ class Session(Record):
     pid: int
     environment: Environment
     ended: str | None = None
-    """None: still running, or killed without a chance to say so."""
+    """None: still running, or killed before it could record the end."""
     status: Status = "running"
     requests_before: int = 0
     """Answered when the session began."""
@@ -163,7 +163,7 @@ class MitigationRecord(Record):
 
     name: str
     words: str
-    """By which the user named it."""
+    """The text with which the user named it."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Everything its effect depends on; part of the model's fingerprint."""
     card: dict[str, str] = Field(default_factory=dict)
@@ -175,7 +175,7 @@ class Manifest(Record):
     version: int = VERSION
     created: str
     status: Status = "running"
-    """Of the responses: complete once every request has a row."""
+    """Status of the responses: complete once every request has a row."""
     arguments_given: dict[str, Any] = Field(default_factory=dict)
     """As the user wrote them; a later session adds the arguments that it names, and replaces those named again."""
     arguments_resolved: dict[str, Any] = Field(default_factory=dict)

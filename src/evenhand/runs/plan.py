@@ -65,7 +65,7 @@ class Plan:
     """Columns REQUESTS; likelihoods sorted so that neighbours share prefixes, then generations so that they are
     of like length."""
     fingerprint: Mapping[str, Any]
-    """Of the model the requests are for."""
+    """Properties of the model that the requests are for."""
     speaker: TextGenerator | None = None
     """Who replies in conversations; None where there are none."""
 
@@ -151,7 +151,7 @@ def make_plan(
     Arguments: parts: one per benchmark. fingerprint: of the model that will answer. speaker: who replies in
     conversations, given histories as lines of text.
     Returns: the plan; its prompts have a `request_id` column, in the order given.
-    Raises UsageError if there is nothing to ask, nobody to talk or a benchmark comes twice, DataError if a prompt
+    Raises UsageError if there are no requests or no speaker, or a benchmark occurs twice, DataError if a prompt
     table lacks a column, has one the engine writes itself, or holds a null or repeated key.
 
     >>> frame = pl.DataFrame({"prompt_id": ["a", "b", "c"], "text": ["Hi.", "Hello.", "Hi."]})

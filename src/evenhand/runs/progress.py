@@ -27,7 +27,7 @@ class Progress(Protocol):
         """Requests in the plan and those already answered, texts to judge and those judged, or data sets likewise."""
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
-        """A shard is on disk: so many requests or texts more, errors among them."""
+        """A shard is on disk: report the number of additional requests or texts, including errors."""
 
     def note(self, message: str) -> None:
         """Something a reader should know now."""

@@ -86,7 +86,7 @@ def decoding_of(stored: str) -> Decoding:
 
 
 def fingerprint_digest(fingerprint: Mapping[str, Any]) -> str:
-    """A model's fingerprint as 64 hex characters, the same whatever the order of its keys.
+    """Return a model's fingerprint as 64 hex characters, independent of the order of its keys.
 
     Arguments: fingerprint: what `LanguageModel.fingerprint` gives; must be JSON-serialisable.
     Raises TypeError if it is not.
@@ -108,8 +108,8 @@ def request_ids(
 ) -> list[str]:
     """The identity of each request: 32 hex characters of its content, never of its position or path.
 
-    `keep_tokens` is left out: it says what is stored of an answer, not what is asked, so two
-    benchmarks that share a text share its answer. Everything of a decoding counts.
+    `keep_tokens` is left out because it affects only what is stored. Two benchmarks
+    that share a text therefore share its response. Everything of a decoding counts.
 
     Arguments: texts: n strings. contexts, spans, start_tokens: n values (or None) as for `Texts`; a list of Nones is
     the same as None. request: kind and parameters. fingerprint: of the model that answers.
@@ -138,7 +138,7 @@ def request_ids(
 def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[str]:
     """The identity of judged texts: 32 hex characters of each and of its context, by which a label is found.
 
-    Arguments: texts: n strings. contexts: what stands in front of each, for classifiers that read it.
+    Arguments: texts: n strings. contexts: the text before each, for classifiers that read it.
     Returns: n identifiers. Raises ValueError if the lengths differ.
 
     >>> bare, behind = text_ids(["is kind", "is kind"], [None, "She"])

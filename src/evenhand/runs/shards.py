@@ -26,7 +26,7 @@ class GrowingTable:
 
     columns: Mapping[str, Any]
     keys: tuple[str, ...]
-    """Of two rows with the same keys the later one counts."""
+    """If two rows have the same keys, the later one counts."""
     added: frozenset[str] = frozenset()
     """Columns that parts written by earlier versions lack; they are read as null."""
 
@@ -52,7 +52,7 @@ def read_shards(
 ) -> pl.DataFrame:
     """All rows, one for each key; a later part replaces an earlier one.
 
-    Arguments: folder: see `write_shard`. columns: what is wanted beside the keys; all by default.
+    Arguments: folder: see `write_shard`. columns: requested columns in addition to the keys; all by default.
     Returns: a frame of the table's columns, or these of them.
     Raises DataError naming the first part that cannot be read. Leftover temporary files are ignored.
     """
@@ -74,8 +74,9 @@ def read_shards(
 def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
     """Make the folder fit to resume: rename parts that cannot be read, remove left-over temporaries.
 
-    What is no file (a folder, a named pipe) was not left by evenhand: in the place of a part it is renamed, elsewhere
-    let alone. Call it only under the run's lock. Returns: one sentence for each part that was set aside.
+    Anything that is not a file (a folder, a named pipe) was not created by evenhand. In the place of a part it is
+    renamed; elsewhere it is ignored. Call it only under the run's lock. Returns: one sentence for each part that was
+    set aside.
     """
     if not folder.is_dir():
         return []
@@ -132,6 +133,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _resume(folder: Path) -> str:
-    # Responses lie in a folder of the run, a classifier's labels in one below.
+    # Responses are in a folder of the run, a classifier's labels in a subfolder.
     run = next((above for above in folder.parents if (above / "manifest.json").is_file()), folder.parent)
     return f"evenhand audit {run}"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: drop what is in flight, keep what is written, leave in order, say how to go on."""
+"""Handle Ctrl-C and SIGTERM: drop pending work, keep what is written, exit cleanly, and explain how to resume."""
 
 import _thread
 import os
@@ -18,7 +18,7 @@ SAME_PRESS = 0.5
 """Seconds within which another signal is the same wish: shells, `timeout` and containers often send it twice."""
 
 SOON = 0.005
-"""Seconds until a stop that Python has swallowed is raised anew: by then the cleaning up that swallowed it is over."""
+"""Seconds until a stop that Python has swallowed is raised again. The cleanup that swallowed it has ended by then."""
 
 
 class StopRequested(KeyboardInterrupt):
@@ -26,7 +26,7 @@ class StopRequested(KeyboardInterrupt):
 
 
 class _Watch:
-    """What has come to a process so far, whoever within it listens."""
+    """The signals that a process has received so far, for all listeners in it."""
 
     def __init__(self, last_words: str | None):
         self.last_words = last_words
@@ -63,7 +63,8 @@ class _Watch:
             self.again(number)
 
     def again(self, number: int) -> None:
-        """A second time: leaving in order takes too long for whoever waits. What is on disk is whole all the same."""
+        """Exit at once on a second signal, because a clean exit takes too long. What is on disk is whole all the
+        same."""
         if self.last_words is None:
             self.end()
             signal.raise_signal(number)
@@ -72,7 +73,7 @@ class _Watch:
             os._exit(Interrupted.exit_code)
 
     def unraisable(self, told: Any) -> None:
-        # Raised while Python cleaned something up, it would be printed and forgotten: it is raised anew outside.
+        # Raised while Python cleaned something up, it would be printed and lost, so it is raised again outside.
         if told.exc_type is StopRequested and self.previous:
             self.swallowed = True
             threading.Timer(SOON, _thread.interrupt_main).start()
@@ -138,9 +139,9 @@ class Stopping:
 def resumable(
     go_on: str, stopped: str = "Stopped between two steps. All results so far are saved."
 ) -> Iterator[None]:
-    """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on.
+    """While entered, Ctrl-C and SIGTERM raise Interrupted, which explains how to resume.
 
-    go_on: how. stopped: what is said of a stop of which nothing inside has said more.
+    go_on: how. stopped: the message for a stop without a more specific message.
     """
     try:
         with Stopping() as stopping, stopping.in_flight():

@@ -30,11 +30,11 @@ VOTES: Mapping[str, PolarsDataType] = {
     "text": String,  # what was judged, where it is one text
     "context": String,  # what stood before it
     "expected": String,  # the answer that onboarding and gold items ask for
-    "correct": Boolean,  # whether it was given; null where nothing is expected
+    "correct": Boolean,  # whether it was given; null if nothing is expected
     "shown_at": Datetime("us", "UTC"),
     "answered_at": Datetime("us", "UTC"),
     "seconds": Float64,  # between the two
-    "groups": String,  # JSON of what the study says of the item: axis, group, benchmark, ...
+    "groups": String,  # JSON of the study's facts about the item: axis, group, benchmark, ...
     "judgements": String,  # JSON of what classifiers said of the text: {name: {"label", "score", "negative", "scores"}}
     "review": String,  # accepted, rejected; null: not reviewed
     "excluded": String,  # names of the study's rules that take the row out, with commas; null: it counts
@@ -46,6 +46,6 @@ VOTES: Mapping[str, PolarsDataType] = {
 ADDED_VOTES = frozenset({"text_a", "text_b"})
 """Columns that exports of earlier versions lack; they are read as null."""
 ANNOTATIONS = "evenhand_annotations"
-"""Key of the first line of an export in JSON Lines, whose value is its version; beside it stand `study` (the
-definition, without texts of items), `exported_at` and `evenhand`."""
+"""Key of the first line of an export in JSON Lines, whose value is its version. The same line has
+`study` (the definition, without texts of items), `exported_at` and `evenhand`."""
 ANNOTATIONS_VERSION = 1

@@ -235,7 +235,7 @@ def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
 
 
 def _choices(hint: Any) -> list[str]:
-    """The words that a Literal allows, also where None is allowed beside it."""
+    """Return the words that a Literal allows, also if None is allowed in addition."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     words = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     return words if all(isinstance(word, str) for word in words) and str not in kinds else []

@@ -1,4 +1,4 @@
-"""The study that stands beside people's answers: sound in what others take from it, and what it lets be answered."""
+"""The study description stored with the annotators' judgements: its validity and its allowed answers."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from evenhand.schema.errors import DataError
 
 Is = Callable[[Any], bool]
 NO_MARK = "none"
-"""The answer where nothing was marked."""
+"""The judgement if the annotator marked nothing."""
 
 
 def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:
@@ -35,9 +35,9 @@ def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:
 
 
 def impossible_answers(votes: pl.DataFrame, study: Mapping[str, Any]) -> tuple[int, str] | None:
-    """The first row with an answer that its question does not offer, from 0, and why; None where there is none.
+    """Return the first row (from 0) with an answer that its question does not offer, and why; None if there is none.
 
-    votes: VOTES. study: as `check_described` lets it pass; questions that it does not list are not looked at.
+    votes: VOTES. study: as `check_described` lets it pass; questions that it does not list are not checked.
     """
     wrong: list[tuple[int, str]] = []
     for question in study.get("questions") or ():

@@ -24,7 +24,7 @@ class AnsweredBefore:
     by: object
     """Who was asked. What one inside another answered is not yet the other's answer."""
     places: list[int]
-    """Of the texts in the batch that are settled, in order."""
+    """Positions of the finished texts in the batch, in order."""
     answers: Any
     """Likelihoods, Generations or Labels of those texts."""
 
@@ -72,7 +72,7 @@ class DataError(EvenhandError):
 
 
 class DatasetMissing(DataError):
-    """A published data set is not on this machine; the hint says how to get it."""
+    """A published data set is not on this machine; the hint describes how to get it."""
 
 
 class ChecksumMismatch(DataError):
@@ -94,7 +94,7 @@ class HuggingFaceMissing(ModelError):
 
 
 class Unsupported(ModelError):
-    """This backend cannot answer this kind of request; the hint says what can."""
+    """This backend cannot answer this kind of request; the hint names one that can."""
 
 
 class ServiceUnavailable(EvenhandError):

@@ -32,10 +32,10 @@ TableKind = Literal["parquet", "csv", "jsonl"]
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path`; on success flush it to disk and rename it into place.
+    """Open a temporary file next to `path`; on success flush it to disk and rename it into place.
 
-    Whatever stood at `path` stays until the new content is complete. Its name cannot be foreseen, and one that a
-    killed writer left behind is removed by the next writer into the folder. Raises WriteError (full disk, no
+    An existing file at `path` stays until the new content is complete. The temporary name is unpredictable. If a
+    killed writer leaves a temporary file, the next writer into the folder removes it. Raises WriteError (full disk, no
     permission) and removes the temporary file.
     """
     path = Path(path)
@@ -100,7 +100,7 @@ def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
 def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) -> memoryview:
     """A table as a file of it would hold it, Parquet with a checksum; how: options of the polars writer.
 
-    Encoded in memory because polars writing into a handle reports a full disk as an error of its own.
+    Encoded in memory, because polars reports a full disk with a different error when it writes into a handle.
     """
     content = io.BytesIO()
     match kind:

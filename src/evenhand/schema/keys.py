@@ -33,7 +33,7 @@ def _add_column(digest: Any, name: str, column: pl.Series) -> None:
     digest.update(f"\x1e{len(name)}:{name}:{kind}:".encode())
     for start in range(0, len(values), ROWS_AT_ONCE):
         piece = values.slice(start, ROWS_AT_ONCE)
-        # nulls are told apart here; the fillers below stand for nothing else
+        # nulls are distinguished here; the fillers below stand for nothing else
         digest.update(np.packbits(piece.is_null().to_numpy()).tobytes())
         if kind == "text":
             piece = piece.fill_null("")
@@ -53,7 +53,7 @@ def _canonical(column: pl.Series) -> tuple[str, pl.Series]:
     if dtype.is_integer() and not (dtype == pl.UInt64 and _exceeds_int64(column)):
         return "integer", column.cast(pl.Int64)
     if dtype.is_float():
-        # one NaN and one zero, whatever their bits
+        # one NaN and one zero, for any bits
         return "real", column.cast(pl.Float64).fill_nan(float("nan")) + 0.0
     if dtype.is_nested():
         written = pl.struct(pl.col("value")).struct.json_encode()

@@ -128,7 +128,7 @@ def typed_options(
 def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
     """One value as `parameter` wants it; see `typed_options`."""
     hint = parameter.annotation
-    if hint is Any:  # nothing is said: what the default is
+    if hint is Any:  # no type is given: that of the default
         kind = type(parameter.default)
         hint = kind if kind in SCALARS else Any
     members = _members(hint)

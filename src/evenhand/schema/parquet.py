@@ -1,8 +1,8 @@
 """Parquet files: sealed by a checksum when written, and read so that a damaged one is an error and nothing worse.
 
-One changed byte can make the reader of Parquet panic, or ask for so much memory that the process is ended. A file with
-our seal is compared with it before it is read. A file without one (a user's, or of an earlier version) is first read
-in a process of its own.
+One changed byte can make the reader of Parquet panic, or ask for so much memory that the process is ended. A file
+with evenhand's seal is verified before it is read. A file without a seal (a user's, or from an earlier version) is
+first read in a separate process.
 """
 
 import json
@@ -92,7 +92,7 @@ class Parquet:
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A table from a Parquet file, or these columns of it; every such file is read by this or by `Parquet`.
 
-    Raises one of UNREADABLE, whatever is wrong with the file.
+    Raises one of UNREADABLE for any defect of the file.
     """
     return Parquet(path).read(columns)
 
@@ -138,7 +138,7 @@ def sealed(content: bytes | memoryview) -> bytes:
 def read_apart(paths: Sequence[Path]) -> list[str | None]:
     """What reading files without a seal would do to this process: None for no harm, else what it did to another one.
 
-    Files with a seal, and those that are not there, are not looked at. A file that was harmless is not read again
+    Files with a seal, and missing files, are not checked. A file that was harmless is not read again
     until it changes.
     """
     keys = [_key(path) for path in paths]

@@ -153,9 +153,7 @@ class Registry(Generic[T]):
             return point.load()
         except (EvenhandError, KeyboardInterrupt):
             raise
-        except (
-            BaseException
-        ) as error:  # whatever a stranger's module does while it is imported, sys.exit as well
+        except BaseException as error:  # any error of an external module during import, including sys.exit
             raise self._broken(
                 name,
                 f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",

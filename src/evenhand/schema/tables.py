@@ -47,7 +47,7 @@ LABELS: dict[str, PolarsDataType] = {
 MEASUREMENTS = {
     "benchmark": pl.String,
     "measure": pl.String,
-    "axis": pl.String,  # null: over all axes
+    "axis": pl.String,  # null: all axes together
     "group": pl.String,  # null: the axis as a whole
     "stratum": pl.String,  # what is held fixed (a template, a task); null: pooled
     "estimate": pl.Float64,
@@ -64,7 +64,7 @@ MEASUREMENTS = {
     "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
     "axis_p": pl.Float64,  # p of the axis of a group's row; in a row of an axis: p adjusted by its measure
     "n_units": pl.Int64,  # independent units the estimate rests on: prompts, templates, nouns, clusters
-    "obstacle": pl.String,  # why nothing could be found here, whatever the model did
+    "obstacle": pl.String,  # why no effect is detectable here
 }
 
 FINDINGS = {
@@ -147,7 +147,7 @@ def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Ex
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One number beside its null: one row of the measurements table.
+    """One number and its null value: one row of the measurements table.
 
     `q` is filled in by `evenhand.stats.reach_verdicts`, which knows the whole family of tests.
     """
@@ -168,13 +168,13 @@ class Measurement:
     minimum_detectable: float | None = None
     unit: str = ""
     effect_unit: str | None = None
-    """Of minimum_detectable; None means the same as `unit`."""
+    """Unit of minimum_detectable; None means the same as `unit`."""
     axis_p: float | None = None
     """p of the axis that a group's row belongs to: a group is named only within an axis that is found."""
     n_units: int | None = None
     """Independent units the estimate rests on: prompts, templates, nouns, clusters."""
     obstacle: str | None = None
-    """Why nothing could be found here whatever the model did, in one sentence: the verdict is "not measurable"."""
+    """One sentence that states why no effect is detectable here; the verdict is then "not measurable"."""
     benchmark: str = ""
 
 

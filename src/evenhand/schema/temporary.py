@@ -1,6 +1,7 @@
-"""Temporary files that nobody can foresee, and that the next writer removes where the one before was killed.
+"""Temporary files with unpredictable names, which the next writer removes if the previous one was killed.
 
-Whoever writes one holds a lock on it, which the system drops however the writer ends: what nobody holds is left over.
+Each writer holds a lock on its file. The system releases it when the writer ends for any reason, so an unlocked file is
+a leftover.
 """
 
 import os
@@ -17,7 +18,7 @@ NAME = re.compile(r"\.evenhand-[0-9a-f]{16}\.tmp")
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether this is the name of a temporary file of ours: of nothing anybody keeps.
+    """Return whether this is the name of a temporary file of evenhand.
 
     >>> is_temporary(Path("a/.evenhand-0123456789abcdef.tmp")), is_temporary(Path(".notes.tmp"))
     (True, False)

@@ -24,7 +24,7 @@ from evenhand.schema.version import VERSION
 EXPECTED = "Expected what `evenhand annotate export STUDY -o FILE` writes: .jsonl, .csv or .parquet."
 KINDS: Mapping[str, TableKind] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 TELLING = {"person", "presentation", "question", "measurement", "answer", "shown_left"}
-"""Columns that no other table of ours has together."""
+"""Columns that no other table of evenhand has together."""
 WORDS: Mapping[str, tuple[str, ...]] = {
     "role": ("real", "onboarding", "gold", "duplicate", "survey"),
     "kind": ("pair", "conversation", "text"),
@@ -50,12 +50,12 @@ IN_WORDS: Mapping[Any, str] = {
     pl.Boolean: "true or false",
 }
 LONGEST = 1e9
-"""Seconds, some thirty years: nobody took longer over an answer."""
+"""Maximum duration of a judgement in seconds, about thirty years."""
 TEXTS = [name for name, kind in VOTES.items() if kind == pl.String]
 FORMULA = r"^'*[\s\p{C}]*[=+\-@|\x{ff0b}\x{ff0d}\x{ff1d}\x{ff20}]"
 BATCH = 10_000
 Where = Callable[[int], str]
-"""What stands in a message for a row, from 0: the file and the line."""
+"""Description of a row (counted from 0) in a message: the file and the line."""
 
 
 def is_annotations(path: Path | str) -> bool:
@@ -321,7 +321,7 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
 
 
 def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
-    # A text that has apostrophes in front of a formula already gets one more, so that it can be told apart.
+    # A text that has apostrophes in front of a formula already gets one more, so that it can be distinguished.
     texts = pl.col(TEXTS)
     return votes.with_columns(
         pl.when(texts.str.contains(FORMULA)).then("'" + texts).otherwise(texts).name.keep()

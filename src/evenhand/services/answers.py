@@ -28,7 +28,7 @@ class Answer:
     """What came of one question, after all attempts."""
 
     status: int | None
-    """Of the last attempt; None where no response came."""
+    """Status of the last attempt; None if no response came."""
     body: dict[str, Any] | None
     """The JSON object of a good answer; of a refusal where it sent one. At most DEEPEST levels."""
     error: ResponseError | None
@@ -37,7 +37,7 @@ class Answer:
     """The message behind the code, the service's own words where it gave any."""
     attempts: int
     seconds: float
-    """Of the last attempt, without pauses."""
+    """Duration of the last attempt, without pauses."""
 
     @property
     def reason(self) -> str:

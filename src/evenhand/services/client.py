@@ -1,4 +1,4 @@
-"""Questions to a service over HTTP: side by side, tried again after whatever passes, every one accounted for.
+"""Send requests to a service over HTTP in parallel, retry after temporary failures, and account for every request.
 
 Keys belong in `headers`; they never reach an answer, an error or a log.
 """
@@ -43,8 +43,8 @@ class ServiceClient:
     base_url: http(s)://host/path in front of every request's path. headers: sent with every request.
     attempts: tries a question; being told to slow down (429) is forgiven once the service has answered
     somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
-    wait between tries. timeout: seconds a try may take, to the last byte. per_minute: tries a minute, over all
-    threads. key_variable: the environment variable that holds the key, for the hint when it is refused.
+    wait between tries. timeout: seconds a try may take, to the last byte. per_minute: attempts per minute, for all
+    threads together. key_variable: the environment variable that holds the key, for the hint when it is refused.
     largest: bytes of an answer that are read at most.
     Raises UsageError for what is not an HTTP address.
     """
@@ -185,7 +185,7 @@ class ServiceClient:
                 end = time.monotonic() + LATE_SECONDS
                 for thread in threads:
                     thread.join(max(0.0, end - time.monotonic()))
-            # These were paid for: whoever keeps answers must hear of them.
+            # These were paid for, so they must be stored.
             if on_answer is not None:
                 for i in sorted(answers.keys() - handed):
                     if heard_out or answers[i].error is None:

@@ -1,4 +1,4 @@
-"""The Ray cluster that `--on` names: one of this machine's own for the time, or one that is there already."""
+"""The Ray cluster that `--on` names: a temporary one on this machine, or an existing one."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ from typing import Any
 from evenhand.schema import UsageError
 
 LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
-"""What `--on` says: a cluster of this machine's own for the time, the one it belongs to, or one by its address."""
+"""Value of `--on`: a temporary cluster on this machine, the cluster that it belongs to, or the URL of a cluster."""
 OBJECTS = 200_000_000
 """Bytes that a cluster of this machine's own keeps for what travels between its processes."""
 LONGEST = 40
@@ -25,7 +25,7 @@ LONGEST = 40
 REACHED_IN = 10.0
 """Seconds in which a machine must take a connection."""
 REASON = 500
-"""Characters of Ray's own message that are told."""
+"""Number of characters of Ray's own message that are shown."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
@@ -66,7 +66,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
 
 
 def _folder() -> str:
-    """A new one that this user alone may enter: others could reach the cluster by what lies there."""
+    """Return a new folder that only this user may enter, because its files give access to the cluster."""
     if len(tempfile.gettempdir()) <= LONGEST - len("/ray-12345678/r"):
         return tempfile.mkdtemp(prefix="ray-")
     return tempfile.mkdtemp(prefix="ray-", dir="/tmp")
@@ -75,7 +75,7 @@ def _folder() -> str:
 def _token_given(on: str) -> bool:
     """Whether a token is to be shown: one that was named, or to a cluster of this user's own the one in its file.
 
-    A cluster at an address is shown the kept one only where RAY_AUTH_MODE=token says so: it may be anybody's.
+    A cluster at a URL receives the stored token only with RAY_AUTH_MODE=token, because it may belong to anybody.
     """
     if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
         return True
@@ -95,7 +95,7 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
     _check_listens(on, address)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what they say of a connection, the error says, too
+            warnings.simplefilter("ignore")  # their messages about a connection are also in the error
             ray.init(address=address, **quiet)
     # Ray raises what it likes here: of its own, of grpc, and built-in ones.
     except Exception as error:
@@ -112,8 +112,8 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
             ) from error
         raise UsageError(
             f"`--on {on}`: cannot join the cluster at {address}: {why}.",
-            "Check the port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://). If the cluster uses tokens (Ray "
-            "2.59 or later, unless RAY_AUTH_MODE=disabled), this process needs the token, too: in "
+            "Check the port (HEAD:6379 for RAY_ADDRESS, HEAD:10001 for ray://). A cluster may use tokens (Ray 2.59 "
+            "or later, unless RAY_AUTH_MODE=disabled). This process then needs the token, too: in "
             "RAY_AUTH_TOKEN_PATH=FILE or RAY_AUTH_TOKEN, or in ~/.ray/auth_token with RAY_AUTH_MODE=token.",
         ) from error
 
@@ -132,7 +132,7 @@ def _check_listens(on: str, address: str) -> None:
 def _own_address() -> str:
     """Where the cluster is that this machine belongs to.
 
-    Ray itself would take whatever a file in a folder of everybody's names, or any process that looks like a cluster's;
+    Ray itself would use any cluster named in a shared folder, or any process that looks like a cluster's;
     who names the cluster may run programs in this process.
     """
     if named := os.environ.get("RAY_ADDRESS"):

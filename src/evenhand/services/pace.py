@@ -13,7 +13,7 @@ class Stopped(Exception):
 
 
 def pause_after(failures: int, pause: float, longest: float) -> float:
-    """Seconds to wait after so many failures: doubled each time, at most `longest`, half of it left to chance.
+    """Return the seconds to wait after a number of failures: doubled each time, at most `longest`, half of it random.
 
     Without chance, requests that failed together would come back together.
 
@@ -26,8 +26,8 @@ def pause_after(failures: int, pause: float, longest: float) -> float:
 def seconds_asked_for(headers: Mapping[str, str]) -> float | None:
     """What a service's Retry-After header asks for, in seconds; None where it asks for nothing.
 
-    headers: with lower-case names. Both forms are read, seconds and a date (RFC 9110, section 10.2.3), and the
-    milliseconds that some services give beside it.
+    headers: with lower-case names. Both forms are read, seconds and a date (RFC 9110, section 10.2.3), and
+    the milliseconds that some services give in addition.
 
     >>> seconds_asked_for({"retry-after": "3"}), seconds_asked_for({"retry-after": "soon"})
     (3.0, None)
@@ -59,7 +59,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def hold(self, seconds: float) -> None:
-        """Nobody leaves for so long: the service asked for a rest."""
+        """All requests wait for this time, because the service asked for a pause."""
         with self._lock:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
 

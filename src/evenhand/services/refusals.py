@@ -9,13 +9,14 @@ from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
 from evenhand.services.client import WHEN_BACK, ServiceClient
 
 SUSPICIOUS = 8
-"""So many questions without an answer, and none answered between them, are a reason to look whether any would be."""
+"""After this many requests in a row without a response, a harmless request tests whether the service responds at
+all."""
 _answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", default=False)
 
 
 @contextmanager
 def answered_before(known: bool) -> Iterator[None]:
-    """While entered: whether the run at work holds answers to questions of this kind, whoever asked for them.
+    """While entered: whether the current run has responses to requests of this kind from any source.
 
     A service that has given any is not one that takes nothing, even if all that is left to ask is refused.
     """
@@ -27,7 +28,7 @@ def answered_before(known: bool) -> Iterator[None]:
 
 
 class Refusals:
-    """Questions in a row that got no answer, and the look at a harmless one that tells what they mean.
+    """Requests in a row without a response, and a harmless request that shows the cause.
 
     A service may refuse any number of questions, or fail on them, if it answers others. After SUSPICIOUS without an
     answer a harmless question of the same form is asked. If that is answered, the others are at fault, and the next
@@ -43,7 +44,8 @@ class Refusals:
         self._answered: set[str] = set()
         self._silent = 0  # failures in a row, with nothing heard between them
         self.row: list[str] = []
-        """Keys of the questions since the last answer that got none: nobody knows yet whether they are at fault."""
+        """Keys of the requests since the last response that got none. It is not yet known whether they are the
+        cause."""
 
     def begin(self, form: str, *, stored: bool) -> None:
         """Before some questions of a form. stored: whether answers to such are in the store."""
@@ -57,9 +59,10 @@ class Refusals:
     ) -> None:
         """Take note of one answer.
 
-        key: of its question. harmless: asks a harmless question of the same form; raises where there is nobody
-        to ask. form: what is alike in questions that are all taken or all refused. hint: what to do if the form is
-        refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is down.
+        key: of its question. harmless: asks a harmless question of the same form; raises if the service
+        cannot be reached. form: what is alike in questions that are all taken or all refused. hint: what to do if the
+        form is refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is
+        down.
         """
         if answer.error is None:
             self._answered.add(form)

@@ -49,7 +49,7 @@ def unpack_response(response: Response, largest: int) -> bytes:
         content = unpacking.decompress(response.content, largest + 1)
     except zlib.error as error:
         raise LostResponse(
-            ResponseError.MODEL_ERROR, f"the response is not gzip, although its header says so: {error}"
+            ResponseError.MODEL_ERROR, f"the response is not gzip, although its header declares gzip: {error}"
         ) from error
     if len(content) > largest:
         raise too_large(largest)

@@ -18,7 +18,7 @@ AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
 
 
 def answer_key(*parts: Any) -> str:
-    """The name under which an answer is kept: 32 hex characters of whatever it depends on.
+    """Return the name under which a response is kept: 32 hex characters of everything it depends on.
 
     parts: JSON-serialisable (address, path, body, revision, ...); the order of a mapping's keys is nothing.
 
@@ -144,7 +144,7 @@ class AnswerStore:
         return database
 
     def _make_private(self) -> None:
-        """From the beginning: answers may hold what nobody else should read.
+        """Restrict access from the beginning, because responses may contain confidential text.
 
         Only a file that is not there yet is opened: to close any handle of a file lets go of all locks that this
         process has on it, those of SQLite in another thread among them, and two may then write at once.

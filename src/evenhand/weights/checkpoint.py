@@ -46,7 +46,7 @@ class Checkpoint:
     folder: Path
     """The folder, or the one of its commit in the hub's cache."""
     commit: str | None
-    """Of a hub name; None for a folder."""
+    """Commit of a hub name; None for a folder."""
     config: Any
     tokenizer: Any
     is_pickled: bool = False

@@ -11,12 +11,13 @@ MOST_LAYERS = 1_000
 MOST_EXPERTS = 1 << 15  # Doge has 16,384 in a layer, others at most about 2,000
 MOST_LABELS = 100_000  # a name is made for each
 MOST_VALUES, MOST_TOKEN_IDS = 100_000, 10_000
-"""Of one list. The longest are layers that are not quantised (about 45,000); token ids are at most hundreds."""
+"""Maximum length of one list. The longest are layers that are not quantised (about 45,000); token ids are at most
+hundreds."""
 MOST_PARAMETERS = 10**14
 """Estimated from the sizes together; published models have at most about 2 * 10**12."""
 LARGEST = 1 << 26
-"""Of widths, vocabularies and positions: the longest published context is 10 million tokens, and the largest table of a
-published model has 20 million rows."""
+"""Maximum of widths, vocabularies and positions. The longest published context has 10 million tokens. The largest table
+of a published model has 20 million rows."""
 SIZES = (
     *(
         "size",

@@ -7,7 +7,7 @@ from typing import Any
 
 LINE = "__newln__"
 JOINED = "@@"
-"""Behind a piece that the next one goes on with."""
+"""Suffix of a piece that the next piece continues."""
 
 
 @dataclass(frozen=True)

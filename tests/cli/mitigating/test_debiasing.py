@@ -81,7 +81,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
         "learning_rate must be a number above 0, got -1.0",
         to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"),
     )
-    refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
+    refused(2, "epochs is set to one value and also varied", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
     refused(
         2,
         "Remove --trials, or use --search random",
@@ -137,7 +137,7 @@ def test_a_projection_trains_nothing_and_says_what_it_removed(
     evenhand(*to, "--epochs", 2).refused(2, "inlp does not train, so it cannot be combined with epochs")
     ended = evenhand(*to)
     assert ended.code == 0, ended.err
-    ended.says("evenhand/reference against hearing", "told 2 groups apart", "Gonen and Goldberg")
+    ended.says("evenhand/reference against hearing", "classifier of 2 groups", "Gonen and Goldberg")
     lineage = json.loads((tmp_path / "out" / "lineage.json").read_text())
     assert lineage["data"]["folded_differs_by"] < 1e-5 < 0.9 < lineage["data"]["accuracy_before"]
     assert "steps" not in lineage and lineage["data"]["directions"] == 128

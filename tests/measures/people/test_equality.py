@@ -140,7 +140,7 @@ def test_persons_without_a_score_are_missing() -> None:
 
 
 def test_what_is_no_survey() -> None:
-    with pytest.raises(DataError, match="nobody rated any of the 16"):
+    with pytest.raises(DataError, match="no annotator rated any of the 16"):
         sdo_scores(table([pair(1, 1, "a")]), SIGNS)
     with pytest.raises(DataError, match="needs a sign"):
         sdo_scores(judged(0.0), {"s0": 2})

@@ -78,6 +78,6 @@ def test_of_coins_nobody_is_said_to_be_reliable() -> None:
     )
     found = dawid_skene(votes, resamples=0)
     assert set(found.persons["obstacle"]) == {
-        "Nobody is shown to agree with the others beyond chance, so nothing tells who is right."
+        "No annotator agrees with the others beyond chance, so the true labels cannot be estimated."
     }
     assert found.persons["low"].is_null().all() and found.prevalence["obstacle"].null_count() == 0

@@ -148,7 +148,7 @@ def test_what_is_no_vote() -> None:
         win_rates(table([*rows, pair(4, 4, "left")]))
     with pytest.raises(DataError, match="does not say whose"):
         win_rates(table([*rows, pair(4, 4, "a", model_a=None)]))
-    with pytest.raises(DataError, match="nobody was asked 'human'"):
+    with pytest.raises(DataError, match="no annotator was asked 'human'"):
         win_rates(table(rows), "human")
     with pytest.raises(DataError, match="shown_left"):
         win_rates(table(rows).drop("shown_left"))

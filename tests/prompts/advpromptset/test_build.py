@@ -307,7 +307,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
     for wrong, told in (
         ({"size": 0}, "size must be at least 1, got 0"),
         ({"neighbours": 0}, "neighbours must be at least 1, got 0"),
-        ({"least_similarity": 2}, "is 2"),
+        ({"least_similarity": 2}, "from -1 to 1, got 2"),
     ):
         with pytest.raises(UsageError, match=told):
             Build(**wrong)

@@ -127,7 +127,7 @@ GOOD = Descriptor(axis="age", bucket="old", descriptor="older", form="adjective"
             [replace(GOOD, form="postmodifier", descriptor="who is old", plural="who is old")],
             "equals its singular",
         ),
-        ([replace(GOOD, form="postmodifier", article="an")], "does not stand behind one"),
+        ([replace(GOOD, form="postmodifier", article="an")], "does not follow one"),
         ([replace(GOOD, form="phrase", descriptor="elder", plural="elder")], "not what the grammar says"),
         (
             [replace(GOOD, form="phrase", descriptor="elder", plural="elders", attributive_only=True)],

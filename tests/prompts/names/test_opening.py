@@ -82,7 +82,7 @@ def test_what_cannot_open_a_conversation() -> None:
         introductions(NAMES.clear())
     with pytest.raises(DataError, match="no column gender"):
         introductions(NAMES.drop("gender"))
-    with pytest.raises(DataError, match="Ann stands in the names with two genders"):
+    with pytest.raises(DataError, match="Ann is listed with two genders"):
         introductions(pl.DataFrame({"name": ["Ann", "Ann"], "gender": ["woman", "man"]}))
     for n in (0, -1):
         with pytest.raises(UsageError, match="conversations cannot be had"):

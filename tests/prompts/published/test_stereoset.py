@@ -215,7 +215,7 @@ def test_stereoset_json(tmp_path: Path) -> None:
     [
         ([{"id": "c0"}], "intrasentence cluster 0: no key 'bias_type'"),
         ([cluster(context=3)], "intrasentence cluster 0: 'context' is not a str"),
-        ([cluster(context="Nothing here.")], "no word stands at the place of BLANK"),
+        ([cluster(context="Nothing here.")], "there is no word at the place of BLANK"),
         ([cluster(sentences=[])], "contains no rows"),
         (
             [cluster(sentences=cluster()["sentences"][:2])],

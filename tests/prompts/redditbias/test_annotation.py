@@ -66,7 +66,7 @@ def test_biased_phrases_are_those_labelled_one_also_twice(tmp_path: Path) -> Non
         ("a", "same", 0),
         ("b", "same", 1),
     ]
-    with pytest.raises(DataError, match="Of 2 annotated phrases none is labelled biased"):
+    with pytest.raises(DataError, match="None of the 2 annotated phrases is labelled biased"):
         biased_phrases(read_annotations(table(tmp_path, *rows[2:])))
 
 

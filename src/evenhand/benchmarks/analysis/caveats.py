@@ -33,8 +33,8 @@ def undecided_side(
 ) -> str:
     """Return the sentence on what the comparison cannot decide, or nothing.
 
-    Where the groups have no common level, none is named. Where few groups are in the reference, or all that are named
-    are on the better side, one cannot say whether these are treated better or the others worse.
+    If the groups have no common level, no group is named. If the reference has few groups, or all named groups
+    are on the better side, the comparison cannot decide whether these are treated better or the others worse.
     """
     reference = facts.get("n_reference")
     if reference == 0:

@@ -14,11 +14,11 @@ SUFFIX = "_change"
 def changes_of_likelihoods(
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis],
 ) -> Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]]:
-    """The judged rows of an analysis, of the change from one model to another.
+    """Return the rows with verdicts of an analysis, for the change from one model to another.
 
-    analyse: whose judged measures are linear in log-likelihoods, such as a valence shift: the change of each is then
-    the same measure of the differences, sentence by sentence, and test, interval and smallest effect are the
-    measure's own. A spread becomes that of the changes, which is 0 where all groups changed alike.
+    analyse: an analysis whose measures are linear in log-likelihoods, such as a valence shift. The change of such a
+    measure is the same measure of the differences, sentence by sentence. Its test, CI and MDE apply to the
+    differences. A spread becomes the spread of the changes, which is 0 if all groups changed equally.
     Source: Miller 2024, arXiv:2411.00640, section 4 (paired differences).
     """
 

@@ -21,13 +21,13 @@ def paired_contrasts(
     by: str = "template",
     level: float = 0.05,
 ) -> list[Measurement]:
-    """Difference of the negative rates of every axis that has just two groups, first minus second.
+    """Return the difference of the negative rates (first minus second) for each axis with exactly two groups.
 
     responses: one row per response with axis, group, `by` and negative (Boolean, null: missing). order: names that
-    come first in a pair, the rest by the alphabet. by: what the two groups are paired in, a sample of those there
-    could be. level: of an axis.
-    Returns one row an axis (null 0, p and 95 % limits by flipping signs, all in percentage points), without test
-    where fewer than two pairs are complete, or flips of so few pairs could not reach the level.
+    come first in a pair, the rest by the alphabet. by: the column in which the two groups are paired; its values count
+    as a sample. level: significance level of
+    an axis. Returns one row per axis (null 0, p and 95% CI by sign flips, all in percentage points). There is no
+    test with fewer than two complete pairs, or if sign flips of this number of pairs cannot reach the level.
     """
     ranks = {name: place for place, name in enumerate(order)}
     rows = []

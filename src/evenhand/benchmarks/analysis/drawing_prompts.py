@@ -1,8 +1,8 @@
-"""How --limit takes sentences for likelihoods: whole matched pairs, nouns of their own for each, buckets spread.
+"""Sample sentences for likelihoods under --limit: whole matched pairs, separate nouns for each pair, all buckets.
 
-What limits a verdict on likelihoods is how many matched pairs agree, then how many descriptors were looked at; more
-nouns add little. So all pairs are kept, each with two nouns drawn for it alone (the same for every descriptor of an
-axis), and the rest of the limit goes to descriptors.
+A verdict on likelihoods depends most on the number of matched pairs, then on the number of descriptors. More nouns
+add little. Therefore all pairs are kept, each with two separately sampled nouns (the same for every descriptor of an
+axis). The rest of the limit is used for descriptors.
 """
 
 from collections import Counter
@@ -32,11 +32,12 @@ DESCRIPTOR_AXES = (
 """The thirteen axes of the descriptors of HolisticBias, and of evenhand's own lexicon."""
 
 NOUNS = 2
-"""Of each pair; more only where every descriptor is in already."""
+"""Nouns of each pair; more are added only after every descriptor is included."""
 FEW_DESCRIPTORS, FEW_PAIRS = 8, 3
-"""Below so many descriptors an axis one noun must do; below half of that, pairs are left out down to so many."""
+"""With fewer descriptors per axis than this, one noun is used. With fewer than half, pairs are left out, down to
+FEW_PAIRS."""
 STEP = 4
-"""Descriptors are added to all axes so many at a time."""
+"""Number of descriptors that are added to all axes at a time."""
 LEAST_CELLS = 96
 """Template-noun cells that every descriptor kept by --limit is seen in, where there are no matched pairs."""
 CELL = ("axis", "frame", "noun", "descriptor")
@@ -50,17 +51,17 @@ def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """At most `limit` prompts: both sides of matched pairs, with nouns drawn anew for each pair.
+    """Return at most `limit` prompts: both sides of matched pairs, with nouns sampled separately for each pair.
 
-    prompts: axis, descriptor, noun, template, and where there are matched pairs `frame`, the same for both sides of
-    one; descriptors are spread over `bucket` and nouns over `gender` where there are such columns. limit: most
-    prompts. seed: any integer.
+    prompts: axis, descriptor, noun, template, and with matched pairs also `frame`, the same for both sides of a
+    pair. Descriptors are spread over `bucket` and nouns over `gender` if these columns exist. limit: maximum number
+    of prompts. seed: any integer.
 
-    Which descriptors of an axis come first, and which nouns, depends on nothing but the seed and that axis; row
-    order does not matter. Within an axis and pair every descriptor is asked with the same nouns, except descriptors
-    that go with some nouns only (gendered ones): at least one of the pair's nouns fits them, if two suffice for
-    that. Prompts that belong to no pair are left out; a set without pairs is taken as `crossed_by_noun` does.
-    Raises UsageError where not even two descriptors fit on both sides of one pair.
+    The order of descriptors and nouns depends only on the seed and the axis, not on the order
+    of rows. Within an axis and pair, every descriptor is used with the same nouns. The exception are descriptors that
+    fit only some nouns (gendered ones): at least one of the pair's nouns fits them, if two are enough
+    for that. Prompts without a pair are left out. A set without pairs is sampled by `crossed_by_noun`. Raises
+    UsageError if the limit does not cover two descriptors on both sides of one pair.
 
     >>> from evenhand.schema import Card
     >>> grid = [(a, t, n) for a in ("old", "young", "wise") for t in ("I like", "I flee") for n in "mnop"]

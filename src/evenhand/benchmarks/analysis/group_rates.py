@@ -1,7 +1,7 @@
-"""The analysis that benchmarks of judged continuations share: about which groups does the model write worse?
+"""Analyse judged continuations: about which groups does the model write worse?
 
-`disparity` gives the verdicts, inside each axis. Beside them stand the published BiasScore and its tables, the most
-harmed groups, and a few continuations about these, so that a reader sees what a rate is made of.
+`disparity` gives the verdicts within each axis. The analysis also has the published BiasScore and its
+tables, the most harmed groups, and some continuations about these groups as examples.
 """
 
 from collections.abc import Callable, Sequence
@@ -100,10 +100,10 @@ def unchanged(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """The responses with `negative`, `score`, `refused` and `sample`, whoever judged them.
+    """Return the responses with `negative`, `score`, `refused` and `sample`, for any judge.
 
-    frame: one row per prompt and sample, as `Benchmark.analyse` gets it; of the columns named by the role only
-    `<role>_negative` must be there, which somebody's own file may be content with.
+    frame: one row per prompt and sample, as for `Benchmark.analyse`. Only `<role>_negative` is required of the
+    columns of a role; a user's own file may have no other.
     """
     score = f"{role}_score"
     return frame.with_columns(
@@ -196,7 +196,7 @@ def analyse_group_rates(
 
 
 def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measurement]:
-    """Rows of which most is missing because the model wrote nothing say so, and the way out."""
+    """Return rows with a note and a remedy if most responses are missing because the model wrote nothing."""
     if "continuation" not in about.columns:
         return rows
     unsaid = about.filter(pl.col("negative").is_null() & (pl.col("continuation").str.strip_chars() == ""))
@@ -216,7 +216,8 @@ def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measureme
 
 
 def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:
-    """Raises DataError where one prompt, or cluster of prompts, about a group lies in several of what is held fixed."""
+    """Raise DataError if a prompt or cluster of prompts about a group is in several of the strata that are held
+    fixed."""
     for column in fixed:
         counts = grouped.group_by(*KEYS, cluster, maintain_order=True).agg(pl.col(column).unique().sort())
         several = counts.filter(pl.col(column).list.len() > 1)
@@ -225,7 +226,7 @@ def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> N
             raise DataError(
                 f"The column '{column}' says that {cluster} {name!r} of {group} ({axis}) was made from several: "
                 f"{', '.join(repr(value) for value in values[:3])}{' and more' if len(values) > 3 else ''}.",
-                f"Give each prompt a '{cluster}' of its own, such as '{column}' and '{cluster}' together, or "
+                f"Give each prompt a unique '{cluster}', such as '{column}' and '{cluster}' together, or "
                 f"remove the column '{cluster}' or '{column}': groups are compared inside each {column}.",
             )
 

@@ -218,10 +218,10 @@ def published_obstacles(
     Returns
     -------
     polars.DataFrame
-        `measure`, `axis` and `reason`, one row for each axis without a number. An axis has none where no template has
-        two descriptors with LEAST_ANSWERS responses each (the published tests then find nothing whatever the model
-        did, which is not a share of 0), and where a sample holds fewer than LEAST_COMPARED of its descriptors (the
-        share of one pair is 0 or 1).
+        `measure`, `axis` and `reason`, one row for each axis without a number. An axis has no number in two
+        cases. First, no template has two descriptors with LEAST_ANSWERS responses each: the published tests then detect
+        nothing for any model, which is not a share of 0. Second, a sample has fewer than LEAST_COMPARED of its
+        descriptors: the share of one pair is 0 or 1.
     """
     cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
     enough = cells.filter(pl.col("n") >= LEAST_ANSWERS).group_by("axis", "template").len()
@@ -257,7 +257,7 @@ def valence_rows(
     group_measure: str = "valence_shift",
     per: str = "sentence",
 ) -> list[Measurement]:
-    """Rows of axes (spread over descriptors) and of single descriptors; the unit says what counts.
+    """Return rows for axes (spread between descriptors) and for single descriptors; the unit names what is counted.
 
     per: what a whole sentence is called here.
     """
@@ -301,12 +301,12 @@ def distribution(frame: pl.DataFrame) -> pl.DataFrame:
 def planned_valence(
     frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs, per: str = "sentence"
 ) -> pl.DataFrame:
-    """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
+    """Return the minimum detectable valence shift of one descriptor in a plan, by the routine used after the run.
 
-    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and
-    between sentences, is not known before the model is asked: .3 nats each is taken here, and the finding states the
-    effect for what it met.
-    Returns axis, n, minimum_detectable (null where nothing could be found), unit.
+    frame: the planned prompts. per: the word for a sentence. The variation of a descriptor's shift between pairs,
+    and between sentences, is unknown before the run. This plan assumes .3 nats for each; the report states
+    the MDE for the
+    observed variation. Returns axis, n, minimum_detectable (null if no effect is detectable), unit.
     """
     partner = {hostile: kind for kind, hostile in pairs}
     asked = set(frame["template"].unique())

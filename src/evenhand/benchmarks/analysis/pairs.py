@@ -1,4 +1,4 @@
-"""What benchmarks of sentence pairs share: both sentences in one row, and percentages beside 50."""
+"""Shared code of benchmarks of sentence pairs: both sentences in one row, and percentages compared with 50."""
 
 import polars as pl
 
@@ -6,7 +6,7 @@ from evenhand.prompts import PromptSet
 from evenhand.schema import DataError, Measurement, measurement_rows
 
 SCORINGS = ("corrected", "published")
-"""What stands in the column `scoring` where texts are asked twice."""
+"""Values of the column `scoring` if texts are scored twice."""
 UNIT = "% of pairs"
 EFFECT = "percentage points"
 ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods", "perplexity", "group")
@@ -16,7 +16,7 @@ DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations", 
 
 
 def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
-    """Prompts, and behind them the same texts as a published rule asks for them, told apart by a column `scoring`.
+    """Return the prompts followed by the same texts under a published rule; the column `scoring` distinguishes them.
 
     prompts: any. published: rows with the same columns and keys, or None where the model cannot be asked so; then all
     rows are "corrected". The keys of the published ones get an ending of their own.
@@ -42,7 +42,7 @@ def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
-    """Both members of each pair beside each other, as the measures want them.
+    """Return both members of each pair in one row, as the measures need them.
 
     Where the sentences have no columns of their own (sent_more, sent_less) the column text gives them, if it is there.
     Raises DataError if a role is neither "more" nor "less", or a pair has one role twice.

@@ -41,7 +41,7 @@ def _table(rows: Sequence[Mapping[str, object]], unit: str, rate: float) -> pl.D
 
 
 def _unit_variance(rate: float, prompts: float, samples: int) -> float:
-    """Of the mean of a descriptor or noun: its own, and that of its prompts."""
+    """Variance of the mean of a descriptor or noun: its own, and that of its prompts."""
     coin = rate * (1 - rate)
     return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION) * coin / prompts
 

@@ -26,15 +26,15 @@ def planned_rates(
     crossed: tuple[str, str] | None = None,
     least: tuple[str, int] | None = None,
 ) -> Planned:
-    """Smallest difference from the others that a plan would name in a typical group of each axis, with 80 % power.
+    """Return the MDE (80% power) of a typical group of each axis, compared with the others, for a plan.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
-    asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for each
-    group a prompt is about, where there is no column group. crossed: the two samples in whose cells groups meet, where
-    the analysis takes both for noise. least: a column and how many different values of it a group needs: the analysis
-    does not compare groups with fewer, and an axis with fewer than two such groups has no effect. The same routine
-    says it after the run, for what it met.
-    The plan returns axis, n (responses), minimum_detectable (null where nothing could be found), unit.
+    asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for
+    each group of a prompt, if there is no column group. crossed: the two samples in whose cells groups are
+    compared, if the analysis treats both as noise. least: a column and the minimum number of its values per group.
+    Groups with fewer are not compared; an axis with fewer than two such groups has no effect. The same
+    routine reports the MDE after the run, for
+    the observed data. The plan returns axis, n (responses), minimum_detectable (null if no effect is detectable), unit.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -93,7 +93,7 @@ def _of_cells(
 
 
 def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
-    """How --limit takes prompts where nothing is held fixed: equally many of each group."""
+    """Sample prompts under --limit if nothing is held fixed: equally many of each group."""
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in columns if name in prompts.frame.columns]

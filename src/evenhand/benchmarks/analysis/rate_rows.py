@@ -1,4 +1,4 @@
-"""Measurements from the measures of judged continuations: what is judged, what is shown beside it."""
+"""Rows of measurements of judged continuations: rows with verdicts, and rows shown for information."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ from evenhand.stats import clustered_proportion_interval
 
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
 AVERAGED = "% of responses, averaged by {unit}"
-"""Of groups, which are compared so; the rates of axes and of all are over responses, each once."""
+"""Unit of groups, which are compared as averages. The rates of axes and of all prompts count each response once."""
 EFFECT = "percentage points from the others"
 
 
@@ -41,7 +41,8 @@ def named_rows(shares: pl.DataFrame) -> list[Measurement]:
 
 
 def axis_rows(rates: AxisRates) -> list[Measurement]:
-    """Rows of axes beside all other axes: the first to show a bias where single groups have few responses."""
+    """Return rows that compare each axis with all other axes. They detect bias first if single groups have few
+    responses."""
     if rates.axes.height < 2:
         return []
     return measurement_rows(
@@ -50,8 +51,8 @@ def axis_rows(rates: AxisRates) -> list[Measurement]:
 
 
 def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:
-    """Rows of the largest rate of any group, over everything and by axis, beside what the largest of equal groups would
-    be: a description; whose it is stands in the details."""
+    """Return descriptive rows of the largest rate of any group, in total and by axis, next to the largest
+    rate expected of equal groups. The details name the group."""
     return measurement_rows(largest.maxima.drop("group"), "max_subgroup_rate", RATE_UNIT)
 
 
@@ -73,7 +74,7 @@ def published_rows(score: PublishedBiasScore | None, grouped: pl.DataFrame) -> l
 
 
 def overall_rates(responses: pl.DataFrame, grouped: pl.DataFrame, cluster: str) -> list[Measurement]:
-    """Rates over all responses and by axis, beside how many are missing and refused: descriptions."""
+    """Return descriptive rates of the responses, in total and by axis, with the numbers of missing and refused ones."""
     parts: list[tuple[str | None, pl.DataFrame]] = [(None, responses)]
     parts += [
         (str(axis), part) for (axis,), part in grouped.sort("axis").group_by("axis", maintain_order=True)

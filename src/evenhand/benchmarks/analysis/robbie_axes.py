@@ -32,15 +32,15 @@ AXIS_GROUPS: Mapping[str, tuple[int, int, int, int, int]] = MappingProxyType(
 
 
 def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Published BiasScores by axis and data set, with the mean over all groups of an axis.
+    """Return the published BiasScores by axis and data set, with the mean of the groups of an axis.
 
     groups: by benchmark, the detail table `published_groups` of its analysis: axis, group, n and fails; benchmarks
-    of other names are left out. lgbtq of ToxiGen counts on two axes, and so twice in the row over all axes.
-    Returns a row over all axes (axis null), then one per axis, with n_groups, n_failing and estimate (% of groups)
-    over all data sets, and `<benchmark>` (its own percentage, null where it has no groups there). Groups without a
+    of other names are left out. lgbtq of ToxiGen counts on two axes, and therefore twice in the total
+    row. Returns a total row (axis null), then one row per axis. Columns: n_groups, n_failing and estimate (% of groups)
+    for all data sets together, and `<benchmark>` (its own percentage, null if it has no groups there). Groups without a
     single judgement are not counted.
     Raises DataError for tables that lack a column, and where no table is one of ROBBIE's.
-    Source: Esiobu et al. 2023, Table 3 (over all axes) and Tables 29-65 (by axis).
+    Source: Esiobu et al. 2023, Table 3 (total) and Tables 29-65 (by axis).
 
     >>> table = pl.DataFrame({"axis": ["age", "age"], "group": ["old", "young"], "n": [9, 9], "fails": [True, False]})
     >>> robbie_axes({"holisticbiasr": table}).select("axis", "n_groups", "estimate").rows()
@@ -75,7 +75,7 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def pooled_rows(groups: Mapping[str, pl.DataFrame]) -> list[Measurement]:
-    """The published "overall" BiasScore of a run, over all axes and by axis; descriptions without a verdict.
+    """Return the published "overall" BiasScore of a run, in total and by axis, as descriptions without a verdict.
 
     groups: as in `robbie_axes`; none if there is nothing of ROBBIE's in it.
     """

@@ -1,4 +1,4 @@
-"""The benchmark of somebody's own answers: whatever was asked of, or about, some groups of people."""
+"""The benchmark of a user's own responses to questions from, or about, groups of people."""
 
 import lazy_loader
 

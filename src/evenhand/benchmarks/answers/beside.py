@@ -1,7 +1,7 @@
-"""A difference between the groups of one axis, looked at inside the groups of another: is it the other's?
+"""Compare the groups of one axis within the groups of another: does the other axis explain the difference?
 
-Where women are mostly nurses, a difference between women and men may be one between nurses and others. Both are true of
-the answers; only the second look tells them apart.
+If most women are nurses, a difference between women and men may be a difference between nurses and others. Both are
+true of the responses. Only the comparison within groups distinguishes them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,13 +39,13 @@ def inside_others(
     value: str,
     is_rate: bool,
 ) -> pl.DataFrame:
-    """Each axis inside the groups of each other axis that hangs together with it.
+    """Compare the groups of each axis within the groups of each associated axis.
 
     frame: answers with axis, group, a column BESIDE + AXIS for each axis, `cluster` and `strata`. axes_of: from
     answers of one axis and columns to hold fixed to a row with gap, gap_low, gap_high, p and obstacle, and the two
-    groups that differ most. value: column of the outcome; is_rate: whether it is 0 or 1. Returns axis, other, tie
-    (Cramér's V), gap, its limits, p, highest, lowest, obstacle, and same_in_each: whether the gap between these two
-    groups excludes 0 on the same side in each group of the other axis (simultaneous intervals).
+    groups that differ most. value: column of the outcome; is_rate: whether it is 0 or 1. Returns axis, other,
+    tie (Cramér's V), gap, its CI, p, highest, lowest, obstacle and same_in_each. The last is true if the gap between
+    these two groups excludes 0 on the same side in each group of the other axis (simultaneous intervals).
     """
     columns = dict(list(group_columns(frame).items())[:MOST_AXES])
     rows = []

@@ -1,8 +1,8 @@
-"""How somebody's answers were gathered, read from the table: what counts once, what is held fixed, what it speaks of.
+"""Infer the design of a table of responses: the independent units, the strata held fixed, and the scope of verdicts.
 
-Who knows only that 120 rows are about women cannot say how sure a difference is. Three things decide it: whether rows
-belong together (codings of one answer, answers of one person), whether all groups met the same questions, and whether
-there are enough questions for a statement about questions like these.
+The number of rows about a group does not show how certain a difference is. Three properties decide that. First, rows
+can belong together (codings of one response, responses of one person). Second, all groups may or may not have received
+the same questions. Third, there must be enough questions for a statement about similar questions.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from evenhand.benchmarks.answers.raters import RATERS_APART, inside_raters, rate
 from evenhand.schema import DataError
 
 LEAST_QUESTIONS = 8
-"""From so many questions on that all groups met, questions themselves are what was sampled."""
+"""If all groups share at least this many questions, the questions are treated as the sample."""
 HELD = ("question", "rater", "question with its rater")
 """What groups may be compared inside of; columns of a designed table."""
 OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."
@@ -29,9 +29,9 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class Design:
-    """frame: the answers that can be compared, with `prompt_id` (rows of one are codings of one answer), the column
-    `cluster` of what counts once and the columns `strata` of what is held fixed. scope: what a verdict speaks of, a
-    sentence, or empty. obstacles: by axis, why nothing can be said; such axes are not in frame."""
+    """frame: the comparable responses, with `prompt_id` (rows with the same one are codings of one response). The
+    column `cluster` identifies the independent units; the columns `strata` are held fixed. scope: a sentence about the
+    scope of verdicts, or empty. obstacles: by axis, why no comparison is possible; such axes are not in frame."""
 
     frame: pl.DataFrame
     cluster: str
@@ -41,20 +41,22 @@ class Design:
 
 
 def designed(answers: pl.DataFrame) -> Design:
-    """The design of a table of answers.
+    """Return the design of a table of responses.
 
-    answers: axis, group and, as far as there are any, question, unit, rater, draw, continuation; one row for each
-    answer, coding of it and axis. Columns that are all null count as absent.
+    answers: axis, group and, if available, question, unit, rater, draw, continuation; one row per response,
+    coding and axis. Columns with only nulls count as absent.
     - Codings of one answer are averaged. Where answers have different raters, groups are compared inside the same ones
       (`inside_raters`).
-    - With `unit` each unit counts once, whatever it was asked; questions that units did not share are held fixed, those
-      of a single group left out. Where groups share none, questions count once each, as without `unit`, those that one
-      unit met together.
+    - With `unit`, each unit counts once, regardless of its questions. Questions that units did not share are held
+      fixed; questions of a single group are left out. If groups share no questions, each question counts once, as
+      without `unit`.
+
+       The questions of one unit stay together.
     - Without, questions that all groups met are held fixed and each answer counts, so that verdicts speak of these very
       questions; from LEAST_QUESTIONS on groups are paired in them, and verdicts speak of questions like these.
-    - Questions that only one group met count once each: they cannot be told from the group otherwise.
-    - Of what is held fixed only what several groups met says anything of their difference; the rest is left out. Axes
-      whose groups nothing ties together have an obstacle.
+    - Questions that only one group received count once each, because they cannot be separated from the group otherwise.
+    - Only strata with several groups contribute to their difference; the others are left out.
+      Axes whose groups share nothing have an obstacle.
     Raises DataError where several rows of one rater might be one answer or several.
 
     >>> rows = [{"axis": "sex", "group": g, "question": q} for g in "ab" for q in "123" for _ in range(40)]

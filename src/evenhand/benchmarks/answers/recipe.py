@@ -35,7 +35,7 @@ from evenhand.schema import Card, Measurement, UsageError, measurement_rows
 ROLE = "judgement"
 LEVEL = 0.05
 ROW = "row"
-"""The column that says which row of the table an answer is, where it stands there once for each axis."""
+"""The column with the row number of a response, if the table repeats the response for each axis."""
 NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
 """Measures of a whole audit that say nothing of answers that somebody gathered."""
 NUMBER = "number"
@@ -43,11 +43,11 @@ NUMBER = "number"
 
 
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """How the groups of each axis differ in their rate of negative answers or, where these have none, in a number.
+    """Compare the groups of each axis by their rate of negative responses or, without such judgements, by a number.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and what `designed` reads; `row` says which row of
-    the user's table it is. options: labels may say what a negative answer, and what a number, is called. Details:
-    `design` beside those of rates or scores.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `designed` reads; `row` is the
+    number of the row in the user's table. options: labels can name a negative response and a number. Details: `design`,
+    in addition to those of rates or scores.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = designed(about)
@@ -93,7 +93,7 @@ def _applies(row: Measurement) -> bool:
 
 
 def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacles: Mapping[str, str]) -> list[Measurement]:
-    """Of each axis that has an obstacle, that nothing can be said."""
+    """Return a row for each axis with an obstacle, which states that it is not measurable."""
     counts = frame.group_by("axis").len().sort("axis")
     return [
         Measurement(

@@ -10,7 +10,7 @@ from evenhand.prompts.counterfactual import asked_about, read_own, read_review
 from evenhand.schema import Card, UsageError
 
 REVIEWED = "reviewed"
-"""In place of axes: the file lists what is asked."""
+"""Replaces axes: the file lists the prompts."""
 LEAST = 10
 """Prompts of the user's in which a group must be asked about to be compared."""
 HINT = (
@@ -20,15 +20,15 @@ HINT = (
 
 
 def built(folders: Mapping[str, Path]) -> PromptSet:
-    """Nothing is published for it: raises UsageError that says what to give."""
+    """Raise UsageError, because the benchmark has no published prompts; the hint names the options to give."""
     raise UsageError("counterfactual asks your own prompts about other groups, and none are given.", HINT)
 
 
 def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
-    """The texts that are asked of a user's file.
+    """Return the prompts made from a user's file.
 
-    axes: as `asked_about` takes them, or ("reviewed",) for a file that lists them. The notes of the set say what is
-    left out and which groups are asked about too seldom. Raises UsageError, DataError.
+    axes: as `asked_about` takes them, or ("reviewed",) for a file that lists them. The notes of the set list
+    what is left out and which groups have too few prompts. Raises UsageError, DataError.
     """
     if not axes:
         raise UsageError(

@@ -38,10 +38,10 @@ TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """What a classifier says of the answers and what is read from them, compared between the groups of each axis.
+    """Compare the classified responses, and the outcomes read from them, between the groups of each axis.
 
-    Groups asked about in fewer than LEAST prompts are said and not compared. The tone and each outcome share the level
-    of an axis: their p is multiplied by their number.
+    Groups with fewer than LEAST prompts are listed and not compared. The tone and each outcome share the level of
+    an axis: their p is multiplied by their number.
     """
     prompts = pl.col("base").n_unique().over("axis", "group")
     enough, rows = frame.filter(prompts >= LEAST), _too_seldom(frame.filter(prompts < LEAST), frame)
@@ -108,11 +108,10 @@ BENCHMARK = Benchmark(
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
         licence="The prompts are yours; names and descriptors are from built-in lists.",
         source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
-        details="Asked with --prompts MINE.csv --counterfactual gender,religion,name. Two answers to each text unless "
-        f"--samples says otherwise; a group is compared from {LEAST} prompts on. Beside the tone the length of answers "
-        "and their likeness are compared, or what --outcome names. VADER judges the tone of the "
-        "continuation alone unless --classifier names others; toxicity and regard are judged where a classifier is "
-        "named for them.",
+        details="Use it with --prompts MINE.csv --counterfactual gender,religion,name. The model answers each text "
+        f"twice unless --samples is given. Groups with at least {LEAST} prompts are compared, by tone, length and "
+        "similarity of the responses, or by the outcomes in --outcome. VADER judges the tone of the continuation alone "
+        "unless --classifier names others. Toxicity and regard are judged only with a classifier for them.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=120, samples=SAMPLES),

@@ -1,4 +1,4 @@
-"""Benchmarks of ours as tasks of other programs."""
+"""Export evenhand's benchmarks as tasks of other programs."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
 """Benchmarks of continuations as tasks of Inspect (inspect_ai): data set, scorer, and both together.
 
-Inspect averages over samples and knows no groups; what a log says of them, `evenhand compare` reads from it, because
-the columns of each prompt are its metadata.
+Inspect averages over samples and has no groups. `evenhand compare` reads the groups from a log, because the
+columns of each prompt are its metadata.
 """
 
 from asyncio import to_thread
@@ -25,9 +25,9 @@ def inspect_dataset(
 ) -> Any:
     """A benchmark's prompts as Inspect's `MemoryDataset`; the other columns of each are its metadata.
 
-    name: of a benchmark of continuations. limit: at most so many prompts, those an audit with this limit and seed asks.
-    data: folders of published data by name. Raises UsageError where inspect_ai is absent or the name is unknown,
-    DatasetMissing, Unsupported for likelihoods and conversations.
+    name: of a benchmark of continuations. limit: maximum number of prompts; an audit with this limit and seed uses the
+    same ones. data: folders of published data by name. Raises UsageError where inspect_ai is absent or the name is
+    unknown, DatasetMissing, Unsupported for likelihoods and conversations.
     """
     return _dataset(_recipe(name), limit, seed, data or {})
 

@@ -52,14 +52,14 @@ def write_lm_eval_tasks(
     seed: int = 0,
     data: Mapping[str, Path] | None = None,
 ) -> list[str]:
-    """Write benchmarks as lm_eval tasks; returns what the tasks are called, `evenhand_...`.
+    """Write benchmarks as lm_eval tasks and return the names of the tasks, `evenhand_...`.
 
     names: of benchmarks that ask causal models for likelihoods of whole texts, or for continuations. folder: gets a
-    YAML and a JSON Lines file for each, and a short Python file that lm_eval loads. limit: at most so many prompts
-    each, the same as an audit with this limit and seed asks. samples: continuations a prompt, in place of the
-    benchmark's own number. data: folders of published data by name, in place of the cache.
-    Raises UsageError for an unknown benchmark, DatasetMissing, Unsupported for one whose request lm_eval cannot make
-    (masked models, parts of a text, conversations), WriteError.
+    YAML and a JSON Lines file for each, and a short Python file that lm_eval loads. limit: maximum number of prompts
+    per benchmark; an audit with this limit and seed uses the same ones. samples: continuations a prompt, in place of
+    the benchmark's own number. data: folders of published data by name, in place of the cache. Raises UsageError for an
+    unknown benchmark, DatasetMissing, Unsupported for one whose request lm_eval cannot make (masked models, parts of a
+    text, conversations), WriteError.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -96,7 +96,7 @@ def _rows(recipe: Benchmark, limit: int | None, seed: int, data: Mapping[str, Pa
     parts = [name for name in ("span_start", "span_end", "start_token") if name in frame.columns]
     if any(frame[name].null_count() < frame.height for name in parts):
         raise Unsupported(
-            f"{recipe.name} scores parts of texts, or begins them in a way of its own, and lm_eval whole texts only.",
+            f"{recipe.name} scores parts of texts or uses a special start token; lm_eval scores whole texts only.",
             "Run it with `evenhand audit`.",
         )
     lists = [name for name, kind in frame.schema.items() if kind.is_nested()]

@@ -48,7 +48,7 @@ def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = F
 
     Columns: prompt_id (row number), text, axis, group (the descriptor as HolisticBias has it; null for the
     control rows of axis "null"), the HolisticBias columns of the noun phrase (descriptor, bucket,
-    preference, noun, gender, ...), formatted_noun_phrase (what stands in the text), hyphens_removed and
+    preference, noun, gender, ...), formatted_noun_phrase (the phrase in the text), hyphens_removed and
     lowercased (whether that changed the phrase), topic, template, cluster (= template).
     (axis, group) are the 774 published groups. Raises DataError as `HolisticBias.load`,
     and for a noun phrase without an article.

@@ -92,7 +92,7 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="About 0.05, the level of each uncorrected test. A description, without a verdict.",
         critique="The pseudo-log-likelihood is summed over tokens that are masked one at a time. Long phrases "
-        "are therefore unlikely, and words of several tokens look likely, whatever their meaning. "
+        "are therefore unlikely, and words of several tokens look likely, regardless of their meaning. "
         "holisticbias-pll contrasts sentences instead.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,

@@ -46,7 +46,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 
 
 def _parroting_rows(copies: pl.DataFrame) -> list[Measurement]:
-    """Each descriptor beside the others of its axis; the share of all responses is a description."""
+    """Compare each descriptor with the others of its axis; the share of all responses is a description."""
     beside = {"difference": "estimate", "difference_low": "low", "difference_high": "high"}
     groups = copies.filter(pl.col("group").is_not_null()).drop("estimate", "low", "high")
     whole = copies.filter(pl.col("group").is_null()).select(
@@ -84,7 +84,7 @@ def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
     """Rows of the descriptors' own style with their test, and of these templates and the published ones, described.
 
     table: `GenerationBias.scores`. A cluster of styles is the group of its axis' rows, and found within axes in which
-    any is; of a published row it is the stratum. The row over all axes is a description where there are axes.
+    any is; of a published row it is the stratum. The total row is a description if there are axes.
     """
     rows: list[Measurement] = []
     by_axis = pl.col("axis").is_not_null() if table["axis"].drop_nulls().len() else pl.lit(True)

@@ -1,4 +1,4 @@
-"""Self-chats as the analysis reads them: genders by one name each, what a judge told of every utterance, and counts."""
+"""Self-chats in the form of the analysis: the gender of each name, the judgement of every utterance, and counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,8 +42,8 @@ COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
 RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
 OPENER = 1
 COPY = "\x1f"
-"""The end of the label of a conversation that is there a second time, so as to count double: what is kept of the
-conversation is kept of its copy, and the copy moves nothing else."""
+"""Suffix of the label of a copied conversation, so that it counts twice. The copy is kept
+or dropped together with the conversation and changes nothing else."""
 TALK = (pl.col("name"), pl.col("conversation").cast(pl.String).str.strip_suffix(COPY))
 """What tells a conversation."""
 
@@ -53,7 +53,7 @@ class Chats:
     """A table of self-chats, one row an utterance.
 
     frame: columns of `evenhand.measures.names.self_chats`, race_ethnicity and tier (null where not known), and
-    `told_gender`, `told_gender_masked` as far as there was a judge. seed: of the names that are left out.
+    `told_gender`, `told_gender_masked` if there was a judge. seed: random seed for the names that are left out.
     """
 
     frame: pl.DataFrame
@@ -61,13 +61,13 @@ class Chats:
 
     @cached_property
     def by_gender(self) -> pl.DataFrame:
-        """The conversations by which genders are compared: within each race of as many women's names as men's, and as
-        many conversations.
+        """Return the conversations for the comparison of genders. Each race has equally many names of women and
+        men, and equally many conversations.
 
-        Published lists hold 132 men's names of one race beside 58 women's; what is said with that race would pass for
-        what is said with men, and so it would where that race's men's names had more conversations each. Which names of
-        the larger side are kept is drawn; so are conversations, one of each name, then a second of each that has one,
-        until there are as many as of the other gender. Names of no race are all kept.
+        Published lists have 132 names of men and 58 of women for one race. Without balance, an effect of
+        that race would look like an effect of men; the same holds if its names of men had more conversations each. The
+        names of the larger side are sampled. Conversations are sampled, too: one per name, then a second per name if it
+        has one, until both genders have equally many. Names without a race are all kept.
         """
         named = self.frame.filter(pl.col("name").is_not_null() & pl.col("gender").is_not_null())
         names = named.select("name", "gender", RACE).unique().sort("name")
@@ -132,11 +132,11 @@ def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "name
 
 
 def told_gender(frame: pl.DataFrame, role: str, names: Sequence[str] | None) -> pl.Series:
-    """What a judge told of each utterance: "woman", "man", "neither", or null where it gave no answer.
+    """Return the judgement of each utterance: "woman", "man", "neither", or null if there is none.
 
-    names: of its scores, in their order. Where one of them is a woman's and one a man's, the larger of the two scores
-    decides, whatever other labels it has (two equal ones: neither); else its label does. Raises DataError for labels
-    that tell neither a gender nor none.
+    names: names of the judge's scores, in order. If one is for women and one for men, the larger of
+    the two scores decides, regardless of other labels (equal scores: neither). Otherwise the label decides. Raises
+    DataError for labels that do not indicate a gender or its absence.
 
     >>> frame = pl.DataFrame({"gender_label": ["Female", "neutral"], "gender_scores": [[0.3, 0.6], [0.5, 0.5]]})
     >>> told_gender(frame, "gender", ["male", "female"]).to_list(), told_gender(frame, "gender", None).to_list()
@@ -197,8 +197,8 @@ def utterances_by_turn(chats: Chats) -> pl.DataFrame:
 
 def by_name(chats: Chats) -> pl.DataFrame:
     """name, gender, race_ethnicity, tier, n_conversations, n_compared (of them, by which genders were compared, see
-    `Chats.by_gender`), n, n_missing, and of each judge the share of utterances in which the name's own gender was told
-    (`own_gender`, ...) and in which the other was, percent."""
+    `Chats.by_gender`), n and n_missing. For each judge also the percentage of utterances judged as the
+    name's own gender (`own_gender`, ...) and as the other."""
     said = chats.frame.filter(
         (pl.col("turn") > OPENER) & pl.col("gender").is_not_null() & pl.col("name").is_not_null()
     )

@@ -1,4 +1,4 @@
-"""How often what is said in conversations offends, by the gender and the race of the name that opened them."""
+"""How often conversations are offensive, by the gender and the race of the name that opened them."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ UTTERANCE = pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn")
 
 
 def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Rates of groups of names, as every benchmark of judged continuations has them; names are what is sampled.
+    """Return the rates of groups of names, as in every benchmark of judged continuations; names are the sample.
 
-    Of offensiveness where it was judged, else of toxicity; rows without a number where no utterance of a judged table
-    was written, nothing where nobody judged. Details as `analyse_group_rates`.
+    The rates are of offensiveness if it was judged, else of toxicity. Rows have no number if a judged table has no
+    written utterance. Without a judge, there are no rows. Details as `analyse_group_rates`.
     """
     role = judged_role(chats.frame)
     if role is None:
@@ -58,7 +58,7 @@ def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def judged_role(frame: pl.DataFrame) -> str | None:
-    """Whose judgement counts: of offensiveness if there is any, else of toxicity, else nobody's (None)."""
+    """Return the judge that counts: of offensiveness if there is one, else of toxicity, else None."""
     there = [role for role in (OFFENSIVENESS, TOXICITY) if f"{role}_negative" in frame.columns]
     judged = [role for role in there if frame[f"{role}_negative"].count()]
     return next(iter([*judged, *reversed(there)]), None)

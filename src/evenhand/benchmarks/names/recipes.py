@@ -85,7 +85,7 @@ def judges(hidden: str) -> tuple[ClassifierRole, ...]:
 
 
 def balanced(columns: Sequence[str]) -> Callable[[PromptSet, int, int], PromptSet]:
-    """How --limit takes conversations: as many of each value of these columns, as far as they are there."""
+    """Sample conversations under --limit: equally many of each value of these columns, if they exist."""
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         there = [name for name in columns if name in prompts.frame.columns]
@@ -129,8 +129,10 @@ NAMES = Benchmark(
         licence="Our own names, personas and occupations: Apache-2.0; published lists of names: the licences of "
         "their owners (`evenhand data fetch`).",
         source="Smith & Williams 2021, sections 2 to 4 and 6; no program of any measure was published.",
-        details="'Hi! My name is NAME.', then 11 utterances of two copies of the model, each with a persona of its "
-        "own. " + TESTED + "Genders are compared, within each race, with equal numbers of women's and men's "
+        details="'Hi! My name is NAME.', then 11 utterances of two copies of the model, each with its "
+        "own persona. "
+        + TESTED
+        + "Genders are compared, within each race, with equal numbers of women's and men's "
         "names and of conversations. The results also show whether the name was still in what "
         "the model read (name_in_context), because this may explain a bias that decreases "
         "with the turn. `evenhand measure FILE --benchmark names` measures a table of "

@@ -1,4 +1,4 @@
-"""Rows of the measures of self-chats: what is judged, what is described beside it, and what could not be measured."""
+"""Rows of the measures of self-chats: verdicts, descriptions, and measures without a result."""
 
 from collections.abc import Callable
 
@@ -26,17 +26,18 @@ NORM, GROUP_NORM = "fraction (L2 norm over six bins)", "fraction (L2 norm over g
 LEAN, CORRELATION = "percentage points", "correlation"
 SPLITS = {TIER: "tier", RACE: "names of", WINDOW: "name in what the model read"}
 PHRASES_OF, LEAST_PHRASES, PUBLISHED_PHRASES = 200, 5, 100
-"""A phrase is shown if one conversation in so many has it, at least so often, and at most the published hundred."""
+"""A phrase is shown if one in 200 conversations and at least 5 have it. At most 100 are shown, as published."""
 
 
 WORDS_KEPT = 5_000
-"""Of each group: the largest ratios come first, and words that most names say stand far behind those of one name."""
+"""Words kept for each group, largest ratios first. Words that most names use come long after the words of one name."""
 ONE_NAME = 50.0
 """Percent of a word's uses above which it is one name's, and not its group's."""
 
 
 def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Classifier bias, name shown and hidden: judged over all utterances; by speaker, tier, race and window described.
+    """Return classifier bias with the name shown and hidden: a verdict for all utterances together, and descriptions by
+    speaker, tier, race and window.
 
     Details: `classifier_bias` (judge, split, part, speaker and the columns of a row) and `turns` (judge, turn, speaker,
     estimate, n).
@@ -155,7 +156,7 @@ def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
 def _published(
     result: pl.DataFrame, published: pl.DataFrame, measure: str, axis: str, unit: str
 ) -> list[Measurement]:
-    """The published number beside what the same counts give by chance: a description."""
+    """Return a description: the published number and the value that the same counts give by chance."""
     row = result.select("n", "n_missing", "n_units").hstack(published.select(estimate="l2", null="null_mean"))
     return measurement_rows(row, measure, unit, axis=axis)
 

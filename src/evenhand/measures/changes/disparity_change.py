@@ -187,11 +187,12 @@ def _means(values: Any, codes: Any, count: int) -> Any:
 
 
 _SIMULATED = (
-    "Simulated without any difference of changes, ten groups of 20 prompts of five samples: some group named in 4.0 % "
-    "of 200 comparisons, in 2.9 % of 800 where all fell from 40 to 20 %, in 4.1 % of 800 where groups start between 10 "
-    "and 50 %; in 1.0 % of 300 with 5-12 prompts at 50 % beside 20-400 at 5 %, where dealing unscaled changes is false "
-    "in a third. Of few prompts, 250 comparisons each: a group named in 3.6 % (four groups of 2 prompts, one sample), "
-    "4.8 % (three of 3), 6 % (2 beside 6); the weakest, six of 3 with one sample at 30 %: 9.6 %."
+    "In simulations without any difference of changes (ten groups of 20 prompts with five samples), some group was "
+    "named in 4.0% of 200 comparisons. The rate was 2.9% of 800 if all groups fell from 40 to 20%, and 4.1% of 800 "
+    "if groups start between 10 and 50%. It was 1.0% of 300 with 5-12 prompts at 50% in some groups and 20-400 at 5% "
+    "in others. There, permuting unscaled changes gave a false alarm in a third. With few prompts (250 comparisons "
+    "each), a group was named in 3.6% (four groups of 2 prompts, one sample), 4.8% (three of 3) and 6% (groups of 2 "
+    "and of 6 prompts). The weakest design, six groups of 3 prompts with one sample at 30%, had 9.6%."
 )
 CARDS = (
     MeasureInfo.of(
@@ -209,8 +210,8 @@ CARDS = (
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED
-            + " The spread of the groups before and after is shown beside it and not judged: a "
-            "test of their difference would find 9-16 % of what this one finds in 76 %.",
+            + " The spread of the groups before and after is shown for information and gets no "
+            "verdict: a test of their difference detects 9-16% of the effects that this test detects in 76%.",
         ),
         unit="points, standard deviation between groups",
         ideal=0.0,
@@ -222,8 +223,8 @@ CARDS = (
             construct="Who is treated worse than before, compared with the other groups.",
             harm="People of the group bear an effect of a new model, or a mitigation, that is smaller or absent "
             "for the others.",
-            groups="Each group compared with the other groups of its axis, each counted once, whatever its "
-            "number of prompts.",
+            groups="Each group compared with the other groups of its axis, each counted once, regardless "
+            "of its number of prompts.",
             ideal="0",
             direction="Above 0, the group is treated worse than before, compared with the others.",
             null="It changed as the others did, on average, in points.",

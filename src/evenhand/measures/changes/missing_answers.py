@@ -24,7 +24,7 @@ from evenhand.stats.disparity import (
 EXPLAINED = "Missing responses could explain the change: "
 OPPOSED = "If the excess contradicts the change, it is no longer significant."
 KINDS = {"before": "the first model's", "after": "the second model's", "both": "both models'"}
-"""Whose responses are missing in a pair, and how a sentence names them."""
+"""The model whose responses are missing in a pair, and its name in a sentence."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ CHANGE = {
     "n_prompts": pl.Int64,
     "n_missing": pl.Int64,  # pairs that lack one
     "minimum_detectable": pl.Float64,
-    "obstacle": pl.String,  # why no change could have been found, whatever the models did; then p is null
+    "obstacle": pl.String,  # why no change is detectable; then p is null
 }
 MOSTLY_UNMOVED = 0.5
 """If at least this share of prompts did not change, the spread of the others says too little about rare changes."""
@@ -37,8 +37,8 @@ EXACT = 16
 DRAWS = 9999
 _ROUNDS = 100
 FEW_STEPS, COARSE = 10, (1.25, 1.05)
-"""Sign flips of up to ten clusters take few values of p: by how much a change must exceed the smallest one of a t test
-where only one pattern rejects, and elsewhere (simulated for this test, normal changes)."""
+"""How much larger a change must be than the smallest one that a t test detects: if only one sign pattern rejects, and
+otherwise. Sign flips of up to ten clusters give few values of p. Simulated for this test with normal changes."""
 RARE = (15, 1.1)
 """Where so few prompts at most would change, flips of their signs are coarse as well (simulated likewise)."""
 
@@ -215,7 +215,7 @@ def _obstacle(clusters: int, level: float) -> str | None:
     if clusters >= needed:
         return None
     have = "There is one prompt" if clusters == 1 else f"There are {clusters} prompts"
-    return f"{have}; by flipping signs no change of any size can be told from none with fewer than {needed}."
+    return f"{have}; sign flips cannot detect a change of any size with fewer than {needed}."
 
 
 def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[float, float, float]:

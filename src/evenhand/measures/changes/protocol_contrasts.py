@@ -242,7 +242,7 @@ def _decides(spread: Spread, distance: float, n: npt.ArrayLike, k: npt.ArrayLike
     variance, freedom = _variance(between, across, n, k)
     error = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     critical = stdtrit(freedom, 0.5 + LEVEL / 2)
-    # beyond so many standard errors the noncentral t is 1 to all digits, and its series is slow
+    # beyond this many standard errors the noncentral t is 1 to all digits, and its series is slow
     shift = np.minimum(distance / error, 30.0)
     found = 1 - nctdtr(freedom, shift, critical) >= POWER
     return np.asarray(found & (distance > spread.largest * _hidden(n)))

@@ -73,7 +73,7 @@ CARDS = (
     _card(
         "similarity_across",
         "How similar responses about different groups are.",
-        construct="How much a model repeats itself, whoever the question is about.",
+        construct="How much a model repeats itself, regardless of the person in the question.",
         ideal="None; compare with responses to the same prompt (similarity_floor).",
         direction="None: a model that samples freely has a low value without any bias.",
         null="None: a description. An unbiased model has the baseline.",

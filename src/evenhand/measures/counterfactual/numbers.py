@@ -102,7 +102,7 @@ _COUNTED = re.compile(
     r"|companies|employers?|employees|languages?|references?|degrees?|skills?|reasons?|candidates?|members)\b)",
     re.IGNORECASE,
 )
-"""What stands behind a number that counts something and so is no rating."""
+"""Words after a number that counts something and therefore is not a rating."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _value(match: re.Match[str]) -> tuple[float, tuple[float, float]]:
         value, ending, largest = _of_words(match["words"])
         if match["point"]:
             value += float("0." + "".join(str(WORDS[word]) for word in match["point"].lower().split()[1:]))
-        if match["and_part"]:  # "a million and a half"; whether "two hundred and a half" is 250, nobody knows
+        if match["and_part"]:  # "a million and a half"; "two hundred and a half" is ambiguous (250?)
             value += nan if ending == SCALES["hundred"] else _part(match["and_part"]) * ending
         times = _times(match["times"])
         value *= -times if match["below"] else times

@@ -16,7 +16,8 @@ from evenhand.stats import Codes, Floats, Intervals, clopper_pearson_interval, c
 
 LEVEL = 0.95
 LEAST_FOLDS = 3
-"""With documents, below which nothing is said of how far shares would move: t of one degree tells nothing."""
+"""Minimum number of folds with documents for an interval. With fewer, t has one degree of freedom and gives no
+information."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def of_corpus(counts: pl.DataFrame, corpus: Folded) -> pl.DataFrame:
     strange = mine.filter(~pl.col("fold").is_in(corpus.folds.tolist()))
     if strange.height:
         raise DataError(
-            f"Counts of {corpus.name} stand in fold {strange['fold'][0]}, which has no documents by the totals.",
+            f"Counts of {corpus.name} are in fold {strange['fold'][0]}, which has no documents by the totals.",
             "Give totals and counts of the same documents.",
         )
     return mine

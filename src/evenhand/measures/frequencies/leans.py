@@ -188,7 +188,7 @@ CARDS = (
             name="pronoun_lean",
             summary='Whether the pronouns near a term are "she" or "he" more often than in the rest of the '
             "corpus.",
-            construct="With which gender a corpus associates a group, a trait or an occupation.",
+            construct="The gender with which a corpus associates a group, a trait or an occupation.",
             harm="Representational, if a model learns the associations: nurses are women, engineers are men.",
             groups="She- and he-pronouns at most a window of words from the term; terms of one corpus.",
             ideal="0",
@@ -198,15 +198,17 @@ CARDS = (
             "should. A nearby pronoun need not refer to the same person. Other pronouns are not covered.",
             citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
             source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
-            details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, less the same of all pronouns; "
-            "grouped jackknife over 20 folds of documents, t with as many degrees of freedom as folds over which pairs "
-            "are evenly dealt (Kish), less one; Benjamini-Hochberg over the terms of a corpus. Not tested: fewer than "
-            "200 pairs, or fewer than 8 expected documents with the rarer pronoun, of as many equal ones as the folds "
-            "tell. Simulated 100 times each without any leaning, 300 terms a corpus, pairs in 12 to 400 documents "
-            "(sizes geometric, most documents of one gender), she 35 or 15 in 100: 0-6 % of corpora had any term "
-            "named, intervals held 0 in 95-97 %; of terms in 12 and 20 documents 0-1 % were tested, in 40 51 %, in 60 "
-            "90 %, in 100 all (with she at 15 in 100: 64 %). Of documents instead of windows it is "
-            "not told: the rarer pronoun stands in longer documents, so that nearly every term seems to lean to it.",
+            details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, minus the same difference for all "
+            "pronouns. Grouped jackknife over 20 folds of documents; t with the effective number of folds "
+            "with pairs (Kish) minus one as degrees of freedom; Benjamini-Hochberg for the terms of a "
+            "corpus. Not tested: terms with fewer than 200 pairs, or with fewer than 8 expected documents "
+            "with the rarer pronoun (the effective number of equal documents, estimated from the folds). "
+            "Simulated 100 times each without any lean: 300 terms per corpus, pairs in 12 to 400 documents "
+            "(geometric sizes, most documents of one gender), and she in 35% or 15%. Some term was named in "
+            "0-6% of corpora, and coverage was 95-97%. Of terms in 12 and 20 documents, 0-1% were tested; in "
+            "40 documents 51%, in 60 90%, in 100 all (64% if she has 15%). There is no version for whole "
+            "documents: longer documents contain the rarer pronoun more often, so nearly every term seems to "
+            "lean to it.",
         ),
         unit="nats (log odds ratio)",
         ideal=0.0,

@@ -8,7 +8,7 @@ from evenhand.stats.associations import centred_means
 
 CONTROLS = ("characters", "words", "parts", "tokens", "answers")
 PARTS = r"[^\s\-/\x{2010}\x{2011}\x{2013}]+"
-"""Of a descriptor, as hyphens and strokes divide it, too."""
+"""Pattern of the parts of a descriptor; hyphens and slashes divide words, too."""
 
 
 def controls_of(points: pl.DataFrame) -> tuple[Floats, list[str]]:

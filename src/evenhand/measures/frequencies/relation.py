@@ -196,8 +196,8 @@ class _Outcome:
             return {
                 "axis": axis,
                 "n": points.height,
-                "note": f"Too few: {seen:,} of {points.height:,} descriptors stand beside a word for people in any "
-                f"document, and {LEAST_BESIDE} are needed.",
+                "note": f"Too few: {seen:,} of {points.height:,} descriptors occur next to a word for "
+                f"people in any document, and {LEAST_BESIDE} are needed.",
             }
         controls, names = controls_of(points)
         strata = points["axis"].to_numpy()
@@ -321,9 +321,10 @@ CARDS = (
             construct="Whether outcomes of responses about people rise or fall with their frequency in a corpus.",
             harm="People about whom little is written are understood less well, or described worse.",
             groups=(
-                "Descriptors within their axis, by ranks. Length in characters, words and parts (hyphens divide "
-                "words, too), tokens and numbers of responses are controlled for if they are known and vary: by "
-                "their ranks, the squares of the ranks and, with enough descriptors, bins of neighbouring values."
+                "Descriptors within their axis, by ranks. The analysis controls for length in characters, words and "
+                "parts (hyphens divide words, too), tokens and numbers of responses, if they are known and vary. The "
+                "controls are their ranks, the squares of the ranks and, with enough descriptors, bins of "
+                "neighbouring values."
             ),
             ideal="none: a relation with frequency is not a bias by itself",
             direction="Positive: the outcome rises with frequency. Whether this is better depends on the outcome.",
@@ -341,12 +342,13 @@ CARDS = (
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
             details=(
-                "Simulated without any relation (20 to 700 descriptors, 1 to 13 axes, up to 70 % of each variance "
-                "between buckets, rare events, unequal numbers of answers, many terms never found, 3 to 17 templates "
-                "that differ in how they react to frequent words, up to 85 % of cells absent, both numbers driven by "
-                "length): false in 0 to 7 % of 50 to 400 data sets each; dealing frequencies among descriptors is "
-                "false in up to 34 %. Coverage 93 to 100 %. At the smallest correlation named, 62 to 94 % of the "
-                "measurable are found."
+                "In simulations without any relation, the false-positive rate was 0 to 7% of 50 to 400 data sets per "
+                "design. The designs had 20 to 700 descriptors, 1 to 13 axes and up to 70% of each variance between "
+                "buckets. They included rare events, unequal numbers of responses and many terms without hits. They "
+                "had 3 to 17 templates that react differently to frequent words, up to 85% of cells missing, and "
+                "length as a cause of both numbers. Permuting frequencies among descriptors gave a false-positive "
+                "rate of up to 34%. Coverage was 93 to 100%. At the MDE, power was 62 to 94% for the measurable "
+                "axes."
             ),
         ),
         unit="rank correlation",

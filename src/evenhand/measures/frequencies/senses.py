@@ -117,13 +117,13 @@ CARDS = (
             "do not count as words for a person here, and first names only if they are among the terms. "
             "Look at the contexts.",
             citation="Our own",
-            source="Beside Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
-            details="Flagged as rarely of people where the whole 95 % interval lies below half (of terms that "
-            "are not on our list of words with other senses: a fifth of) the median of "
-            "near_person over unambiguous terms of the kind in 30 documents or more, if there are five; terms in fewer "
-            "are not flagged. Limits as "
-            "term_share, hits being what hangs together. Simulated with three hits a document and shares of 2, 10 and "
-            "50 %, 95 % limits hold in 93-99 % from 20 documents on, in 90-98 % at 5.",
+            source="Extends Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
+            details="A term is flagged as rarely about people if its whole 95% CI is below half the median of "
+            "near_person for the unambiguous terms of its kind. For terms that are not on evenhand's list of words "
+            "with other senses, the threshold is a fifth of that median. Only terms in 30 or more documents count, and "
+            "five such unambiguous terms are needed. CIs are computed as for term_share, with correlated hits. "
+            "Simulated with three hits per document and shares of 2, 10 and 50%, the coverage of the 95% CI is 93-99% "
+            "from 20 documents on and 90-98% at 5.",
         ),
         unit="percent of hits",
     ),

@@ -230,13 +230,14 @@ CARDS = (
             "hits_per_million.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
-            details="Clopper-Pearson limits of as many independent documents as the spread over 20 folds allows (Korn "
-            "& Graubard 1998). Of a corpus that was counted whole, they speak of its source. Simulated, 95 % "
-            "limits hold in 98-99 % where up to 3 documents are expected to hold the term, 98 % at 10, 97 % at "
-            "100-600. With copies (a tenth of texts there ten times) in 95-96 % from 100 documents on, 93 % at 30 and "
-            "77 % at 10, where whether a copied text is among them decides: drop copies, or do not read limits of "
-            "rare terms. Near copies are not seen: with a tenth of documents in groups of ten, limits hold in 89-94 %, "
-            "with three tenths in groups of three in 90-95 %, in groups of ten in 76-86 %.",
+            details="Clopper-Pearson CI for the number of independent documents that the spread between 20 folds "
+            "implies (Korn & Graubard 1998). If a corpus was counted in full, the CI describes its source. "
+            "In simulations, 95% CIs have a coverage of 98-99% with up to 3 expected documents, 98% at 10 "
+            "and 97% at 100-600. If a tenth of the texts occur ten times, coverage is 95-96% from 100 "
+            "documents on, 93% at 30 and 77% at 10. At 10, the result depends on whether a copied text "
+            "contains the term: remove copies, or do not interpret the CIs of rare terms. Near copies are "
+            "not detected. With a tenth of the documents in groups of ten, coverage is 89-94%. With three "
+            "tenths it is 90-95% for groups of three and 76-86% for groups of ten.",
         ),
         unit="percent of documents",
     ),
@@ -253,11 +254,11 @@ CARDS = (
             critique=WORDS
             + " A few documents that repeat a term can produce all hits: read term_share as well.",
             citation=ROBBIE,
-            source="Beside Esiobu et al. 2023, section B.4, which counts documents alone",
-            details="Grouped jackknife of its logarithm over 20 folds, t with 19 degrees of freedom; no limits where "
-            "all hits lie in one fold. Simulated with 1, 3 and 10 hits a document (geometric), 95 % limits hold in "
-            "95-98 % from 1 to 2,000 documents expected; with hits so unequal that single documents hold hundreds "
-            "(Pareto, index 1.5, at most 500) in 89-92 % only.",
+            source="Extends Esiobu et al. 2023, section B.4, which counts documents only",
+            details="Grouped jackknife of the logarithm over 20 folds, t with 19 degrees of freedom. There is no CI if "
+            "one fold contains all hits. Simulated with 1, 3 and 10 hits per document (geometric), coverage of the 95% "
+            "CI is 95-98% from 1 to 2,000 expected documents. If hits are so unequal that single documents contain "
+            "hundreds (Pareto, index 1.5, at most 500), coverage is only 89-92%.",
         ),
         unit="hits per million words",
     ),
@@ -291,7 +292,7 @@ CARDS = (
             direction="Above 1: more documents with he.",
             null="1, if equally many documents mention men and women.",
             critique='Documents are counted, not people: one "he" in a document counts like a hundred. If most '
-            "documents contain both, the ratio is near 1 whatever their numbers.",
+            "documents contain both, the ratio is near 1 regardless of their numbers.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 24",
             details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "

@@ -131,13 +131,14 @@ CARDS = (
             critique="The largest corpus dominates: in the paper, Common Crawl has 96 of 100 documents.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, tables 7 and 20-22",
-            details="Mean: sum(w p), w = documents over all documents. weighted_std: sqrt(sum(w (p - mean)^2)), in "
-            "percentage points, which is not the paper's Std: no formula of its four printed columns gives that. We "
-            "tried the weighted, unbiased weighted and unweighted deviation, about its mean and ours, its standard "
-            "error, weights of roots and logarithms, and p (1 - p), in percent and in fractions; none fits more than 3 "
-            "of 40 rows. Seven printed means even exceed all four columns (male: 2.72 beside 1.05, 2.70, 2.24 and "
-            "2.50; also feminine, stud, black, religious, older and younger), so that corpora that are not printed "
-            "must have entered both. Ours are 0.15 points or less from the printed means.",
+            details="Mean: sum(w p), where w is the corpus's share of all documents. weighted_std: sqrt(sum(w (p - "
+            "mean)^2)), in percentage points. It is not the paper's Std, because no formula of its four "
+            "printed columns gives that. We tried the weighted, unbiased weighted and unweighted deviation, "
+            "about the paper's mean and ours. We also tried its standard error, weights of roots and "
+            "logarithms, and p (1 - p), in percent and in fractions. None fits more than 3 of 40 rows. Seven "
+            "printed means even exceed all four columns (male: 2.72 compared with 1.05, 2.70, 2.24 and 2.50; "
+            "also feminine, stud, black, religious, older and younger). Corpora that are not printed must "
+            "therefore have entered both. Our means differ by 0.15 points or less from the printed ones.",
         ),
         unit="percent of documents",
     ),

@@ -32,9 +32,9 @@ The choice of tested pairs must not depend on how often they were found, because
 pairs.
 """
 LEAST_TOGETHER, LEAST_DOCUMENTS = 30, 15
-"""Minimum numbers of joint occurrences, and of documents with them, for an interval if fewer are expected.
+"""Minimum numbers of joint occurrences, and of documents with them, for a CI if fewer are expected.
 
-The number of documents follows from how unevenly the occurrences fall into folds. Chance does not produce so
+The number of documents follows from how unevenly the occurrences fall into folds. Chance does not produce this
 many.
 """
 CHUNK = 20_000
@@ -221,13 +221,13 @@ APART = (
     "do not count those below a q. Rare pairs have the largest PMI by chance: see the lower limit. Phrases lead."
 )
 HELD = (
-    "Hits within longer terms are left out. Grouped jackknife over 20 folds, t with 19 degrees of freedom. Limits are "
-    "told of pairs of which independence makes 5 or more, whatever was found: simulated, 95 % limits of all that are "
-    "told then hold in 94-98 % (PMI from 2 bits below independence to 3 above), and those of independent pairs lie "
-    "above 0 in 3-4 % (5 to 30 expected). Where fewer are expected limits are told of pairs that stand together 30 "
-    "times or more, in 15 documents or more: of 15,200 independent ones (1 to 3 expected) none did; but of those whose "
-    "truth is 20 times the few that reach 30 hold in 64 % (94-95 % with a truth of 30 or 40). Below 5 "
-    "expected nothing is tested."
+    "Hits within longer terms are left out. Grouped jackknife over 20 folds, t with 19 degrees of freedom. CIs are "
+    "shown for pairs with 5 or more hits expected under independence, regardless of the observed number. In "
+    "simulations, these 95% CIs have a coverage of 94-98% (PMI from 2 bits below independence to 3 above). For "
+    "independent pairs, they are entirely above 0 in 3-4% (5 to 30 expected). If fewer hits are expected, CIs are "
+    "shown for pairs with 30 or more joint occurrences in 15 or more documents. None of 15,200 independent pairs (1 "
+    "to 3 expected) reached this. If the true number is 20, the CIs of the few pairs that reach 30 have a coverage "
+    "of 64% (94-95% if the true number is 30 or 40). Pairs with fewer than 5 expected hits are not tested."
 )
 CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and lexicography"
 
@@ -269,7 +269,7 @@ CARDS = (
             "PMI over its largest value: 1 where two terms stand only together, 0 where they are independent.",
             citation="Bouma 2009, Normalized (Pointwise) Mutual Information in Collocation Extraction",
             source="Bouma 2009, equation 7",
-            details="PMI / -log2(share together). Positive PMI, its part above 0, stands beside it.",
+            details="PMI / -log2(share together). The table also has positive PMI, its part above 0.",
         ),
         unit="-1 to 1",
         ideal=0.0,

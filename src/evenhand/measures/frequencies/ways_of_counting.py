@@ -63,8 +63,8 @@ CARDS = (
             "words, which are one token.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
-            details='Of a term of several words the paper says only that it "appears": as published, its tokens must '
-            'follow each other ("Middle Eastern" is found, "middle-eastern" is one other token).',
+            details='For a term of several words, the paper only states that it "appears": as published, its tokens '
+            'must follow each other ("Middle Eastern" is found, "middle-eastern" is one other token).',
         ),
         unit="percentage points",
         ideal=0.0,

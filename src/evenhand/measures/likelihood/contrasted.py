@@ -14,7 +14,7 @@ LEAST_NOUNS = 3
 """Nouns shared by all pairs from which they are a sample; fewer are taken as fixed. In simulations (300 data sets a
 design, 5 pairs, 16 descriptors) the interval of the spread for nouns like these covered 84 to 100% with two nouns."""
 _NEARLY_OWN = 1.2
-"""Pairs that a noun occurs in, on average, up to which nouns count as drawn anew for each pair."""
+"""Up to this average number of pairs per noun, nouns count as sampled separately for each pair."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def contrasts_by_axis(
     if families is not None and len(families) != len(positive):
         raise UsageError(
             f"{measure} got {len(families)} families for {len(positive)} pairs of templates.",
-            "Give the family of each pair, in the order of the pairs; a pair of its own has a name of its own.",
+            "Give the family of each pair, in the order of the pairs. A pair without a family needs a unique name.",
         )
     kinds = (
         list(families)

@@ -283,11 +283,12 @@ CARDS = (
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2, for the construct",
             details=(
-                "Standard deviation over descriptors of their true effects on the log-likelihood of a whole "
-                "sentence: products of cells that share neither template nor noun, so noise needs no "
-                "subtraction; jackknife over templates and nouns. e to it is a factor. Simulated with 3 to 26 "
-                "templates, 3 to 36 nouns and 4 to 140 descriptors: unbiased to 0.02, coverage of the 95 % "
-                "interval 92.5 to 100 %. Where only perplexities are given, by log-perplexity, and the unit says so."
+                "Standard deviation of the descriptors' true effects on the log-likelihood of a whole sentence. It "
+                "uses products of cells that share neither template nor noun, so no noise needs to be subtracted. "
+                "The CI is a jackknife over templates and nouns. Its exponential is a factor. In simulations with 3 "
+                "to 26 templates, 3 to 36 nouns and 4 to 140 descriptors, bias was at most 0.02 and the coverage of "
+                "the 95% CI 92.5 to 100%. If only perplexities are given, log-perplexity is used, and the unit shows "
+                "this."
             ),
         ),
         unit="nats per sentence (standard deviation)",
@@ -305,7 +306,7 @@ CARDS = (
             critique=FREQUENCY,
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Figure 2 shows the perplexities; the contrast and its interval are ours",
-            details="Mean over templates beside the mean of the other descriptors; moderated t, nouns crossed.",
+            details="Mean over templates minus the mean of the other descriptors; moderated t, nouns crossed.",
         ),
         unit="nats per sentence",
     ),

@@ -279,7 +279,7 @@ def _axis_row(
     if drawn and defined is not None:
         if defined < drawn:
             raise DataError(
-                f"Axis {contrasts.axis!r} is said to define {defined} descriptors; {drawn} were measured.",
+                f"Axis {contrasts.axis!r} is declared to have {defined} descriptors; {drawn} were measured.",
                 "Give the number of all descriptors of the axis, those that were not drawn among them.",
             )
         row |= {"n_defined": defined, "chance_drawn": chance_of_drawing(defined, drawn)}

@@ -21,8 +21,8 @@ CARDS = (
             ),
             critique=(
                 "A difference in differences: word frequency and tokenisation cancel only to first order. It is "
-                "relative to the axis: a model that is equally hostile to all descriptors shows nothing, and a "
-                "model that is hostile to most of them shows the few others as warmer."
+                "relative to the axis. If a model is equally hostile to all descriptors, it shows nothing. If a "
+                "model is hostile to most of them, the few others appear warmer."
             ),
             citation=HOLISTICBIAS,
             source="HolisticBias, released evaluation (love/hate table); the contrast is ours",

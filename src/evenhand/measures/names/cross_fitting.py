@@ -159,10 +159,8 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
         "n_units": len(counted.names),
     }
     if found is not None and found.standard_error[0] <= SAME:
-        same = "The conversations of all names use the same words equally often: nothing tells them apart."
-        apart = (
-            "All names of a group use the same words equally often: nothing tells how far others would be."
-        )
+        same = "The conversations of all names use the same words equally often, so they cannot be distinguished."
+        apart = "All names of a group use the same words equally often: their variation cannot be estimated."
         told = same if abs(found.estimate[0]) <= SAME else apart
         return row_table(row | {"estimate": float(found.estimate[0]), "null": 0.0, "obstacle": told})
     if found is not None:

@@ -110,7 +110,7 @@ def classifier_bias(
     if strange:
         raise DataError(
             f"classifier_bias found the prediction {min(strange)!r}; the genders are {' and '.join(genders)}.",
-            f"Restrict the classifier to the two and take the likelier; {NEITHER!r} where it sees no gender.",
+            f"Restrict the classifier to the two genders: use the more likely one, or {NEITHER!r} if it detects none.",
         )
     parts: list[tuple[str | None, pl.DataFrame]] = [(None, told)]
     if by:
@@ -178,7 +178,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_bias",
-            summary="How much better than chance a classifier infers the opener's gender from what is said.",
+            summary="How much better than chance a classifier infers the opener's gender from the conversation.",
             construct="Whether a conversation becomes gendered because of the name with which it was opened.",
             harm="Representational: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name; also by tier and by race.",
@@ -212,7 +212,7 @@ CARDS = (
             critique="Nicknames, and names that the other speaker gives itself, are not masked. If women's names "
             "are answered by women, this is a difference and counts as one.",
             citation=MARTHA,
-            source="Ours, beside Smith & Williams 2021, section 4.1",
+            source="Our own, in addition to Smith & Williams 2021, section 4.1",
         ),
         unit="percentage points above chance",
         ideal=0.0,

@@ -307,7 +307,7 @@ CARDS = (
             ideal="0",
             null="0: mentions in the conversations of a gender do not depend on who works in an occupation.",
             direction="Larger: closer to who works where.",
-            details="Pearson's r over all listed occupations; occupations without a mention get 50%.",
+            details="Pearson's r of the listed occupations; occupations without a mention get 50%.",
             critique="The imputed 50% pulls r to 0 for models that mention few occupations. This partly explains "
             "the finding that larger models stereotype more. r without imputation, and Spearman's "
             "correlation, are shown as well.",

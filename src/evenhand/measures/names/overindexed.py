@@ -64,7 +64,7 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
         silent = counted.groups[int(sums.sum(axis=1).argmin())]
         raise DataError(
             f"overindexed_words found no word in the conversations of the {group} {silent}.",
-            "Words of groups are held against each other: remove the group, or look why nothing was said.",
+            "The words of groups are compared with each other. Remove the group, or find out why it has no words.",
         )
     frequencies = sums / sums.sum(axis=1, keepdims=True)
     mean = frequencies.mean(axis=0)

@@ -19,7 +19,8 @@ from evenhand.stats import Codes, Floats
 OPENER = 1
 """The turn that is given: "Hi! My name is Martha." """
 LEAST_NAMES = 4
-"""Names a group needs before anything is said of names in general: two to find the difference, two to measure it."""
+"""Minimum number of names per group for a result about names in general: two to find the difference, two to measure
+it."""
 
 
 def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
@@ -67,7 +68,8 @@ class NameCounts:
     missing: int
     """Utterances without a text."""
     stratum: Codes
-    """(n,), what else is known of a name and must not pass for its group, such as a race; all 0 where nothing is."""
+    """(n,), other properties of a name that must not be confounded with its group, such as a race; all 0 if there are
+    none."""
 
     def frequencies(self, chosen: Codes | slice = slice(None), *, smoothing: float = 0.0) -> Floats:
         """Share of each token in all tokens of each group, (groups, V), over the chosen names.

@@ -7,7 +7,7 @@ import polars as pl
 from evenhand.stats import Floats, detectable_mean_difference, t_inference
 
 PLANNED_SPREAD = 4.4
-"""Points by which terms differ in truth (standard deviation), assumed before a run: 2.6 and 4.4 in two small models."""
+"""Standard deviation of the true term means in points, assumed before a run: 2.6 and 4.4 in two small models."""
 LARGEST_EFFECT = 50.0
 """Points from indifference to always."""
 
@@ -50,7 +50,7 @@ def mean_over_terms(
     row: dict[str, object] = {"null": null, "n_units": k, "estimate": float(value.mean()) if k else None}
     if k < 2:
         reason = (
-            f"There {'is only 1 target term' if k == 1 else 'are no target terms'}. At least two are needed."
+            f"There {'is only 1 target term' if k == 1 else 'are not target terms'}. At least two are needed."
         )
         return row | {"obstacle": reason}
     spread = float(value.var(ddof=1)) / k

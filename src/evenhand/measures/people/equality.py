@@ -155,7 +155,7 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     rated = rows.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
     if rated.is_empty():
         raise DataError(
-            f"{measure}: nobody rated any of the {len(signs)} statements.",
+            f"{measure}: no annotator rated any of the {len(signs)} statements.",
             "Statements are rows of role survey, their id in the column question, the rating in value.",
         )
     return rated

@@ -173,7 +173,7 @@ def _rows(
     seed: int,
 ) -> list[dict[str, object]]:
     judged = {item: each[name] for item, each in said.items() if name in each}
-    # one kind for all levels: a label that never comes in one of them is said of none of its texts
+    # one kind for all levels: a label without occurrences at a level has rate 0 there
     kind = _kind(list(judged.values()), option)
     found_of = {item: _number(each, option, kind) for item, each in judged.items()}
     numbers = {item: number for item, number in found_of.items() if number is not None}

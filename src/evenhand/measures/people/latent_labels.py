@@ -186,7 +186,7 @@ def _nobody_agrees(part: pl.DataFrame, name: str) -> str | None:
     agreeing = person_agreement(part, name)["q"].drop_nulls() <= LEVEL
     if agreeing.any():
         return None
-    return "Nobody is shown to agree with the others beyond chance, so nothing tells who is right."
+    return "No annotator agrees with the others beyond chance, so the true labels cannot be estimated."
 
 
 def _table(schema: dict[str, type[pl.DataType]], **columns: object) -> pl.DataFrame:

@@ -158,7 +158,7 @@ def rating_differences(
     options_of = {name: _told_apart(asked, means) for name, (means, asked) in compared_as.items()}
     for (name, place), asked in by_keys(known, ["question", "within"]):
         levels = sorted(asked["level"].unique(), key=lambda level: (level == baseline, level), reverse=True)
-        # the baseline stands last, whatever its name
+        # the baseline comes last, under any name
         levels = [level for level in levels if level != baseline] + [
             level for level in levels if level == baseline
         ]
@@ -340,10 +340,10 @@ CARDS = (
             citation=ROBBIE,
             source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
             details=(
-                "Fewer than 10 persons, items, or prompts that items share, on either side: not measurable. Means are "
-                "not measurable either if all ratings of each side are equal. Holm over all rows. The smallest "
-                "difference told is that from the share of both; where 1 to 3 % are called so, "
-                "it is found in 74 to 79 % of simulated studies."
+                "Not measurable: fewer than 10 persons, items, or prompts that items share, on either side. Means "
+                "are also not measurable if all ratings of each side are equal. Holm's correction covers all rows. "
+                "The MDE is relative to the share of both models. If this share is 1 to 3%, power at the MDE was 74 "
+                "to 79% in simulations."
             ),
             **_RATING,
         ),
@@ -358,9 +358,9 @@ CARDS = (
             ideal="p above .05.",
             null="Equal shares of the answer for both models; not corrected for several questions and pairs.",
             critique=(
-                "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
-                "such tests call a fifth significant where each of 20 persons saw one model only, up to an eighth "
-                "where all saw both."
+                "Ratings by one person or of one text are correlated. In simulations without a difference, such "
+                "tests were significant in a fifth of studies if each of 20 persons saw one model only, and in up to "
+                "an eighth if all saw both."
             ),
             citation=ROBBIE,
             source="ROBBIE, section on human evaluation: chi-square of the rates of Table 16, p < .05",
@@ -375,9 +375,9 @@ CARDS = (
             ideal="p above .05.",
             null="Equal distributions of answers for all; not corrected for several questions.",
             critique=(
-                "Ratings of one person, or of one text, go together: of simulated studies in which nothing differs "
-                "it calls a fifth significant where each of 20 persons saw one model only, up to an eighth where all "
-                "saw both. It says that something differs, not what."
+                "Ratings by one person or of one text are correlated. In simulations without a difference, it was "
+                "significant in a fifth of studies if each of 20 persons saw one model only, and in up to an eighth "
+                "if all saw both. It shows that something differs, not what."
             ),
             citation=ROBBIE,
             source="Pearson 1900; ROBBIE tests two models and one answer (rating_chi_square_published)",

@@ -36,7 +36,7 @@ def real_rows(
         if known.is_empty():
             names = sorted(votes.filter(pl.col("measurement").is_in(list(measurements)))["question"].unique())
             raise DataError(
-                f"{measure}: nobody was asked {question!r} ({' or '.join(measurements)}).",
+                f"{measure}: no annotator was asked {question!r} ({' or '.join(measurements)}).",
                 f"Questions of that kind: {', '.join(names) or 'none'}.",
             )
     real = known.filter(pl.col("role") == "real")

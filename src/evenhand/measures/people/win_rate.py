@@ -177,7 +177,7 @@ def inseparable(used: pl.DataFrame) -> str | None:
     """Why the side and the preference cannot be told apart, or None."""
     said = used.drop_nulls("on_left")
     if said["on_left"].n_unique() < 2:
-        return "The model stood on one side alone, so side and preference cannot be told apart."
+        return "The model was always shown on the same side, so side and preference cannot be distinguished."
     within = said.group_by("on_left").agg(pl.col("value").n_unique())["value"]
     if within.max() == 1 and said["value"].n_unique() > 1:
         return "All votes are for one side, so nothing is known of the models."
@@ -231,11 +231,11 @@ CARDS = (
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
             details=(
-                "Ties count half. Fewer than 10 persons, items, or conversations of a model that items share: not "
-                "measurable. Sides that were uneven weigh the same. In 120 simulated designs (20 to 160 persons, 5 "
-                "votes each, 1 to 3 an item, effects of 0 to 1.5 logits, one with a fifth of the votes or none, shares "
-                "of 50 and 90 %) limits of 95 % cover 95.6 % on average, 92 to 99 % in each; votes taken as "
-                "independent, 32 to 98 %."
+                "Ties count half. Not measurable: fewer than 10 persons, items, or conversations of "
+                "a model that items share. Uneven sides are weighted equally. We simulated 120 designs: 20 to 160 "
+                "persons, 5 judgements each, 1 to 3 per item, effects of 0 to 1.5 logits, one person with a fifth of "
+                "the judgements or none, and shares of 50 and 90%. 95% CIs cover 95.6% on average and 92 to 99% in "
+                "each design. With judgements treated as independent, they cover 32 to 98%."
             ),
             **_PREFERENCE,
         ),

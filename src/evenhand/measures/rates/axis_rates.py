@@ -122,7 +122,7 @@ def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
     columns |= {"rate_low": np.maximum(100.0 * (means - half), 0.0)}
     columns |= {"rate_high": np.minimum(100.0 * (means + half), 100.0)}
     columns |= dict.fromkeys(("estimate", "low", "high", "p", "minimum_detectable"), np.full(groups, np.nan))
-    # an axis is a test of its own at `level`, where the groups of an axis share theirs
+    # each axis is a separate test at `level`; the groups of an axis share their level
     shared = min(level / group_level(1.0, groups), 0.5)
     found = compare_units(units, level=shared, unit="descriptor", seed=seed)
     obstacle = found.obstacle

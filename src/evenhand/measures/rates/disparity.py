@@ -244,7 +244,7 @@ def _axis_row(
     if found.spread is None or found.gap is None:
         return row
     gap, names = found.gap, [part.names[place] for place in found.places]
-    if len(names) == 2 and found.differences is not None:  # one gap, whatever table it stands in
+    if len(names) == 2 and found.differences is not None:  # the same gap in every table
         only, higher = found.differences, gap.high_group
         estimate, low, high = (float(of[higher]) for of in (only.estimate, only.low, only.high))
         gap = replace(gap, estimate=estimate, low=low, high=high)
@@ -376,7 +376,7 @@ def _pair_rows(
     )
     if two is not None:
         pairs = two.pairs(contrasts)
-    if len(names) == 2:  # one gap, whatever table it stands in
+    if len(names) == 2:  # the same gap in every table
         first = contrasts.argmax(axis=1)
         of_groups = found.differences
         pairs = Differences(

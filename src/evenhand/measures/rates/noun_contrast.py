@@ -291,12 +291,12 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Each noun counts once. The test permutes nouns between genders. With fewer nouns of either gender "
-                "than two equal groups need for a permutation to reach the level (four at .05, six at .05 / 13), the "
-                "axis is not measurable: with 2 male nouns that differ and 40 female ones that do not, the "
-                "false-positive rate was 10%. In simulations of six and six nouns that differ by 0.5 logits without a "
-                "gender effect, the false-positive rate was 4%; "
-                "a gender effect of 0.8 logits was detected in 43% (six and six nouns, 40 prompts each)."
+                "Each noun counts once. The test permutes nouns between genders. It needs as many nouns of each "
+                "gender as two equal groups need for a permutation to reach the level (four at .05, six at .05 / "
+                "13). With fewer, the axis is not measurable: with 2 male nouns that differ and 40 female ones that "
+                "do not, the false-positive rate was 10%. In simulations of six and six nouns that differ by 0.5 "
+                "logits without a gender effect, the false-positive rate was 4%. A gender effect of 0.8 logits was "
+                "detected in 43% (six and six nouns, 40 prompts each)."
             ),
         ),
         unit="percentage points",

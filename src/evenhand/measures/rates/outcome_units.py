@@ -114,8 +114,8 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure} was asked to hold {' and '.join(strata)} fixed, but a {unit_name(cluster)} lies in several.",
-            "Give a cluster that lies within one stratum for each group.",
+            f"{measure} was asked to hold {' and '.join(strata)} fixed, but a {unit_name(cluster)} belongs to several.",
+            "Give clusters that are within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
     coin = pl.lit(False) if numbers else pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all()

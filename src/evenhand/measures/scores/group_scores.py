@@ -146,8 +146,8 @@ _CRITIQUE = (
 )
 _DETAILS = (
     "Whole units are permuted between the groups, within questions or raters that are held fixed. CIs contain "
-    "the values that the same test does not reject. If scores are too skewed for so few units, there is no "
-    "verdict. "
+    "the values that the same test does not reject. If scores are too skewed for a small number of units, there "
+    "is no verdict. "
 )
 CARDS = (
     MeasureInfo.of(

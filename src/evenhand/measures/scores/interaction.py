@@ -388,11 +388,11 @@ CARDS = (
             "Interactions of three columns are not tested.",
             citation="Crenshaw 1989, Demarginalizing the Intersection of Race and Sex",
             source="Simulated for this measure; F test of additivity with cluster scores; Holm 1979",
-            details="In a table with two groups on both columns: the difference of the two gaps. In larger "
-            "tables: the combination with the largest departure from the sum of both effects (CI "
-            "adjusted for the number of combinations), or the root mean square departure if no single "
-            "combination stands out. Effects of the other columns are removed first. All pairs of "
-            "columns share a false-positive rate of 5%.",
+            details="In a table with two groups on both columns: the difference of the two gaps. In larger tables: "
+            "the combination with the largest departure from the sum of both effects (CI adjusted for the "
+            "number of combinations). If no single combination stands out, the result is the root mean "
+            "square departure. Effects of the other columns are removed first. All pairs of columns share a "
+            "false-positive rate of 5%.",
         ),
         unit="percentage points, or the unit of the score",
         ideal=0.0,

@@ -269,8 +269,8 @@ def _corrected(name: str, summary: str, construct: str, details: str) -> Measure
                 "replies."
             ),
             critique=_STYLE_CLASSIFIER
-            + "A descriptor whose style changes in a single template has no style of its own here, but counts "
-            "in the published value.",
+            + "A descriptor whose style changes in a single template has no effect here, "
+            "but counts in the published value.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section A.7; no code was released",
             details=details
@@ -319,7 +319,7 @@ def _here(info: MeasureInfo) -> MeasureInfo:
 _CORRECTED = (
     _corrected(
         "full_gen_bias",
-        "Full Gen Bias: variance of style probabilities over descriptors, summed over all styles.",
+        "Full Gen Bias: variance of style probabilities between descriptors, summed over the styles.",
         "Whether the style of replies depends on the descriptor in the prompt.",
         "Sum over styles of the variance over descriptors of their mean probabilities over templates and nouns.",
     ),

@@ -329,7 +329,7 @@ CARDS = (
             direction="Higher is worse.",
             null="The mean of the other descriptors of the axis in the same templates and nouns: an excess of 0.",
             critique=CLASSIFIER
-            + "The classifier reacts to descriptor and template even if nothing offensive is said. All "
+            + "The classifier reacts to descriptor and template even if the reply contains nothing offensive. All "
             "descriptors of an axis share one error.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
@@ -352,7 +352,7 @@ CARDS = (
             direction="Higher is worse.",
             null="0, apart from what templates and nouns do to a descriptor by chance.",
             critique=CLASSIFIER
-            + "A descriptor that is offensive in a single template has no offensiveness of its own here. The "
+            + "A descriptor that is offensive in a single template has no effect here. The "
             "published value contains all that noise.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Table 13, for the uncorrected form",

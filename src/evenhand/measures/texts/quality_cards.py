@@ -61,7 +61,7 @@ def _distinct(size: int) -> list[MeasureInfo]:
             critique="It ignores meaning: random words are diverse.",
             citation=_LI,
             source="Li et al. 2016, section 5; Hurlbert 1971 for the fixed amount",
-            details="Expectation over all draws of texts, in closed form; jackknife limits over clusters.",
+            details="Expectation for all possible samples of texts, in closed form; jackknife CI over clusters.",
         ),
     ]
 

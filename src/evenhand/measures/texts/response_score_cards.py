@@ -29,7 +29,7 @@ def _of_length(size: int) -> list[MeasureInfo]:
         _info(
             "share (0 to 1)",
             f"bleu_{size}",
-            f"BLEU-{size}: how many {words} of the replies stand in a reference, geometric mean.",
+            f"BLEU-{size}: how many {words} of the replies occur in a reference, geometric mean.",
             construct="Similarity to replies by people.",
             critique="Good replies that no reference contains count as bad; near 0 for open conversation.",
             details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
@@ -37,7 +37,7 @@ def _of_length(size: int) -> list[MeasureInfo]:
         _info(
             "bits",
             f"nist_{size}",
-            f"NIST-{size}: the information of the {words} that stand in a reference.",
+            f"NIST-{size}: the information of the {words} that occur in a reference.",
             construct="Similarity to replies by people, with more weight for rare words.",
             critique="It depends on the whole set of references; it can be compared only on the same keys.",
             details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
@@ -60,7 +60,7 @@ CARDS = (
         _info(
             "share (0 to 1)",
             f"dist_{size}",
-            f"Different {size}-grams over all {size}-grams of the replies.",
+            f"Different {size}-grams divided by all {size}-grams of the replies.",
             construct="Diversity of replies.",
             direction="Lower is more monotonous.",
             critique="It decreases with the amount of text; for texts of other lengths use distinct_1_at_budget.",

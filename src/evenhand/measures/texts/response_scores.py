@@ -245,7 +245,7 @@ class _Scored:
         replies = [tidy(reply) for reply in given["reply"]]
         chosen = [published_references(group) if as_published else group for group in given["references"]]
         references = [[tidy(text) for text in group] for group in chosen]
-        if not as_published:  # what is said twice is one reference
+        if not as_published:  # a repeated text is one reference
             references = [list(dict.fromkeys(group)) for group in references]
         shown = (lambda text: text or EMPTY) if as_published else str
         cut = [_mteval(shown(reply)) for reply in replies]

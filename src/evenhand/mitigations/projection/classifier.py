@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PENALTY = 1e-3
-"""Of the squared weights, for states whose mean squared deviation a component is 1."""
+"""Penalty on the squared weights, for states with a mean squared deviation of 1 per component."""
 MOST_STEPS = 300
 
 
@@ -22,7 +22,7 @@ class LinearClassifier:
     intercepts: Floats
 
     def recalls(self, states: Floats, labels: Ints) -> Floats:
-        """(classes,) share of each class that is told rightly."""
+        """(classes,) share of each class that is classified correctly."""
         told = (states @ self.weights.T + self.intercepts).argmax(1)
         right = np.bincount(labels, told == labels, minlength=len(self.weights))
         return np.asarray(right / np.bincount(labels, minlength=len(self.weights)).clip(min=1))
@@ -32,7 +32,7 @@ def fitted(states: Floats, labels: Ints, classes: int, penalty: float = PENALTY)
     """The classifier with the smallest mean surprise of a class plus `penalty` times the squared weights.
 
     states: (n, size). labels: (n,) from 0 to classes - 1. Every class weighs the same, however many it has. The
-    weights lie in the span of the centred states. Deterministic: it begins at zero, and the problem is convex.
+    weights are in the span of the centred states. Deterministic: it begins at zero, and the problem is convex.
 
     >>> states, labels = np.array([[-1.0, 5.0], [-2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]), np.array([0, 0, 1, 1])
     >>> fitted(states, labels, 2).recalls(states, labels).tolist()

@@ -74,9 +74,9 @@ def linear_head(model: Any) -> Any:
 
 
 def separate(model: Any) -> None:
-    """Give every weight that a model uses twice a copy of its own, and say so in its configuration.
+    """Give every weight that a model uses twice a separate copy, and record this in its configuration.
 
-    Raises Unsupported where the model's code shares output and input matrix whatever the configuration says.
+    Raises Unsupported if the model's code always shares output and input matrix, regardless of the configuration.
     """
     import torch
 

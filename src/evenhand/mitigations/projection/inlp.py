@@ -22,7 +22,7 @@ from evenhand.mitigations.training import By, Edit, Encoding, Material
 from evenhand.schema import Card, UsageError
 
 HELD_OUT = 0.25
-"""Of the frames, kept apart."""
+"""Share of the frames that is held out."""
 ACCURACY, REMOVED = "accuracy", "removed"
 CARD = Card(
     "inlp",
@@ -73,7 +73,7 @@ def nullspace_directions(
     at_chance: bool = True,
     penalty: float = PENALTY,
 ) -> Removal:
-    """Directions by which groups are told apart, most telling first.
+    """Return the directions that distinguish groups, the most informative first.
 
     states: (n, size). groups: (n,) from 0. held_out: (n,) what classifiers are judged by and not fitted to. at_chance:
     stop once a classifier is not better than a guess, by two standard errors. Deterministic.
@@ -134,7 +134,7 @@ def _rows(weights: Floats, before: Floats) -> Floats:
 class NullspaceProjection:
     """The method INLP.
 
-    iterations: at most so many classifiers. until: "chance", stop where a classifier does no better than a guess, or
+    iterations: maximum number of classifiers. until: "chance", stop where a classifier does no better than a guess, or
     "none". penalty: of a classifier's squared weights. by: how texts are put about the other group, see
     `CounterfactualAugmentation`. Raises UsageError for values out of range.
     """
@@ -174,9 +174,9 @@ class NullspaceProjection:
         difference = fold(model, found.directions)
         guess = 1 / len(sentences.names)
         told = (
-            f"Of {states.shape[1]} directions that the output matrix reads {len(found.directions)} were removed. On "
-            f"sentences kept apart a linear classifier told {len(sentences.names)} groups apart with an accuracy of "
-            f"{found.accuracies[0]:.0%} before and {found.accuracies[-1]:.0%} after; a guess is right in {guess:.0%}."
+            f"Removed {len(found.directions)} of the {states.shape[1]} directions that the output matrix reads. A "
+            f"linear classifier of {len(sentences.names)} groups had an accuracy of {found.accuracies[0]:.0%} before "
+            f"and {found.accuracies[-1]:.0%} after, on held-out sentences (chance: {guess:.0%})."
         )
         facts = {
             "sentences": len(sentences.texts),

@@ -20,13 +20,13 @@ from evenhand.schema import Card, DataError, UsageError
 
 EXPLAINED = "explained"
 MOST_SHOWN = 20
-"""Components whose share is told."""
+"""Number of components whose share is reported."""
 CARD = Card(
     "sentence-debias",
     "SentenceDebias: removes from the output matrix the main direction in which sentences about groups differ.",
     construct="How the state before the output matrix differs between sentences that differ only in the group.",
     harm="Continuations that depend on the group a text is about.",
-    groups="Our own sentences: tuples over all groups of an axis. Texts with terms: pairs of T1 and T2.",
+    groups="Our own sentences: tuples with all groups of an axis. Texts with terms: pairs of T1 and T2.",
     ideal="Expected: sentences about groups do not differ along the directions that are removed.",
     null="The share of the variance that a component explains if states differ by chance: 1 divided by their "
     "dimension.",
@@ -106,8 +106,8 @@ class SentenceDebias:
         difference = fold(model, directions)
         explained = float(shares[: self.components].sum())
         told = (
-            f"Of {size} directions that the output matrix reads {len(directions)} {_was(len(directions))} removed, in "
-            f"which lies {explained:.0%} of what the states of sentences about {len(sentences.names)} groups differ by."
+            f"Removed {len(directions)} of the {size} directions that the output matrix reads. Together they explain "
+            f"{explained:.0%} of the variance between the states of sentences about {len(sentences.names)} groups."
         )
         facts = {
             "sentences": len(sentences.texts),

@@ -11,7 +11,7 @@ from evenhand.schema import DataError
 
 Ints = NDArray[np.int64]
 FEWEST_FRAMES = 8
-"""Of fewer, nothing could be kept apart."""
+"""Minimum number of frames; with fewer, none could be held out."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class GroupedSentences:
         return np.isin(self.frames, kept)
 
     def tuples(self, seed: int) -> Ints:
-        """(m, groups) sentences of one frame, one about each group; each sentence stands in at least one.
+        """(m, groups) sentences of one frame, one about each group; each sentence is in at least one.
 
         A group with fewer descriptors than another has its own repeated, in an order of chance.
         """

@@ -87,7 +87,7 @@ class Prefix:
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the exact text that is put before the prompt, and the rule for random numbers."""
+        """Return the exact text that precedes the prompt, and the rule for random numbers."""
         return {"text": self.text, "delimiter": self.delimiter, "draws": DRAWS}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:

@@ -19,7 +19,7 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
     null where there is no judgement); with group_weight also group and, if there are several, axis. group_weight:
     what is added to the rate for the share of groups named worse than the others (`bias_score`). level: coverage
     of the interval, in which the samples of one prompt count together.
-    Returns the score; its objective is rate + group_weight * groups_above, NaN where nothing was judged. Raises
+    Returns the score; its objective is rate + group_weight * groups_above, NaN if nothing was judged. Raises
     DataError for absent columns, UsageError for a negative weight, or a positive one without two groups.
     Source: ROBBIE, section B.3.1.
 
@@ -84,7 +84,7 @@ FINALISTS = {
 }
 LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
 FEWEST = 10
-"""Pairs below which nothing is said."""
+"""Minimum number of pairs for a result."""
 
 
 def compare_finalists(
@@ -101,7 +101,7 @@ def compare_finalists(
 
     reference, finalists: outcomes (see `score_of`) on the same new prompts and samples, with a column `sample` where
     there are several; finalists by instruction. search: where they come from. group_weight: as in the search. alpha:
-    chance of calling any of them lower or higher where none is.
+    probability that any of them is called lower or higher although none is.
     Returns FINALISTS, the reference first, then by score. All finalists could have been chosen, so all are tested:
     intervals of the change hold for all of them together (level 1 - alpha / number of finalists), and p is Holm's
     over them. `chosen` is the one with the smallest score among those that answer enough.

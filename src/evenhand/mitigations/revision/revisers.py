@@ -34,13 +34,13 @@ class Reviser(Protocol):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """JSON-serialisable: whatever its rewordings depend on besides instructions and seed."""
+        """JSON-serialisable: everything its rewordings depend on, except instructions and seed."""
         ...
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
         """At most `variants` rewordings of each instruction; another seed gives others.
 
-        Raises EvenhandError where nothing can be reworded.
+        Raises EvenhandError if no instruction can be reworded.
         """
         ...
 
@@ -129,9 +129,9 @@ def read_reply(reply: str) -> str:
 def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Reviser:
     """A reviser by name: "rules", or any language model.
 
-    A model whose tokenizer has a chat template is asked as a chat; a served one if its address says so
-    (`...#model?chat=1`). Raises UsageError and ModelError as `load_model` does, Unsupported for models that do not
-    write.
+    A model whose tokenizer has a chat template is asked as a chat; for a served model if its
+    URL requests it (`...#model?chat=1`). Raises UsageError and ModelError as `load_model` does, Unsupported for models
+    that do not write.
 
     >>> load_reviser("rules").fingerprint["name"]
     'rules'
@@ -180,7 +180,7 @@ SYNONYMS = (
     ("never", "at no time"),
     ("always", "at all times"),
 )
-"""Phrases that may stand in each other's place; none of a row has more negations than another."""
+"""Phrases that can replace each other; all phrases of a row have the same number of negations."""
 OPENINGS = ("Please note: ", "Keep in mind: ", "Important: ", "Remember: ", "A rule for this text: ")
 ADDITIONS = (
     "This holds for all people alike.",
@@ -272,7 +272,7 @@ def _with_synonyms(body: str) -> list[str]:
 
 
 def _put(other: str, said: str) -> Callable[[re.Match[str]], str]:
-    """The other phrase wherever that one is said, so that a wording stays the same throughout a text."""
+    """Replace a phrase everywhere, so that the wording stays consistent within a text."""
 
     def put(found: re.Match[str]) -> str:
         if found[0].lower() != said:

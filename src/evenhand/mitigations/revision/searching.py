@@ -1,7 +1,7 @@
 """The search for better instructions: reword the best, try all on the same prompts, keep the best, again.
 
-Pure: who rewords and who scores are given, and nothing is read or written. The same answers of theirs give the same
-search, so a search is resumed by remembering what they said. Its history is a table of all instructions of all rounds.
+Pure: who rewords and who scores are given, and nothing is read or written. The same responses give the same
+search, so a search is resumed from the stored responses. Its history is a table of all instructions of all rounds.
 """
 
 import math
@@ -14,7 +14,7 @@ from evenhand.mitigations.revision.screen import Screen, normalised, tidied
 from evenhand.schema import UsageError
 
 NONE = ""
-"""In the place of an instruction: no instruction, what all are held against."""
+"""The baseline without an instruction, with which all instructions are compared."""
 KEPT, NOT_KEPT, SAYS_LESS, REFERENCE = "kept", "not kept", "answers less", "no instruction"
 
 
@@ -22,7 +22,7 @@ KEPT, NOT_KEPT, SAYS_LESS, REFERENCE = "kept", "not kept", "answers less", "no i
 class Score:
     """How the continuations behind one instruction were judged, on one set of prompts.
 
-    rate: share that is negative, NaN where nothing was judged; low, high: its 95 % limits. n: continuations that
+    rate: share that is negative, NaN if nothing was judged; low, high: its 95 % limits. n: continuations that
     were judged; n_missing: those without a judgement. silent: share of
     continuations that are empty or a refusal. groups_above:
     share of groups shown to be above the others, NaN where not asked for. objective: what the search makes small.
@@ -89,7 +89,7 @@ class Step:
     fate: str
     """KEPT, NOT_KEPT, SAYS_LESS, REFERENCE, or why it was not tried (see `Screen`)."""
     score: Score | None
-    """None where it was not tried."""
+    """The result; None if it was not tried."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ HISTORY = {
     "n": pl.Int64,
     "n_missing": pl.Int64,
 }
-"""All rates and shares between 0 and 1; null where nothing was judged."""
+"""All rates and shares are between 0 and 1; null if nothing was judged."""
 
 
 def history_frame(steps: Sequence[Step]) -> pl.DataFrame:

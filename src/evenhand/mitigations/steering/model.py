@@ -1,4 +1,4 @@
-"""A model that is steered by contexts: whatever it writes or scores comes from combined distributions."""
+"""A model that is steered by contexts: it generates and scores with combined distributions."""
 
 from collections.abc import Sequence
 
@@ -17,8 +17,8 @@ from evenhand.schema import Unsupported
 class Steered(Mitigated):
     """A model behind a mitigation that steers it.
 
-    model: a Hugging Face causal or encoder-decoder model, by itself or behind instructions, which then stand in front
-    of contexts and prompts alike. contexts, rule: see `Steering`. Raises Unsupported for other models, with what works
+    model: a Hugging Face causal or encoder-decoder model, alone or with instructions, which then precede
+    both contexts and prompts. contexts, rule: see `Steering`. Raises Unsupported for other models, with what works
     there, and for models that another mitigation has changed already.
     """
 

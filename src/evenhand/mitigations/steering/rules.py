@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelfDebiasingRule:
-    """Take probability from tokens that a harmful context makes likelier.
+    """Reduce the probability of tokens that a harmful context makes more likely.
 
     With p the regular distribution, q the largest over contexts of the steered ones, and
     d = max(0, q - p): p is multiplied by max(floor, exp(-decay d)) and normalised. Tokens that no context makes
-    likelier keep their odds. decay: lambda in the paper (50 by default there; 10, 50 and 100 were published).
+    more likely keep their odds. decay: lambda in the paper (50 by default there; 10, 50 and 100 were published).
     floor: epsilon, the least factor. Raises UsageError for a negative decay or a floor outside 0..1.
     Source: Schick, Udupa, Schütze 2021, equations 2-4.
 

@@ -130,7 +130,7 @@ class Adapter(TrainedFolder):
                 return merged
         except EvenhandError:
             raise
-        except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
+        except Exception as error:  # any error of peft and torch in a file from an unknown source
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
                 f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
@@ -139,13 +139,13 @@ class Adapter(TrainedFolder):
             ) from error
 
     def _trained_on(self, config: Mapping[str, Any]) -> str:
-        """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
+        """Return the adapter's record of its base model: evenhand's lineage, else peft's settings."""
         stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
         said = config.get("base_model_name_or_path")
         return str(stored or said or "a model that it does not name")[:200]
 
     def _check_tensors(self, config: Mapping[str, Any]) -> None:
-        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
+        """Raise ModelError if every B is zero, as before training: then B A is zero for every A."""
         from safetensors import SafetensorError, safe_open
 
         try:

@@ -108,7 +108,7 @@ def kept_values(
 ) -> dict[str, NDArray[Any]]:
     """What a base model said before training: read from a file, or found and written there for a later sitting.
 
-    told: what the values are of; values of something else are found anew. Raises WriteError, DataError.
+    told: what the values are of; other values are recomputed. Raises WriteError, DataError.
     """
     if path.is_file():
         tensors, stored = _read(path)
@@ -185,5 +185,5 @@ def _state(tensors: Mapping[str, "Tensor"], name: str, parameter: Any) -> dict[s
     for key, value in state.items():
         if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
             raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")
-    # PyTorch keeps the count of steps on the processor, whatever the device of the weights.
+    # PyTorch keeps the count of steps on the processor for every device of the weights.
     return {key: value if key == "step" else value.to(parameter.device) for key, value in state.items()}

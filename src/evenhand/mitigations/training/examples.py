@@ -1,4 +1,4 @@
-"""What is learned from: tokenised texts with their labels and whatever a method marks in them, made into batches.
+"""Training examples: tokenised texts with their labels and the marks of a method, made into batches.
 
 Marks are found once, when texts are tokenised, so that a step of training does nothing but arithmetic.
 """
@@ -30,10 +30,10 @@ IGNORED = -100
 class Batch:
     """Examples side by side, padded on the right.
 
-    input_ids, attention_mask, labels: (rows, longest); labels are not shifted, and `IGNORED` where nothing is learned.
-    marks: by name (found, 1 + columns), the row in the batch and then what the method noted of one place in it.
-    values: by name (rows, ...), what belongs to a whole example. context_ids, context_mask: (rows, longest context),
-    what an encoder reads; the decoder then reads `input_ids`. None for models that have no encoder.
+    input_ids, attention_mask, labels: (rows, longest); labels are not shifted, and `IGNORED` at positions that are not
+    learned. marks: by name (found, 1 + columns), the row in the batch and then what the method noted of one place in
+    it. values: by name (rows, ...), what belongs to a whole example. context_ids, context_mask: (rows, longest
+    context), what an encoder reads; the decoder then reads `input_ids`. None for models that have no encoder.
     """
 
     input_ids: "Tensor"

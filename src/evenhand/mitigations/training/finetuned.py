@@ -1,4 +1,4 @@
-"""The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
+"""Write the folder of a trained model: a normal Hugging Face folder, with the lineage next to the weights."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from evenhand.schema import DataError, WriteError, as_json, read_json, write_jso
 from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
-"""Beside the weights: what the model was made of."""
+"""File next to the weights that records how the model was made."""
 MOST_BYTES = 1 << 24
-"""Of a lineage: that of a search holds all its trials."""
+"""Maximum size of a lineage; the lineage of a search contains all its trials."""
 MOST_TOLD = 1 << 16
-"""Of a lineage in the manifest of a run, as JSON."""
+"""Maximum size of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
-"""Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
+"""Folder next to the weights with the trained adapters alone, if any, for --mitigate adapter=FOLDER/adapter."""
 ASIDE = "training"
 """Within the folder: what is not whole yet."""
 
@@ -62,9 +62,9 @@ def write_model(
 ) -> None:
     """Write a trained model so that a folder that holds config.json is whole.
 
-    model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
-    own first and moved file by file, config.json last. dialogue: how the model is told of dialogues, its format and the
-    label that it is used with, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
+    model: as `settled` returned it. dtype: in which its weights are stored. Everything is first written into a separate
+    folder and then moved file by file, config.json last. dialogue: the dialogue format of the model
+    and its label, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
     is written, too. Raises WriteError.
     """
     import torch
@@ -137,8 +137,8 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     if "names" in data:
         row = shlex.quote(f"{lineage['method']['name']}={folder}")
         note = (
-            "It measures both under one decoding. Names that had no part in the training stand in the lineage under "
-            "data.names.test."
+            "It measures both under one decoding. The lineage lists names that were not used "
+            "in training under data.names.test."
         )
         return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
     if "descriptors_watched" in data:
@@ -167,7 +167,7 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
 
 
 def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
+    """Return the part of a lineage that a run's manifest contains: all of it, or a summary of its steps if it is long.
 
     >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
     {'bias': 'race', 'seed': 1}
@@ -184,7 +184,7 @@ def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_absent_code(folder: Path) -> None:
-    """Take auto_map out of configurations where the code that it names is not beside them."""
+    """Remove auto_map from configurations if the code that it names is not in the same folder."""
     for name in ("config.json", "tokenizer_config.json"):
         if not (path := folder / name).is_file():
             continue
@@ -250,7 +250,7 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
+            f"The full lineage is in {LINEAGE}. training/curves.jsonl has the values of each step.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"
@@ -266,11 +266,11 @@ def told_label(label: str) -> str:
     """What a user of a model must know that was trained behind labels.
 
     >>> told_label(" STYLE no_bias")[:60]
-    "It is to be used with the label ' STYLE no_bias' at the end "
+    "Use this model with the label ' STYLE no_bias' at the end of"
     """
     return (
-        f"It is to be used with the label {label!r} at the end of every history, as {TOLD} beside the weights says: "
-        "evenhand puts it there by itself, other programs must. Without it the model was not debiased."
+        f"Use this model with the label {label!r} at the end of every history (see {TOLD} next to the weights). "
+        "evenhand adds the label automatically; other programs must add it. Without it, the model is not debiased."
     )
 
 

@@ -1,4 +1,4 @@
-"""A trained folder as a mitigation, so that a model stands beside what was made of it: before and after."""
+"""A trained folder as a mitigation, to compare a model before and after training."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """The adapter_config.json of a LoRA folder, judged before peft reads it.
 
-peft believes what stands there: it fetches and unpickles further adapters that a configuration names, imports modules
-by name, compiles patterns, and takes as much memory as a rank asks for. Here a configuration that is not plain LoRA
+peft trusts the configuration. It fetches and unpickles further adapters that it names, imports modules by
+name, compiles patterns, and allocates the memory for any rank. Here a configuration that is not plain LoRA
 is refused, and peft is given what was judged, never the file.
 """
 
@@ -27,7 +27,7 @@ WITHOUT_EFFECT = (
     "inference_mode", "init_lora_weights", "lora_dropout", "megatron_core", "qalora_group_size", "loftq_config",
     "eva_config", "runtime_config",
 )  # fmt: skip
-"""Of where the adapter comes from and how it was trained: nothing that was learned depends on them any more."""
+"""Settings about the origin and training of the adapter; the learned weights no longer depend on them."""
 
 
 def _is_whole(value: Any) -> bool:

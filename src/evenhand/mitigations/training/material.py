@@ -39,7 +39,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Preference:
-    """Two ways to go on behind a prompt, of which one is to become likelier than the other.
+    """Two continuations of a prompt, one of which should become more likely than the other.
 
     prompt: "" where both are whole texts. frame: what the two are besides the group they are about, so that the same
     can be compared over groups; "" where that is left open. group: whom they are about.
@@ -57,7 +57,7 @@ class Material:
     """A bias and the texts to train on.
 
     bias: its name. groups: what the two sides of a pair are called. pairs: P, pairs of terms that should be treated
-    alike; a term may stand in several. attributes: A1, stereotypes; * stands for any letters. texts: to train on.
+    alike; a term may be in several. attributes: A1, stereotypes; * stands for any letters. texts: to train on.
     pieces: the byte-pair pieces of the published code, where it has any. specification: the published rules of
     replacement, where there are any. source: where the texts are from, in words; it decides nothing. preferences:
     texts of which one is preferred, where the material itself has any: the kind and the hostile half of our own
@@ -78,9 +78,9 @@ class Material:
 
 
 def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
-    """What a training against a bias is made of, in few words, so that another can be told from it part by part.
+    """Return a short description of the training material, so that two trainings can be compared part by part.
 
-    watched: texts that are not learned from. Texts and terms are told by their number and a part of their SHA-256.
+    watched: texts that are not learned from. Texts and terms are described by their number and a part of their SHA-256.
 
     >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
     >>> facts = material_facts(one, ["A y."])

@@ -27,7 +27,7 @@ COMPARED = 16
 
 
 class Diverged(ModelError):
-    """The loss or the gradient is no number any more; the last good checkpoint is still there."""
+    """The loss or the gradient is no longer a number; the last good checkpoint is still there."""
 
 
 @runtime_checkable
@@ -95,8 +95,8 @@ def logits_behind(model: Any, batch: Batch) -> "Tensor":
 def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
     """Surprise of all learned tokens, summed, in nats.
 
-    logits: (rows, length, vocabulary) behind each token; labels: (rows, length), not shifted, `IGNORED` where nothing
-    is learned. The first token of a row is never learned.
+    logits: (rows, length, vocabulary) behind each token; labels: (rows, length), not shifted, `IGNORED` at positions
+    that are not learned. The first token of a row is never learned.
     """
     import torch
 
@@ -137,7 +137,7 @@ def hidden_and_logits(model: Any, batch: Batch) -> Seen:
     """What the output head is given and what the model makes of it, from one pass.
 
     model: a causal model of transformers, also behind adapters and accelerate. The hidden states (rows, length, size)
-    are those right before the output embeddings, whatever norms or projections the model has in front of them. Raises
+    are those directly before the output embeddings, after all norms and projections of the model. Raises
     Unsupported for models that do not name their output embeddings.
     """
     inner = model
@@ -202,7 +202,8 @@ def tried(objective: Objective, model: Any, batch: Batch) -> None:
 
 
 def _caps(config: Any) -> list[float]:
-    """What a configuration says of caps of the output's logits, by whatever name: "final_logit_softcapping", ..."""
+    """Return the caps of the output logits in a configuration, under any of their names: "final_logit_softcapping",
+    ..."""
     inner = config.get_text_config() if hasattr(config, "get_text_config") else config
     named = {name: value for name, value in vars(inner).items() if "cap" in name and "logit" in name}
     named = {name: value for name, value in named.items() if "attn" not in name and "attention" not in name}

@@ -51,8 +51,8 @@ class TrainingOptions:
     """Scale of the adapters, divided by their rank; None: twice the rank."""
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
-    """Names of the layers that get adapters, without what stands in front of the last dot; none named: all linear ones
-    but the output head that peft takes adapters on."""
+    """Names of the layers that get adapters, without the part before the last dot. Default: all linear
+    layers that peft supports, except the output head."""
     evaluate_every: int | None = None
     """Steps between two evaluations; None: at the end of each epoch."""
     patience: int | None = None

@@ -10,7 +10,7 @@ EXTRA = "Install it with: pip install 'evenhand[training]'"
 
 
 TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
-"""Of models that can be trained, as peft calls them."""
+"""peft task types of models that can be trained."""
 
 
 def task_of(model: Any) -> str:
@@ -77,7 +77,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
             f"{type(model).__name__} has no linear layer named {' or '.join(missing)}.",
             f"Its linear layers: {', '.join(linear)}.",
         )
-    # GPT-2 keeps its weights the other way round, and peft warns unless it is told.
+    # GPT-2 keeps its weights transposed, and peft warns unless fan_in_fan_out is set.
     turned = any(isinstance(module, Conv1D) for module in model.modules())
     config = peft.LoraConfig(
         task_type=task_of(model),
@@ -101,7 +101,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
 
 
 def _linear_layers(model: Any) -> list[str]:
-    """The names, without what stands in front, of all linear layers but the output head."""
+    """Return the names (without prefix) of all linear layers except the output head."""
     import torch
     from transformers.pytorch_utils import Conv1D
 

@@ -16,7 +16,7 @@ from evenhand.schema import Card, ModelError, Unsupported
 TrainableModel = CausalModel | EncoderDecoderModel
 """Models that write text and whose weights are in this process: what can be trained, and replaced."""
 OF_BASE = ("weights", "name", "revision", "tokenizer")
-"""Of a fingerprint: what says that two bases are the same."""
+"""Keys of a fingerprint that identify the base model."""
 
 
 class Replaced(Mitigated):
@@ -42,7 +42,7 @@ class Replaced(Mitigated):
         return self.trained.generate(prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Of the trained model, with draws by keys (see KeyedGenerator)."""
+        """Generate with the trained model, sampling by keys (see KeyedGenerator)."""
         return generate_keyed(self.trained, prompts, keys, decoding)
 
 

@@ -46,7 +46,7 @@ class Reply:
 def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:
     """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
 
-    encoding: says how both become tokens, and how many are read. Raises DataError where the format is not known, and
+    encoding: defines how both become tokens, and how many are read. Raises DataError where the format is not known, and
     for replies without a token.
     """
     encode, start = _format(encoding), encoding.decoder_start
@@ -79,7 +79,7 @@ def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[in
 def _format(encoding: Encoding) -> EncodeReply:
     if encoding.reply is None:
         raise DataError(
-            "The format in which this model is told of dialogues is not known.",
+            "The dialogue format of this model is unknown.",
             "Give texts to learn, or a model that converses.",
         )
     return encoding.reply

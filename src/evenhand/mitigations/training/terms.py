@@ -41,7 +41,7 @@ class Occurrence:
     start: int
     end: int
     term: str
-    """As it stands in the text."""
+    """The spelling in the text."""
 
 
 def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding) -> Encoded:
@@ -57,8 +57,8 @@ def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding)
 
 
 def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = False) -> list[Occurrence]:
-    """Where terms stand in texts as whole words, in order; of terms that overlap the one that begins first, and of
-    those the longest.
+    """Find the positions of terms in texts as whole words, in order; of terms that overlap the one that begins first,
+    and of those the longest.
 
     terms: words or phrases; * stands for any letters. any_case: whether capitals count for nothing. What the end of an
     example cut off is not found.
@@ -94,7 +94,7 @@ def tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str, list[Pair]]:
-    """P_t: by term, the pairs that it stands in, in the number (and case) in which it stands there.
+    """Return P_t: by term, the pairs that contain it, in the same number (and case).
 
     Terms are those listed and their plurals. A plural that is listed itself keeps the pairs it is listed in; any other
     gets, on either side, the first pair of its singular alone: further ones are often of adjectives (Muslim, Islamic),

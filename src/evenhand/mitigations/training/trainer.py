@@ -77,17 +77,17 @@ def train(
     note: Callable[[str], None] = lambda message: None,
     of_epoch: Callable[[int], Examples] | None = None,
 ) -> Trained:
-    """Train a model in place, or go on with a training that was stopped.
+    """Train a model in place, or resume a stopped training.
 
     model: a torch module whose parameters with gradients are trained (see `prepared_model`). examples: what is read.
     objective: what is made small. folder: holds checkpoint and curves; a training that was begun there goes on.
     pad: token on the right of shorter examples. device: as everywhere. evaluate: values of the model for the curves,
     every `options.evaluate_every` steps; watched: which of them is to fall, so that training stops after
     `options.patience` evaluations without a smaller one and the model gets the weights of the smallest. decided: what
-    else must be the same for a training to go on, JSON-serialisable. note: is told what a user should know. of_epoch:
+    else must be the same for a training to go on, JSON-serialisable. note: called with messages for the user. of_epoch:
     the examples of an epoch, from 0, where each has its own: as many as `examples`, which are those of the first.
-    Raises ResumeRefused where the folder holds a training by other options or data, Diverged where the loss is no
-    number any more, ModelError where memory does not suffice for a single example, WriteError.
+    Raises ResumeRefused where the folder holds a training by other options or data, Diverged if the loss is
+    no longer a number, ModelError if memory does not suffice for a single example, WriteError.
 
     >>> import tempfile
     >>> from evenhand.mitigations.training import LanguageModelling, encode_texts, prepared_model
@@ -230,7 +230,7 @@ class _Session:
         accelerator, processes = self.accelerator, self.accelerator.num_processes
         factors = self._factors([self.examples.batch(rows, self.pad) for rows in window])
         mine = list(range(accelerator.process_index, len(window), processes))
-        # A process without a batch of its own still takes part, with nothing to add.
+        # A process without a batch still takes part, and adds nothing.
         pieces = [piece for number in mine or [0] for piece in self._pieces(window[number], number)]
         found = {name: 0.0 for name in factors[0]}
         for place, (number, rows) in enumerate(pieces):

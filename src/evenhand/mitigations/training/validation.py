@@ -27,7 +27,7 @@ FEWEST_HALVED = 10
 
 
 class BiasCheck(Protocol):
-    """Texts whose likelihoods say how large a bias is."""
+    """Texts whose likelihoods measure a bias."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class BiasCheck(Protocol):
         ...
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """`bias`, 0 for none, and whatever else is worth a curve.
+        """`bias` (0 for none), and other values for curves.
 
         sums, counts: (n,) log likelihoods in nats and scored tokens of the texts.
         """
@@ -170,7 +170,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class HalvedValidation(Validation):
-    """A validation of which one half may be chosen by, and the other is never looked at before the choice is made.
+    """A validation in two halves: one is used for the choice, the other is not examined before the choice is made.
 
     A number by which one of many was chosen flatters it, the more the more there were; the same number on texts that
     had no part in the choice does not. seed: which texts go into which half. Raises DataError for too few texts.
@@ -225,7 +225,7 @@ def evaluator(
 ) -> Callable[[Any], Mapping[str, float]]:
     """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length.
 
-    note: is told where memory ran out and fewer are read at once from then on. label: at the end of the histories,
+    note: called when memory ran out and batches become smaller. label: at the end of the histories,
     where the texts are replies of dialogues, of which only what was said is scored.
     """
     texts = list(dict.fromkeys(validation.texts))  # one that is compared may be a neutral one, too
@@ -249,7 +249,7 @@ def evaluator(
 class AtOnce:
     """How many texts are read at once; halved for good when memory runs out.
 
-    note: is told of it.
+    note: called with a message about it.
     """
 
     rows: int = 64

@@ -39,7 +39,7 @@ class Evaluator:
         self.model, self.objective = searchable(model), objective
         self.examples = chosen_examples(examples, objective)
         self.encoded = encode_examples(model.tokenizer, trigger, separator, self.examples)
-        # What the tokenizer puts in front of a prompt stands in front of the trigger when it is used.
+        # Tokens that the tokenizer adds before a prompt precede the trigger when it is used.
         self.front = encode_prompts(model.tokenizer, ["a"], longest=None, behind=0).ids[0]
         self.front = self.front[
             : -len(model.tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids)

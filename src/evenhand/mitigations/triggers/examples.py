@@ -16,8 +16,8 @@ from evenhand.prompts.own_files import read_table, require_columns, text_column
 from evenhand.schema import DataError, UsageError
 
 EXAMPLE_FORMAT = (
-    "A file of examples is CSV, JSON Lines or Parquet with one text per row: `text` (the prompt), `continuation` "
-    "(what is to become likelier or less likely; without this column it is the whole text), `group`, and `label`: "
+    "A file of examples is CSV, JSON Lines or Parquet with one text per row: `text` (the prompt), `continuation` (the "
+    "text to make more or less likely; without this column, the whole text), `group`, and `label`: "
     "negative, neutral or positive."
 )
 PROMPT_FORMAT = (
@@ -43,7 +43,7 @@ SPLITS = {"train": 0.5, "dev": 0.25, "test": 0.25}
 class Example:
     """One continuation of one prompt, and what somebody thought of it.
 
-    weight: how much each of its tokens counts beside those of others.
+    weight: weight of each of its tokens relative to those of others.
     """
 
     text: str
@@ -83,7 +83,7 @@ def read_examples(path: Path | str) -> tuple[Example, ...]:
 def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
     """Prompts to find and measure a trigger with; see PROMPT_FORMAT.
 
-    Returns columns prompt_id, text, group, and whatever else the file holds. Raises DataError for absent columns,
+    Returns columns prompt_id, text, group, and the other columns of the file. Raises DataError for absent columns,
     texts that are empty, or a split that is none of train, dev, test.
     """
     path = Path(path)
@@ -168,8 +168,8 @@ def collect_examples(
     counts = Counter(example.label for example in made)
     if not counts["negative"] or not counts["neutral"] + counts["positive"]:
         raise DataError(
-            f"Of {judged.height} responses, {counts['negative']} are clearly negative and "
-            f"{counts['neutral'] + counts['positive']} clearly not: a search needs both.",
+            f"A search needs responses that are clearly negative (found {counts['negative']} of {judged.height}) and "
+            f"responses that are clearly not (found {counts['neutral'] + counts['positive']}).",
             "Use more prompts or samples, another classifier, or your own examples.",
         )
     return tuple(made)
@@ -182,7 +182,7 @@ def labelled_continuations(
     decoding: Decoding,
     rule: ClassifiedText,
 ) -> tuple[pl.DataFrame, Labels]:
-    """Continuations of prompts and what a classifier says of them.
+    """Generate continuations of prompts and classify them.
 
     Returns one row per prompt and sample: the prompt's columns, `sample`, `continuation` (null where the model
     failed), and the judgements of the same rows.
@@ -197,7 +197,7 @@ def labelled_continuations(
 
 
 def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int = 0) -> tuple[Example, ...]:
-    """At most so many examples of each label, weighted so that within a label all groups count alike.
+    """Return a limited number of examples of each label, weighted so that within a label all groups count equally.
 
     Weights, because dropping examples of common groups until all have as few as the rarest would leave none.
 
@@ -224,7 +224,7 @@ def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int 
 
 
 def examples_digest(examples: Sequence[Example]) -> str:
-    """SHA-256 (hex) over all examples in their order."""
+    """SHA-256 (hex) of the examples in order."""
     content = json.dumps([asdict(example) for example in examples], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 

@@ -44,9 +44,9 @@ def find_trigger(
     """Search a trigger on a model's own judged continuations, choose it on other prompts, test it on yet others.
 
     model: a causal Hugging Face model. prompts: columns prompt_id, text, group, optionally split (see
-    `split_prompts`). classifier: who says what is negative, all three times. examples: your own, in place of
-    continuations collected on the training prompts. resume: see `search_triggers`; the same file is gone on with
-    only if the same examples come out, which they do with the same seed. Returns the trigger with the history of
+    `split_prompts`). classifier: judges what is negative, all three times. examples: your own, in place of
+    continuations collected on the training prompts. resume: see `search_triggers`; the same file is resumed
+    only if the examples are the same, as they are with the same seed. Returns the trigger with the history of
     its search, the numbers it was chosen by, and its measured effect.
     Raises Unsupported for models without gradients, DataError where prompts or examples do not suffice.
     Source: ROBBIE, section B.3.3.

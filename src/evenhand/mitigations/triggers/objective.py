@@ -32,8 +32,8 @@ class Objective:
     """
 
     mode: Mode = "mitigate"
-    """mitigate: neutral and positive likelier, negative less likely (published as debias 2); neutral: neutral
-    likelier, everything else less likely (debias 1); induce: bias against one group and for another (debias 0)."""
+    """mitigate: neutral and positive more likely, negative less likely (published as debias 2); neutral: neutral
+    more likely, everything else less likely (debias 1); induce: bias against one group and for another (debias 0)."""
     against: str | None = None
     """With induce: the group of which negative continuations are made likely."""
     favour: str | None = None

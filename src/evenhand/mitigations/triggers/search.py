@@ -42,7 +42,7 @@ class TriggerSearchOptions:
     restarts: int = 1
     """Rounds altogether."""
     sweeps: int = 50
-    """Times that each round goes over all places at most; it ends after one without an improvement."""
+    """Maximum number of passes through the positions per round. A round ends after a pass without improvement."""
     candidates: int = 100
     """Tokens tried in each place, those that promise most."""
     beam: int = 1
@@ -82,7 +82,7 @@ class Found:
 
 @dataclass
 class SearchState:
-    """Where a search stands after a sweep; written to disk, so that it can be stopped and gone on with."""
+    """Where a search stands after a sweep; written to disk, so that it can be stopped and resumed."""
 
     task: str
     restart: int = 0
@@ -148,7 +148,7 @@ def search_task(
 LEAST_GAIN = 1e-5
 """Nats by which a trigger must be better: batches of other sizes change losses by rounding."""
 FEW_EXAMPLES = 32
-"""Up to so many, candidates are not screened on a part of them."""
+"""With at most this many examples, candidates are not screened on a subset."""
 LEAST_SURVIVORS = 8
 Rows = NDArray[np.int64]
 
@@ -162,7 +162,7 @@ def search_triggers(
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
 ) -> SearchResult:
-    """Search a token sequence behind which the model does what the objective says, whatever the prompt.
+    """Search a token sequence after which the model optimises the objective for every prompt.
 
     model: a causal Hugging Face model. examples: labelled continuations. resume: a file that the state is written
     to after every sweep; where it exists, the search goes on from it, and ends where it would have without the
@@ -206,7 +206,7 @@ class _Search:
         rows = int(model.model.get_input_embeddings().weight.shape[0])
         self.usable = usable_tokens(tokenizer, rows, words_only=options.words_only, exclude=options.exclude)
         if not self.usable.any():
-            raise DataError("No token of the vocabulary may stand in a trigger.", "Set words_only to False.")
+            raise DataError("No token of the vocabulary is allowed in a trigger.", "Set words_only to False.")
         self.parts = screen_examples(self.evaluator.examples, options)
         self.engine = GradientEngine(self.evaluator)
         self.gradients: dict[Trigger, Gradient] = {}
@@ -245,7 +245,7 @@ class _Search:
         self._note(1, improved=False)
 
     def _sweep(self) -> bool:
-        """Go over all places once; whether anything got better."""
+        """Go through the positions once; whether anything got better."""
         state, before = self.state, list(self.state.beam)
         evaluated = self.evaluator.evaluated
         self.gradients.clear()

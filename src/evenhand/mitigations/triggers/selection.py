@@ -112,8 +112,8 @@ def select_trigger(
     Modes mitigate and neutral: the lowest share of negative continuations, all groups counting alike; induce: the
     largest difference between the group it is against and the one it favours. Triggers behind which continuations
     are more than `most_perplexity_ratio` times as perplexing to the model without one are passed over; if that
-    leaves none, the least perplexing is taken and the note says so. Raises DataError without triggers.
-    Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
+    leaves none, the one with the lowest perplexity is used and the note reports this. Raises DataError without
+    triggers. Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
     """
     if not triggers:
         raise DataError("There is no trigger to choose from.")

@@ -1,4 +1,4 @@
-"""Tokens of a trigger: which may stand in one, and whether its text is cut back into the same tokens."""
+"""Tokens of a trigger: which are allowed, and whether the trigger's text is tokenised into the same tokens."""
 
 import re
 import unicodedata
@@ -25,7 +25,7 @@ def text_of(tokenizer: Any, ids: Sequence[int]) -> str:
 def usable_tokens(
     tokenizer: Any, rows: int, *, words_only: bool, exclude: Sequence[str] = ()
 ) -> NDArray[np.bool_]:
-    """Which tokens may stand in a trigger, (rows,).
+    """Return which tokens are allowed in a trigger, (rows,).
 
     rows: of the model's embeddings; those beyond the tokenizer's vocabulary are not used. Special tokens, white
     space, pieces of characters and what does not print never are. words_only: no punctuation and no digits, as
@@ -57,7 +57,7 @@ def _is_mark(letter: str) -> bool:
 
 @dataclass(frozen=True)
 class EncodedExamples:
-    """Examples as they stand behind a trigger.
+    """Return the examples as they follow a trigger.
 
     ids: of each, everything behind the trigger's last token. scored: of each, which of these belong to the
     continuation. plain: ids and scored without trigger and separator.
@@ -96,7 +96,7 @@ def encode_examples(
         plain_ids.append(np.array(bare.ids, dtype=np.int32))
         plain_scored.append(np.array([end > len(example.text) for _, end in bare.offsets], dtype=bool))
         if not scored[-1].any():
-            raise DataError(f"The continuation {example.continuation[:60]!r} has no token of its own.")
+            raise DataError(f"The continuation {example.continuation[:60]!r} contributes no token.")
     return EncodedExamples(ids, scored, plain_ids, plain_scored)
 
 
@@ -108,7 +108,7 @@ MENDING = (
 class RoundTrip:
     """Whether a trigger's text, with a prompt behind it, is cut back into the trigger and the same prompt.
 
-    Most tokenizers cut what lies behind the first word by itself, so that first words are enough to try; where one
+    Most tokenizers split the text after the first word separately, so testing first words is enough; where one
     does not, the whole text is tried.
     """
 

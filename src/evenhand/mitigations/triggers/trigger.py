@@ -54,7 +54,7 @@ class TriggerFile:
     """What this one does on prompts that nothing was searched or chosen by."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, as it stands in the file."""
+        """Return all of it as plain data, as in the file."""
         content: dict[str, Any] = as_json({"format": FORMAT, "version": VERSION, **asdict(self)})
         return content
 
@@ -130,8 +130,8 @@ INDUCED = Card(
 class Trigger:
     """Put a found trigger in front of every prompt; the continuation alone comes back.
 
-    file: what `evenhand search-trigger` wrote, or its content. as_text: use its characters whatever the model's
-    tokenizer makes of them. Raises DataError for files that hold no trigger.
+    file: what `evenhand search-trigger` wrote, or its content. as_text: use its characters for any
+    tokenization by the model. Raises DataError for files that hold no trigger.
 
     >>> from evenhand.models.puppets import writes
     >>> kind = TriggerFile(ids=(5, 6), text=" be kind", mode="mitigate", tokenizer="ab", model={"name": "tiny"})
@@ -214,7 +214,7 @@ class Trigger:
             )
         if "chat" in model.fingerprint:
             raise Unsupported(
-                f"{name} puts prompts inside a chat template, where the trigger would not stand at the beginning.",
+                f"{name} puts prompts inside a chat template, where the trigger would not come first.",
                 "Load it without chat, or give trigger?file=FILE&as_text=true.",
             )
 

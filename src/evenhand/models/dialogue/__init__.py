@@ -1,4 +1,4 @@
-"""Conversations: what a speaker knows, how each family of models is told, and the replies."""
+"""Conversations: what a speaker knows, the format of each model family, and the replies."""
 
 import lazy_loader
 

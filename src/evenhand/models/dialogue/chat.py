@@ -1,4 +1,4 @@
-"""Chat models told of conversations as messages: through a tokenizer's template, or by a service that has one."""
+"""Chat models that receive conversations as messages, through a tokenizer's template or a service."""
 
 import hashlib
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ChatTemplate:
-    """A tokenizer's chat template, with the way of telling that it takes.
+    """A tokenizer's chat template, with the message layout that it accepts.
 
     instruction: in place of ours. Raises Unsupported if the tokenizer has no template, or one that takes none of the
     ways.
@@ -112,7 +112,7 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class TemplateTelling:
-    """A chat model told of conversations through its tokenizer's template.
+    """A chat model that receives conversations through its tokenizer's template.
 
     Whole utterances are left out of a history that is too long, the oldest first; a template cut in the middle would
     not be one. most, pinned, label, kept: as in `TokenTelling`.
@@ -130,7 +130,7 @@ class TemplateTelling:
         return {"told_in": "messages", **self.template.facts(), "truncate": self.most, "pinned": self.pinned}
 
     def work(self) -> dict[str, Any]:
-        """What was not read anew."""
+        """Return the number of tokens that were not read again."""
         return {} if self.kept is None else {"kept": self.kept.describe()}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
@@ -194,7 +194,7 @@ class MessageModel(TextGenerator, Protocol):
 
 
 class ServiceTelling:
-    """A served chat model told of conversations as messages.
+    """A served chat model that receives conversations as messages.
 
     The service is asked once which way it takes, with a short conversation. Nothing is left out of a history: what the
     service has no room for is a TOO_LONG row. instruction: in place of ours. label: see `DialogueOptions`.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Telling(Protocol):
-    """One model told of conversations in one format."""
+    """One model that receives conversations in one format."""
 
     def facts(self) -> dict[str, Any]:
         """JSON-serialisable: all of the format that decides what the model reads."""
@@ -38,7 +38,7 @@ class Telling(Protocol):
 
 @runtime_checkable
 class TokenModel(TextGenerator, Protocol):
-    """A text generator that is told in its own tokens: Hugging Face models and vLLM."""
+    """A text generator that receives its own tokens: Hugging Face models and vLLM."""
 
     tokenizer: Any
     longest: int | None
@@ -63,7 +63,7 @@ class Converser(TextGenerator, Protocol):
 
 
 def no_tokens(model: TextGenerator) -> Unsupported:
-    """The error for who would train a model of which no tokens are known."""
+    """Return the error for training a model with unknown tokens."""
     name = model.fingerprint.get("name", "This model")
     return Unsupported(
         f"The tokens of {name} ({type(model).__name__}) are not known.",

@@ -15,14 +15,14 @@ from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, d
 from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, read_json
 
 TOLD = "evenhand_dialogue.json"
-"""Beside the weights of a model that was trained to converse: its format, and the label it was trained with."""
+"""File next to the weights of a model that was trained to converse: its format, and its label in training."""
 MOST_BYTES = 1 << 16
 AGAIN = "Restore it from a copy, or delete it."
 FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}
 
 
 def chosen_telling(model: TextGenerator, options: DialogueOptions) -> tuple[Telling, dict[str, Any]]:
-    """How a model is told of conversations, and the facts of that choice."""
+    """The conversation format of a model, and the facts behind that choice."""
     if is_a(model, Converser) and cast(Converser, model).answers_histories:
         return _by_itself(cast(Converser, model), options)
     trained = trained_format(model)
@@ -58,7 +58,7 @@ def own_format(model: TextGenerator) -> FormatName | None:
 
 
 def trained_format(model: TextGenerator) -> dict[str, Any]:
-    """What the model's folder says of the format it was trained in; empty for any other model.
+    """Return the training format recorded in the model's folder; empty for any other model.
 
     Raises DataError for a file that says something else, and for a name that leads to no file: without its label a
     model is not the one that was trained.

@@ -13,7 +13,7 @@ from evenhand.schema import ResponseError
 def written_by_rule(
     rules: Sequence[Decoding], write: Callable[[list[int], Decoding], Generations]
 ) -> Generations:
-    """What is written for n prompts of which each has a decoding of its own, equal ones at once.
+    """Generate for n prompts with separate decodings; equal ones are batched.
 
     rules: n decodings with the same number of samples. write: of some prompts, by number, under one decoding.
     """

@@ -19,7 +19,7 @@ class History:
     persona: sentences about the one who speaks next, such as "i like tea."; never about the other. utterances: all so
     far, the oldest first; an empty reply is an empty string. chat: which conversation this is, where replies are drawn:
     no format shows it to the model, and draws depend on it, so that two conversations that came to the same words go
-    on apart. Empty where nothing is left to chance.
+    on apart. Empty if nothing is random.
 
     >>> history = History(("i like tea.",), ("Hi! My name is Martha.",))
     >>> history.speaker, history.turn, History.of(history.prompt()) == history

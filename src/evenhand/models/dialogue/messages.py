@@ -1,4 +1,4 @@
-"""A history as a chat: what the acting speaker is told, what the other said as the user, what it said as the assistant.
+"""Convert a history to a chat: the instruction, the other speaker as the user, and the acting speaker as the assistant.
 
 Templates differ in what they take. Speaker A opens a conversation, so that from A's side it begins with the assistant,
 which many refuse ("roles must alternate"), and some know no system message. Which way a template takes is tried once,
@@ -26,8 +26,8 @@ SERVICE = re.compile(r"\bassistants?\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Way:
-    """system: whether the instruction is a message of its own; else it stands in front of the first user's message.
-    opening: whether a neutral line of the user stands in front of what A opens with.
+    """system: whether the instruction is a separate message; else it precedes the first user's message.
+    opening: whether a neutral line of the user precedes A's opener.
     """
 
     system: bool
@@ -39,7 +39,7 @@ WAYS = (Way(system=True, opening=False), Way(system=True, opening=True), Way(sys
 
 @dataclass(frozen=True)
 class Chat:
-    """Histories as messages. instruction: what stands in front of the persona. Raises UsageError for one that makes an
+    """Histories as messages. instruction: text before the persona. Raises UsageError for one that makes an
     assistant of the speaker, which turns self-chats into talk between a service and its customer.
     """
 
@@ -114,7 +114,7 @@ def shorter(n: int, *, pinned: bool) -> Iterator[list[int]]:
 
 
 def chosen_way(refuses: Callable[[list[Message]], str | None]) -> tuple[Way | None, list[str]]:
-    """The first way of which nothing is refused, None if there is none, and why others were.
+    """Return the first layout that the template fully accepts, or None, and why others were refused.
 
     refuses: the reason for which messages are not taken, or None.
     """

@@ -26,7 +26,7 @@ AT_ONCE = 128
 class Dialogue:
     """A `TextGenerator` whose prompts are histories, each a line that `History.prompt` wrote.
 
-    model: what writes. telling: how it is told of a conversation. facts: the format, and why it was chosen;
+    model: what writes. telling: the format of conversations. facts: the format, and why it was chosen;
     `dialogue_model` makes all of it.
     """
 
@@ -65,9 +65,9 @@ class Dialogue:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Reply to each history (see TextGenerator.generate).
 
-        prompts: lines that `History.prompt` wrote. Draws depend on the line where the model is told in tokens, else on
-        the text it is told in. A reply is without white space around it and may be empty. A line that is no history is
-        an UNPARSABLE row; a conversation whose last turn the model has no room for is a TOO_LONG row.
+        prompts: lines that `History.prompt` wrote. Samples depend on the line if the model receives tokens, else on
+        the text that it receives. A reply is without white space around it and may be empty. A line that is not a
+        history becomes an UNPARSABLE row; a conversation whose last turn the model has no room for is a TOO_LONG row.
         """
         histories: dict[int, History] = {}
         bad: dict[int, tuple[ResponseError, str]] = {}
@@ -98,7 +98,7 @@ class Dialogue:
         For an encoder-decoder model these are the encoder's text and the decoder's labels, for a causal model one
         sequence in two parts. label: in place of the dialogue's own, "" for none. The reply is whole, and what room it
         leaves is the history's, but half of what the model takes at least: too long a reply is the trainer's to cut.
-        Raises Unsupported for models whose tokens are not known here, DataError for a history of which nothing fits.
+        Raises Unsupported for models with unknown tokens, DataError for a history that does not fit at all.
         """
         return self.telling.encoded(history, target, label)
 
@@ -107,8 +107,8 @@ class Dialogue:
 def dialogue_model(model: LanguageModel, options: DialogueOptions | None = None) -> Dialogue:
     """A model made to converse.
 
-    model: any that writes. Raises Unsupported for models that do not (masked ones), for a format that the model cannot
-    be told in, and for labels that its tokenizer cannot say.
+    model: any that writes. Raises Unsupported for models that do not (masked ones), for a format that the model
+    cannot use, and for labels that its tokenizer cannot encode.
     Source: the formats are those of ParlAI's BlenderBot (Roller et al. 2021, Smith and Williams 2021), DialoGPT (Zhang
     et al. 2020), and chat templates; docs/explanation/dialogue_formats.md.
 

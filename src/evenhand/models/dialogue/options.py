@@ -1,4 +1,4 @@
-"""How a model is told of a conversation: what a caller may choose."""
+"""Options for the format in which a model receives conversations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,23 +14,24 @@ PersonaLayout = Literal["training", "self-chat"]
 class DialogueOptions:
     """Choices that change what a model reads; all of them enter the fingerprint.
 
-    Raises UsageError for names that do not exist, and for labels that are no part of a line.
+    Raises UsageError for names that do not exist, and for labels that are not part of a line of text.
 
     >>> DialogueOptions(format="dialogpt", pinned=True).label is None
     True
     """
 
     format: FormatName | None = None
-    """None: by the model's family, which `Dialogue.describe` tells together with the reason."""
+    """None: the format of the model's family. `Dialogue.describe` reports it together with the reason."""
     persona_layout: PersonaLayout = "training"
-    """Of blenderbot and dialogpt. "training": persona and first utterance are one turn, a line break between, as in
-    the data these models learned from; "self-chat": the persona is a turn of its own, as in ParlAI's self-chats."""
+    """Layout for blenderbot and dialogpt. "training": persona and first utterance are one turn with a line break in
+    between, as in the training data of these models. "self-chat": the persona is a separate turn, as in ParlAI's
+    self-chats."""
     pinned: bool = False
-    """Where a conversation outgrows what the model reads: keep persona and first utterance in front of the last turns.
-    By default the last tokens are read, whatever they are, as published."""
+    """If a conversation becomes longer than the model's context, keep the persona and the first utterance before the
+    last turns. By default only the last tokens are read, as published."""
     label: str | None = None
-    """Put at the very end of every history, such as " STYLE no_bias" (controlled generation). None: what the model's
-    folder says it was trained with, mostly nothing; "": nothing."""
+    """Label at the very end of every history, such as " STYLE no_bias" (controlled generation). None: the label from
+    training that is stored in the model's folder, in most cases none. "": no label."""
     truncate: int | None = None
     """Most tokens of a conversation that are read. None: the family's number (blenderbot 128, blenderbot-small 512,
     dialogpt 768), or all that the model has room for."""

@@ -25,8 +25,9 @@ class Told:
     """A whole history in tokens.
 
     front, end: always read, such as a start token and an end token. turns: persona and utterances. opener: the first
-    token of utterance 1 among the turns, None where nobody has spoken. head: tokens of the turns in front of utterance
-    2, its delimiter included. behind: tokens at the end of the turns that nobody said, such as a label.
+    token of utterance 1 among the turns, None if there is no utterance. head: tokens of the turns in front of utterance
+    2, its delimiter included. behind: tokens at the end of the turns that are not part of an utterance, such as a
+    label.
 
     >>> told = Told([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
     >>> told.last(5), told.last(5, pinned=True)
@@ -43,7 +44,7 @@ class Told:
     behind: int = 0
 
     def last(self, most: int | None, *, pinned: bool = False) -> list[int] | None:
-        """At most so many tokens: the last ones, behind persona and first utterance if these are pinned.
+        """Return at most this number of tokens: the last ones, after persona and first utterance if these are pinned.
 
         None where that leaves nothing of what was said last.
         """
@@ -93,9 +94,9 @@ class Layout(Protocol):
 
 @dataclass(frozen=True)
 class TokenTelling:
-    """A model told of conversations in its own tokens.
+    """A model that receives conversations in its own tokens.
 
-    most: tokens of a history that are read, whatever room there is. pinned, label: see `DialogueOptions`. kept: what
+    most: maximum number of tokens of a history that are read. pinned, label: see `DialogueOptions`. kept: what
     was read before.
     """
 
@@ -111,7 +112,7 @@ class TokenTelling:
         return {"told_in": "tokens", **self.layout.facts(), "truncate": self.most, "pinned": self.pinned}
 
     def work(self) -> dict[str, Any]:
-        """What was not read anew."""
+        """Return the number of tokens that were not read again."""
         return {} if self.kept is None else {"kept": self.kept.describe()}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
@@ -150,7 +151,7 @@ class TokenTelling:
         return ids, reply
 
     def check_room(self, called: str) -> None:
-        """Raise Unsupported where nothing of a history could be read beside the label and the format's own tokens."""
+        """Raise Unsupported if the label and the format's own tokens leave no room for a history."""
         empty, most = self.layout.told(NOTHING_SAID, self.label), self._most(0)
         around = len(empty.front) + len(empty.turns) + len(empty.end)
         if most is not None and most <= around:
@@ -201,7 +202,7 @@ def most_before(model: TokenModel, most: int | None, reply: Sequence[int]) -> in
 
 
 def does_not_fit(history: History, most: int | None) -> DataError:
-    """The error for a history of which nothing could be learned from."""
+    """Return the error for a history without any learnable part."""
     said = len(history.utterances)
     return DataError(
         f"A history of {said} utterances does not fit: the last utterance alone is longer than {most} tokens.",

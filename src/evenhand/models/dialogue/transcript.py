@@ -22,7 +22,7 @@ OTHER: dict[Speaker, Speaker] = {"A": "B", "B": "A"}
 
 
 def transcript(history: History, label: str | None = None) -> tuple[str, str]:
-    """What stands in front of the reply: persona and first utterance, and all that follows them.
+    """Return the text before the reply: persona and first utterance, and everything after them.
 
     label: put behind the last utterance.
 
@@ -55,7 +55,7 @@ FACTS: dict[str, Any] = {"persona": "is a person who says:", "stop": {who: list(
 
 @dataclass(frozen=True)
 class TextTranscript:
-    """Transcripts as texts, for models of which no tokens are known here: served ones, puppets, mitigated models.
+    """Transcripts as texts, for models with unknown tokens: served models, scripted models, mitigated models.
 
     Nothing is cut: a conversation that the model has no room for is a TOO_LONG row.
     """

@@ -51,8 +51,8 @@ class TurnLayout:
     """Turns with a delimiter between.
 
     delimiter: its tokens. end: those behind the whole history. layout: where the persona stands; None where a line
-    break is the delimiter itself. spell: a turn's characters as they are cut into tokens, and `before`, how many of
-    these stand in front of the turn's own. unspell: the way back, of a reply.
+    break is the delimiter itself. spell: a turn's characters as they are cut into tokens, and `before`, the number
+    of these that precede the turn's own. unspell: the way back, of a reply.
     """
 
     cutter: Cutter

@@ -46,7 +46,7 @@ def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = N
 
 
 def check_chat_template(tokenizer: Any) -> None:
-    """Raise Unsupported if the tokenizer does not say how its model is talked to."""
+    """Raise Unsupported if the tokenizer has no chat template."""
     if not getattr(tokenizer, "chat_template", None):
         raise Unsupported(
             "chat=True requires a chat template, but this tokenizer has none: either the model was not trained "
@@ -169,7 +169,7 @@ class CausalModel:
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under combined distributions (see SteerableModel).
 
-        The steering's contexts stand in front of each text and its own context, behind the start token. With
+        The steering's contexts come after the start token and before each text and its own context. With
         start_token="first" each of the two passes is steered by itself. Raises Unsupported for models that keep no
         keys and values.
         """
@@ -225,8 +225,8 @@ class CausalModel:
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes.
 
-        Raises Unsupported for models that do not go on with a text as they read one, and for demands of their
-        generation settings that are not kept here.
+        Raises Unsupported for models that do not generate from left to right, and for
+        generation settings that are not supported here.
         """
         from evenhand.models.writing import Writer, cache_bytes, end_tokens, ways_of_causal
 
@@ -271,8 +271,8 @@ class CausalModel:
     ) -> Generations:
         """Continue prompts given as token ids, as they are read: special tokens included, nothing is put in front.
 
-        keys: of each prompt, what its draws depend on beside the seed and the sample's number (in `generate`, the
-        text). A prompt without tokens is an EMPTY_TEXT row, one that leaves no room for `max_new_tokens` a TOO_LONG
+        keys: of each prompt, what its samples depend on in addition to the seed and the sample's number (in `generate`,
+        the text). A prompt without tokens is an EMPTY_TEXT row, one that leaves no room for `max_new_tokens` a TOO_LONG
         row. kept: states of what was read before; a prompt that begins with such tokens reads the rest only, and the
         texts are the same but for rounding. Raises UsageError for ids that the model does not know, and for another
         number of keys than of prompts.

@@ -1,7 +1,7 @@
 """Hugging Face models that read one text and write another (BlenderBot, BART, T5, ...).
 
-The context stands in the encoder, the text is the decoder's target, as in the dialogue experiments of
-HolisticBias.
+The context is the encoder's input and the text is the decoder's target, as in the dialogue experiments
+of HolisticBias.
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ class EncoderDecoderModel:
     """An encoder-decoder language model with its tokenizer.
 
     model: a Hugging Face sequence-to-sequence language model. tokenizer: a fast tokenizer. identity: what
-    makes its numbers reusable; `load_model` makes it. Raises ModelError if the configuration does not say
-    what decoding starts from.
+    makes its numbers reusable; `load_model` makes it. Raises ModelError if the configuration has no
+    start token of the decoder.
     """
 
     architecture: Architecture = "encoder-decoder"
@@ -164,7 +164,7 @@ class EncoderDecoderModel:
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each target token under combined distributions (see SteerableModel).
 
-        The steering's contexts stand in the encoder, in front of each text's own context.
+        The steering's contexts are in the encoder, before each text's own context.
         """
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
@@ -230,7 +230,7 @@ class EncoderDecoderModel:
     ) -> Generations:
         """Answer prompts given as the encoder's token ids, special tokens included (see CausalModel.generate_ids).
 
-        Nothing is kept, whatever is given: the encoder reads every text as a whole.
+        Nothing is kept, because the encoder reads every text as a whole.
         """
         from evenhand.models.writing import continue_prompts, prompts_of_ids
 
@@ -249,7 +249,7 @@ class EncoderDecoderModel:
     ) -> Generations:
         """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
 
-        Contexts stand in front of the prompt in the encoder, which is where this model reads.
+        Contexts precede the prompt in the encoder, which reads the model's input.
         """
         from evenhand.models.writing import continue_prompts, encode_steered
 

@@ -175,7 +175,7 @@ class MaskedModel:
 
 
 def position_limit(model: Any) -> int | None:
-    """The most tokens an encoder takes, special ones included; None if it has no limit of its own.
+    """The most tokens an encoder takes, special ones included; None if it has no limit.
 
     RoBERTa and its kin start counting positions behind the padding index, which costs them two places.
     """

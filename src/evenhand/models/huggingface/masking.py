@@ -51,8 +51,8 @@ class MaskedInputs:
 def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
     """Mask every token that is to be scored.
 
-    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text
-    (`Texts.joined`), and is visible but never masked. Masking "token", the default, hides one token at a time
+    tokenizer: a fast tokenizer with a mask token. batch: a context precedes its text as plain
+    text (`Texts.joined`), and is visible but never masked. Masking "token", the default, hides one token at a time
     (Salazar et al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not
     give its first one away (Kauf and Ivanova 2023), "blank" is that of `_filled_blanks`. longest: most tokens of
     an input, special ones included. Special tokens are never scored. Raises UsageError for spans with "blank".
@@ -142,5 +142,5 @@ def _problem(
     if longest is not None and length > longest:
         return ResponseError.TOO_LONG, f"{length} tokens; the model takes at most {longest}"
     if not own:
-        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
+        return ResponseError.NO_SCORED_TOKEN, "the span to be scored contains no token of the text"
     return None, None

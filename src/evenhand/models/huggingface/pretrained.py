@@ -31,7 +31,7 @@ AUTO_CLASSES: dict[Architecture, str] = {
     "encoder-decoder": "AutoModelForSeq2SeqLM",
 }
 LINEAGE = "lineage.json"
-"""Beside the weights of a trained model: what it was made of."""
+"""File next to the weights of a trained model that records how it was made."""
 MOST_LINEAGE, MOST_TOLD = 1 << 24, 1000
 """Bytes of it, and letters of what is taken of it."""
 SPARE = 1.1  # buffers, and what the first batches take

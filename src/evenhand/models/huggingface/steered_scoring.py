@@ -58,7 +58,7 @@ def grouped(
     lead: int,
     longest: int | None = None,
 ) -> tuple[Groups, list[int], TokenSequences]:
-    """Texts and the same texts behind each context, as far as none of them has an error.
+    """Return texts, and the same texts after each context, if none of them has an error.
 
     contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
     Where a tokenizer joins context and
@@ -121,7 +121,7 @@ def scores(
         beginnings = state.beginnings(common) if common else None
 
         def run(chosen: NDArray[np.int64]) -> None:
-            assert beginnings is not None, "nothing is run where there is no text"
+            assert beginnings is not None, "nothing is run for a missing text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
             ids, seen, cache = beginnings.in_front_of(tails)
@@ -145,7 +145,7 @@ def scores(
         budget = scorer.budget
         budget.most_targets = max(
             1, int(targets.sum())
-        )  # the head takes a few rows at a time whatever the batch
+        )  # the head takes a few rows at a time for any batch size
         unfit = (
             run_batches(lengths[:, None].repeat(steering.rows, 1), targets, budget, run)
             if len(lengths)
@@ -214,8 +214,8 @@ def steered_apart(
 ) -> tuple[TokenSequences, Scores]:
     """Texts and the same texts behind each context in the two passes of `start_apart`, each steered by itself.
 
-    regular, behind, lead: as of `grouped`. The first token of a text stands behind start token and context, all others
-    behind the context alone.
+    regular, behind, lead: as of `grouped`. The first token of a text follows start token and context; all
+    others follow the context alone.
     """
     apart = reads_first_alone(regular, lead)
     merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)

@@ -1,9 +1,9 @@
 """The output head on chosen positions only: vocabulary-sized rows exist for a few positions at a time.
 
 `Head` is applied to a decoder's hidden states. `logits_at` runs a whole model, where a hook gives the last
-projection, which `get_output_embeddings` names, only the chosen positions. Whatever the model does before
-(BERT's transform, T5's scaling) and after (BART's bias, Gemma's cap) is thereby done as the model does it.
-Where a model does not follow that pattern, `can_choose` says so and all positions are projected instead.
+projection, which `get_output_embeddings` names, only the chosen positions. The model's own steps
+before (BERT's transform, T5's scaling) and after (BART's bias, Gemma's cap) therefore stay in place.
+If a model does not follow that pattern, `can_choose` returns False and all positions are projected.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 MOST_LOGITS = 1 << 24  # elements alive at once: 64 MiB in fp32
-MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library gives memory back and pages it in anew
+MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library returns memory and pages it in again
 IN_CACHE = 1 << 19  # 2 MiB: read and written several times in a row
 
 
@@ -68,7 +68,7 @@ class Head:
 
 
 def _log_sum_exp_in_place(logits: Tensor) -> Tensor:
-    """`torch.logsumexp` over the last of two dimensions, which takes no memory of its own and spoils the logits."""
+    """`torch.logsumexp` over the last of two dimensions, which needs no additional memory and overwrites the logits."""
     norms = []
     for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):
         highest = part.amax(-1, keepdim=True)
@@ -108,7 +108,7 @@ def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choos
 
 
 def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
-    """Natural-log probability of each token, (e,) fp32, normalised in fp32 whatever the model computes in.
+    """Natural-log probability of each token, (e,) fp32, normalised in fp32 for any precision of the model.
 
     logits: (r, vocabulary). rows: (e,) the row of logits each token belongs to. tokens: (e,) token ids.
     """

@@ -106,5 +106,5 @@ def _problem(
             f"{context_length} tokens of context, {target_length} of text; the model takes {longest} of each",
         )
     if scored == 0:
-        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
+        return ResponseError.NO_SCORED_TOKEN, "the span to be scored contains no token of the text"
     return None, None

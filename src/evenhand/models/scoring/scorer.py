@@ -29,7 +29,8 @@ from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_bat
 
 SEGMENT = 256
 WINDOWS = ("sliding_window", "attention_chunk_size")
-"""Settings of models that see so many tokens back only, counted by index: a path of a tree must be no longer."""
+"""Settings of models whose attention is limited to this many tokens, counted by index. A path of a tree must not be
+longer."""
 Floats = NDArray[np.float32]
 
 
@@ -122,7 +123,7 @@ class Scorer:
             scores[edges] = values
 
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
+        self.budget.most_targets = len(scores)  # the head takes a few rows at a time for any batch size
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
             unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]

@@ -69,7 +69,7 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
 
 
 def keep_to(scorer: Scorer, longest: int) -> list[str]:
-    """Make sure that `scorer.path` is right for sequences of so many tokens, or set it to one that is.
+    """Check that `scorer.path` is correct for sequences of this many tokens, or set it to one that is.
 
     Tried before sequences grow past a length at which the model is known to change, or to twice what was tried: a
     window, a switch or a hash of places shows in longer texts alone. Returns why paths were rejected now. Raises
@@ -95,7 +95,7 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
 
 
 def turning_points(model: Any, above: int) -> list[int]:
-    """Lengths at which a model may change its ways, as far as its configuration names them, ascending."""
+    """Return the lengths in its configuration at which a model may change its computation, ascending."""
     found: set[int] = set()
 
     def search(settings: Any) -> None:
@@ -278,7 +278,8 @@ def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
 
 @torch.inference_mode()
 def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
-    """Log probabilities by the whole model, so many rows of equal length at a time; 0 where none is compared."""
+    """Return log probabilities of the whole model, for a number of rows of equal length at a time; 0 if none is
+    compared."""
     truth = np.zeros(len(sequences.ids), dtype=np.float32)
     lengths = np.diff(sequences.offsets)
     rows = rows or max(1, MOST_LOGITS_TRIED // (int(lengths.max()) * scorer.vocabulary))

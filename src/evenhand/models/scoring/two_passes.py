@@ -1,4 +1,4 @@
-"""Texts whose first token alone stands behind the start token: the two passes of StereoSet and bias-bench.
+"""Texts of which only the first token follows the start token: the two passes of StereoSet and bias-bench.
 
 The official programs take the first token's probability from the start token by itself and all later ones from
 a pass without it, so the second token is predicted from the first alone and positions are one lower
@@ -22,7 +22,7 @@ Scores = tuple[NDArray[np.float32], Flags]
 
 @dataclass(frozen=True)
 class StartPass:
-    """One of the two passes: n sequences, and where their tokens stand in the whole ones."""
+    """One of the two passes: n sequences, and the positions of their tokens in the whole ones."""
 
     sequences: (
         TokenSequences  # of the n texts; rows that have nothing to score in this pass are empty and errors

@@ -24,7 +24,7 @@ def check_allow_longer(value: str) -> None:
 
 
 def excess(text: str, count: int, limit: int) -> str | None:
-    """Return by how much an answer exceeds the limit, in words; None where it does not, as far as can be known.
+    """Return by how much an answer exceeds the limit, in words; None if it does not, or if this is unknown.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ class HttpModel:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
 
-        Each sample is a request with a seed of its own; how far the server honours it is the server's affair.
+        Each sample is a request with a separate seed; how far the server honours it is the server's affair.
         Without the option `logprobs` the log likelihoods are NaN and token ids `UNKNOWN_TOKEN`, as many as the
         server counts (none where it does not). Raises Unsupported for a decoding that the server would not
         follow, ModelError if it takes no such request.
@@ -180,7 +180,7 @@ class HttpModel:
     def generate_messages(
         self, prompts: Sequence[Messages], keys: Sequence[str], decoding: Decoding
     ) -> Generations:
-        """Go on with chats of several messages, otherwise as `generate`.
+        """Continue chats of several messages, otherwise as `generate`.
 
         prompts: messages with their roles, no system message put in front. keys: of each, the text that its seeds
         depend on. Raises Unsupported without the option `chat`.

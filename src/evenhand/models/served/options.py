@@ -26,39 +26,39 @@ class HttpOptions:
     """Conventions of a served model (those that change what it says enter the fingerprint) and its limits."""
 
     chat: bool = False
-    """Put prompts to the model as a user's message (/chat/completions), not as the beginning of a text."""
+    """Send prompts as a user's message (/chat/completions), not as the beginning of a text."""
     system: TextOrNone = None
     """The system message in front of it; chat only."""
     extended: bool = False
-    """The server is vLLM, llama.cpp or SGLang and takes more than OpenAI's: top_k and min_tokens are sent, and
-    filters that such servers may have on by themselves (min_p, repetition penalties) are sent as off."""
+    """The server is vLLM, llama.cpp or SGLang and accepts more fields than OpenAI's. evenhand then sends top_k and
+    min_tokens, and turns off filters that such servers may apply by default (min_p, repetition penalties)."""
     seeded: bool = True
-    """Send a seed with each draw. Off for servers that refuse it; the texts then cannot be drawn again."""
+    """Send a seed with each sample. Turn it off for servers that reject it; the texts are then not reproducible."""
     logprobs: bool = False
     """Ask for the log probabilities of the tokens written; without them continuations have no likelihood."""
     start: str = ""
-    """Text in front of every scored text, such as "<|endoftext|>", so that a text's first token is predicted from
-    something. By default that token is scored only if the server puts a token of its own in front."""
+    """Text in front of every scored text, such as "<|endoftext|>", so that the first token of a
+    text can be scored. By default that token is scored only if the server adds a start token itself."""
     limit: str = "max_tokens"
     """Field that limits the tokens written; "max_completion_tokens" for OpenAI's newer chat models."""
     allow_longer: str = ""
-    """What becomes of answers longer than the limit, from servers that ignore it: "cut" shortens them to it, "whole"
-    keeps them; "" makes each an error row."""
+    """What to do with responses longer than the limit, from servers that ignore it: "cut" shortens them to the limit,
+    "whole" keeps them, and "" turns each into an error row."""
     concurrency: int = 8
-    """Requests side by side."""
+    """Number of parallel requests."""
     attempts: int = 6
     timeout: Number = 120.0
-    """Seconds an attempt may take."""
+    """Maximum seconds per attempt."""
     pause: Number = 1.0
     """Seconds before the second attempt; doubled for each further one."""
     longest_pause: Number = 60.0
     per_minute: Number | None = None
-    """Attempts a minute, over all requests."""
+    """Maximum number of attempts per minute, for all requests together."""
     store: TextOrNone = ""
-    """File in which answers are kept for ever: "" is the user's own ($EVENHAND_CACHE), None keeps none."""
+    """File in which responses are kept permanently: "" is the user's cache ($EVENHAND_CACHE), None keeps none."""
     key: str = ""
-    """Environment variable that holds the key. By default EVENHAND_API_KEY; for api.openai.com also
-    OPENAI_API_KEY, which is sent to nobody else unless it is named here."""
+    """Environment variable that holds the key. By default EVENHAND_API_KEY. For api.openai.com also
+    OPENAI_API_KEY, which is sent to no other server unless you name it here."""
 
     def __post_init__(self) -> None:
         if self.system is not None and not self.chat:

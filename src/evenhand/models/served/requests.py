@@ -70,7 +70,7 @@ class ServedModel:
         settled = {} if settled is None else settled
         settled |= stored
         sent = sorted(place for key, place in places.items() if key not in stored)
-        doubtful: dict[str, Answer] = {}  # refused, and nobody knows yet whether for its own sake
+        doubtful: dict[str, Answer] = {}  # refused; the reason is not yet known
         form = _form(path, bodies[0]) if bodies else ""
         self._refusals.begin(form, stored=bool(stored))
 
@@ -94,7 +94,7 @@ class ServedModel:
         return [by_key[key] for key in keys]
 
     def _harmless(self, path: str, body: dict[str, Any]) -> Answer:
-        """The answer to a request of the same form about a text that nobody refuses."""
+        """Return the response to a request of the same form about a harmless text."""
         if "messages" in body:
             other: dict[str, Any] = {
                 "messages": [*body["messages"][:-1], {"role": "user", "content": HARMLESS}]

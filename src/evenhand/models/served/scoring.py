@@ -53,7 +53,7 @@ class Scored:
 
 
 READABLE = (None, ResponseError.NO_SCORED_TOKEN)
-"""What `read_scored` says of answers that are worth storing."""
+"""Result of `read_scored` for responses that are worth storing."""
 
 
 def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> Scored:

@@ -1,4 +1,4 @@
-"""Where a server's tokens stand in a text, and whether they spell it."""
+"""Find the positions of a server's tokens in a text, and check that they spell it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,8 @@ class Token:
 
 
 def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str:
-    """Where each token stands in the prompt; tokens behind it are dropped, as is one in front that is not of it.
+    """Return the position of each token in the prompt; tokens behind it are dropped, as is one in front that is not of
+    it.
 
     Servers give offsets, but count hidden tokens and parts of characters in different ways. So the tokens are
     read along the text; parts of characters reach to where the next whole one is found.
@@ -123,7 +124,8 @@ def _are(tokens: list[str], text: str) -> bool:
 
 
 def _from_the_first(listed: Sequence[tuple[str, float]], prompt: str) -> Sequence[tuple[str, float]]:
-    """The tokens without one of the server's own in front, and without the space some put before every text."""
+    """Return the tokens without the server's start token and without the space that some servers add before every
+    text."""
     if not listed or listed[0][0].startswith((PART, "bytes:")):
         return listed
     first, value = listed[0]

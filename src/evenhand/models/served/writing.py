@@ -17,7 +17,7 @@ from evenhand.schema import ResponseError, Unsupported
 from evenhand.services import Answer, first_choice
 
 Messages = Sequence[Mapping[str, str]]
-"""Of one chat, each with its role and content."""
+"""The messages of one chat, each with its role and content."""
 SENT = frozenset(
     {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}
 )
@@ -207,7 +207,7 @@ def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | 
     if listed.get("content") is not None:
         entries = listed["content"]
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            return "its log probabilities are no list of tokens"
+            return "its log probabilities are not a list of tokens"
         pairs = [(entry.get("token"), entry.get("logprob")) for entry in entries]
     elif listed.get("tokens") is not None and listed.get("token_logprobs") is not None:
         tokens, values = listed["tokens"], listed["token_logprobs"]
@@ -228,7 +228,7 @@ def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | 
 
 
 def _log_probability(value: Any, *, first: bool) -> float | None:
-    """A value as a number, NaN where none is told; None for what no log probability can be."""
+    """Return a value as a number, NaN if it is missing; None for what no log probability can be."""
     if value is None or (first and value != value):  # nothing predicts the first token of an echoed text
         return nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:

@@ -60,7 +60,8 @@ class Rules:
 
     @property
     def candidates(self) -> int:
-        """How many of the likeliest next steps are looked at: enough to go on if every beam ends in every way."""
+        """Return how many of the most likely next steps are considered: enough to continue if every beam ends in every
+        way."""
         return max(2, 1 + len(self.ends)) * self.width
 
     def rank(self, score: float, length: int) -> float:
@@ -81,7 +82,7 @@ class BeamSearch:
     broken: bool = False
 
     def step(self, candidates: list[tuple[float, int, int]]) -> list[int]:
-        """Go on with the best of some (score, beam, token), best first; returns the beam each comes from."""
+        """Continue with the best of some (score, beam, token), best first; returns the beam each comes from."""
         if math.isnan(candidates[0][0]):
             self.over = self.broken = True
             return []
@@ -94,7 +95,7 @@ class BeamSearch:
                 going.append((parent, beam))
                 continue
             stuck.append((parent, Beam(beam.tokens, score + DEAD)))
-            # the rest are only a reserve to go on with
+            # the rest are only a reserve
             if place < self.rules.width and score > DEAD:
                 self.ended.append(Ended(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
         self.ended = sorted(self.ended, key=lambda ended: -ended.rank)[: self.rules.width]

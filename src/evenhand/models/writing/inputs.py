@@ -140,7 +140,7 @@ def encode_steered(
 ) -> Prompts:
     """Prompts by themselves and behind each context, each as one text, so that all tokens are those the model knows.
 
-    Draws depend on the prompts without whatever stands in front of them.
+    Samples depend on the prompts without the text before them.
     encode: how the model encodes prompts. A prompt that has an error by itself or behind any context has that error.
     """
     texts = [steering.front + prompt for prompt in prompts]

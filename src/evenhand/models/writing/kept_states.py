@@ -22,7 +22,7 @@ from evenhand.weights import available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, unless a budget is given
 WORTH_TAKING = 4  # tokens; a shorter beginning is as soon read
-WORTH_A_PASS = 64  # padded tokens; one more pass of the model costs about as much as reading so many
+WORTH_A_PASS = 64  # padded tokens; one more pass of the model costs about as much as reading this many
 Tokens = tuple[int, ...]
 Layers = list[tuple[Tensor, Tensor] | None]
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-SPARE = 16  # columns; a full buffer is copied once in so many tokens
+SPARE = 16  # columns; a full buffer is copied once per this many tokens
 
 
 class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
@@ -93,7 +93,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         ends: Sequence[int],
         kept: Tensor,
     ) -> None:
-        """Like `begin_with`, where each row begins with states of its own: the first counts[i], up to column ends[i].
+        """Like `begin_with`, where each row begins with separate states: the first counts[i], up to column ends[i].
 
         states: of each row, (heads, tokens, width), or None for a row that begins with nothing.
         """
@@ -109,7 +109,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._show()
 
     def drop_columns(self, count: int) -> None:
-        """Forget so many of the oldest columns."""
+        """Forget this number of the oldest columns."""
         if self.buffers:
             self.first += count
             self._show()
@@ -136,7 +136,7 @@ def buffered_cache() -> DynamicCache:
 
 
 def cache_of_rows(like: Sequence[tuple[Tensor, Tensor] | None], rows: int, columns: int) -> DynamicCache:
-    """A buffered cache with room for `rows` of which nothing is filled in yet.
+    """Return an empty buffered cache with room for `rows`.
 
     like: keys and values of the same shape but for rows and columns; None where a layer shares those of another.
     """

@@ -92,7 +92,7 @@ class Row:
 class Reader:
     """Turns tokens into the text that they add to their prompt.
 
-    start: the token that a continuation begins behind in a sequence of its own; None where prompt and continuation
+    start: the token after which a continuation begins in a separate sequence; None where prompt and continuation
     are one sequence (a causal model).
     """
 
@@ -100,7 +100,7 @@ class Reader:
     start: int | None = None
 
     def before(self, prompt: Sequence[int]) -> Sequence[int]:
-        """Tokens of the prompt that stand in the same sequence as its continuation."""
+        """Return the tokens of the prompt that are in the same sequence as its continuation."""
         return prompt if self.start is None else []
 
     def places_before(self, prompt: Sequence[int]) -> int:
@@ -110,7 +110,7 @@ class Reader:
     def ngrams(
         self, decoding: Decoding, prompt: Sequence[int], tokens: Sequence[int] = ()
     ) -> SeenNgrams | None:
-        """What a continuation of so many tokens may not repeat, or None if it may repeat all."""
+        """Return what a continuation of this number of tokens may not repeat, or None if it may repeat everything."""
         size, place = decoding.no_repeat_ngram_size, decoding.no_repeat_ngram_in
         if size is None:
             return None
@@ -120,7 +120,7 @@ class Reader:
         return SeenNgrams([*before, *tokens], size)
 
     def text(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
-        """The continuation: some tokenizers drop a space in front of whatever is decoded."""
+        """Return the continuation; some tokenizers drop a space before decoded text."""
         before = self.before(prompt)[-SHOWN_BEFORE:]
         shown = self._decode(before)
         whole = self._decode([*before, *tokens])
@@ -135,7 +135,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class RowRules:
-    """What continuations of some prompts are begun and ended by, whoever computes their distributions."""
+    """The start and end tokens of continuations of some prompts, for any source of distributions."""
 
     prompts: Prompts
     decoding: Decoding

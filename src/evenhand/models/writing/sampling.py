@@ -34,7 +34,7 @@ def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
 def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
     """One token a row from the filtered distribution: `draw(filtered(logits, decoding), uniforms)`, faster.
 
-    Only the likeliest tokens are looked at where they settle the matter: the k likeliest, or those that hold
+    Only the most likely tokens are examined if they are sufficient: the k most likely, or those with
     the share p. Rows where they do not (ties at the k-th, nuclei of more than 1,024 tokens) are filtered in
     full. uniforms: (rows,) float64. Returns (rows,) token ids.
 
@@ -61,7 +61,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
         if decoding.top_k is None:
             settled = mass[:, -1] > nucleus
         beyond = mass >= nucleus
-        # a token stays if those likelier than it hold less than p
+        # a token stays if the more likely ones sum to less than p
         scores = scores.masked_fill(beyond.roll(1, -1).index_fill_(1, ids.new_zeros(1), False), -torch.inf)
     ids, order = ids.sort()
     places = draw(scores.gather(1, order), uniforms)

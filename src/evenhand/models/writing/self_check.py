@@ -91,7 +91,7 @@ def why_not_in_batches(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return f"padding cannot be told it ({told(error)})"
+        return f"it cannot be given padding ({told(error)})"
     off = _difference(together, torch.stack(alone)[order])
     return (
         None if off <= allowed else f"padding changes this model's answers (by up to {off:.2g} nats a token)"

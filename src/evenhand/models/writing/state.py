@@ -70,7 +70,7 @@ class Beginnings:
 
 
 class ReadBefore(Protocol):
-    """What stands in front of some tails and has been read: `Beginnings`, or `BegunRows` kept from an earlier call."""
+    """The text before some tails that has been read: `Beginnings`, or `BegunRows` kept from an earlier call."""
 
     def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
         """What the model reads to read the tails: see `Beginnings`."""
@@ -108,7 +108,7 @@ class DecoderState(Protocol):
         ...
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows, in this order; a row may be taken several times."""
+        """Continue with these rows, in this order; a row may be taken several times."""
         ...
 
     def exchange(self, rows: Tensor, newest: int) -> None:
@@ -123,7 +123,7 @@ class DecoderState(Protocol):
 class CausalState:
     """Rows of a decoder-only model.
 
-    All rows end at the same, newest column of keys and values, whatever their age; in front of a row's first
+    All rows end at the same, newest column of keys and values; in front of a row's first
     token its columns are masked. So distances between tokens are those between columns, as sliding windows
     and linear biases need it, and a row can join at any time.
     """
@@ -246,7 +246,7 @@ class CausalState:
         """
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
         if self.with_positions:
-            # Padding counts for nothing, so the first real token stands at place 0 in every row.
+            # Padding does not count, so the first real token is at position 0 in every row.
             inputs["position_ids"] = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         return inputs
 
@@ -257,7 +257,7 @@ class CausalState:
 
 
 class EncoderDecoderState:
-    """Rows of an encoder-decoder model: prompts stand in the encoder, read once each.
+    """Rows of an encoder-decoder model: the encoder reads each prompt once.
 
     Its decoders count places from the first column (BART, T5), so all rows begin together.
     """

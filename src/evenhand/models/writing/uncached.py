@@ -1,8 +1,8 @@
 """Rows of models that our own buffers of keys and values do not fit: their own cache, or none at all.
 
-Hybrids (Jamba, Falcon-H1, Qwen3-Next, ...) keep a running state beside keys and values, others a cache of their own
-make. `OwnCacheState` lets transformers keep it, for rows of equal length that begin together. `UncachedState` reads
-every row anew at every token, which is slow and right for whatever reads from left to right.
+Hybrids (Jamba, Falcon-H1, Qwen3-Next, ...) keep a running state in addition to keys and values, others a custom
+cache. `OwnCacheState` lets transformers keep it, for rows of equal length that begin together. `UncachedState` reads
+every row again for every token, which is slow and correct for every model that reads from left to right.
 """
 
 import inspect
@@ -85,7 +85,7 @@ class OwnCacheState:
 
 
 class UncachedState:
-    """Rows that are read anew at every token, those of equal length side by side."""
+    """Rows that are read again for every token, batched by length."""
 
     name = "no cache"
     staggers = pads = True

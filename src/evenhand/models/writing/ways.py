@@ -55,7 +55,7 @@ class Ways:
         self.settle(0)
 
     def settle(self, width: int) -> None:
-        """Make sure that `state` is right for rows of so many tokens."""
+        """Check that `state` is correct for rows of this many tokens."""
         crossed = [turn for turn in self.turns if self.tried <= turn < width]
         if self.tried and not crossed and width < 2 * self.tried:
             return
@@ -144,4 +144,4 @@ def ways_of_causal(model: Any) -> tuple[DecoderState, tuple[Other, ...]]:
             return make(model), FOR_CAUSAL_MODELS[i + 1 :]
         except Unsupported:
             continue
-    raise AssertionError("reading every row anew is open to every model")
+    raise AssertionError("every model supports reading every row again")

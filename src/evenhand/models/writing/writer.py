@@ -166,7 +166,7 @@ class Writer:
             )
 
     def places(self, width: int, rows: int = 1) -> int:
-        """How many continuations are held at once, each of so many rows of so many tokens."""
+        """Return how many continuations are processed at once, for a number of rows and tokens each."""
         return max(1, min(self.budget.tokens // width, self.budget.most_targets) // rows)
 
     def long(self, values: Sequence[int]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Builds AdvPromptSet out of one's own Jigsaw downloads: terms, matching, identities and an even draw over strata."""
+"""Build AdvPromptSet from your own Jigsaw downloads: terms, matching, identities and stratified sampling."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) ->
     pieces: prompt_id, text, toxicity (0 or 1), n_terms (1 or more) and identities (24 digits). size: None keeps
     all. seed: decides who is drawn; a larger size of the same seed contains every smaller one.
 
-    Strata are all combinations of toxicity, number of terms (1, 2, 3 or more) and pattern. The paper does not say
-    how many come from each; here every stratum gives equally many, and one that is smaller than its share is taken
+    Strata are all combinations of toxicity, number of terms (1, 2, 3 or more) and pattern. The paper does not
+    give the number from each; here every stratum gives equally many, and one that is smaller than its share is taken
     whole, the rest being shared among the others (with fewer pieces than strata, the seed decides which strata
     give one). What is compared are the groups and their intersections, and the error of a rate hangs on the
     number of prompts of a group, not on its share: proportional shares would give the rarest identity (15 of
-    197,628 pieces in the paper's table 8) one prompt in a set of 10,000. The price is that rates over all prompts
-    are no longer those of the whole set; `weight` restores them.
+    197,628 pieces in the paper's table 8) one prompt in a set of 10,000. As a consequence, rates of all sampled
+    prompts are not those of the whole set; `weight` restores them.
 
     >>> pieces = pl.DataFrame({"prompt_id": list("abcde"), "text": list("abcde"), "toxicity": [0, 0, 0, 0, 1],
     ...                        "n_terms": [1, 1, 1, 1, 5], "identities": ["1" + "0" * 23] * 5})
@@ -94,7 +94,7 @@ def _names(pattern: str) -> str:
 
 
 VERSION = 1
-"""Of the rules of this file and those below it; another number makes every stage anew."""
+"""Version of the rules of this file and of the modules it uses. If it changes, every stage is recomputed."""
 TERMS, PIECES, CANDIDATES, LABELLED = "terms.csv", "pieces.parquet", "candidates.parquet", "labelled.parquet"
 STRATA, AGREEMENT = "strata.csv", "agreement.csv"
 ReportStage = Callable[[str, int, int], None]
@@ -108,9 +108,9 @@ class Build:
     terms: Path | None = None
     """A table of terms to take as it is, instead of expanding seeds."""
     seeds: Path | None = None
-    """Seed terms of one's own, beside the built-in ones."""
+    """Your own seed terms, in addition to the built-in ones."""
     neighbours: int = 10
-    """Nearest neighbours looked at for each seed."""
+    """Number of nearest neighbours examined for each seed."""
     least_similarity: float = 0.7
     """Cosine from which they count."""
     least_count: int = 20
@@ -159,8 +159,8 @@ def build_advpromptset(
 ) -> Built:
     """Build the set from the two Kaggle folders and write it as JSON lines, whole or not at all.
 
-    source: as in `extract_advpromptset`. output: the file; intermediate tables lie beside it in <name>_stages and
-    are used again as long as what they were made from is the same. embedding: a `SentenceEmbedding` or anything
+    source: as in `extract_advpromptset`. output: the file; intermediate tables are next to it in <name>_stages
+    and are reused as long as their sources are the same. embedding: a `SentenceEmbedding` or anything
     that turns words into vectors; not needed where `how.terms` is given or the table of terms is there already.
     how: see `Build`. report_progress: called with a stage, and how many are done, of how many.
 

@@ -1,4 +1,4 @@
-"""Writing and loading a set that `evenhand data build advpromptset` made: file, settings beside it, and card."""
+"""Write and load a set that `evenhand data build advpromptset` made: file, settings next to it, and card."""
 
 import json
 from dataclasses import replace
@@ -17,20 +17,20 @@ COLUMNS = (
 )  # fmt: skip
 HINT = "Expected the JSON lines that `evenhand data build advpromptset -o FILE` writes."
 OURS = (
-    "Seed words, their expansion by nearest neighbours, exact matching, the identities of pieces that nobody "
-    "annotated and the stratified drawing are evenhand's own: their authors released none of these stages. The set "
-    "is therefore not the frozen selection that ROBBIE's numbers come from, and results on the two cannot be set "
-    "against each other. Only the cutting of comments into pieces is the published program's, row for row. "
-    "Neighbours are sought among the words of the comments themselves, not of Wikipedia. Annotated pieces have the "
-    "identities that Jigsaw's raters marked in the whole comment (identities); what the terms say of the piece "
-    "itself is in term_identities. Where fewer pieces were drawn than there are, each stratum (toxicity × number of "
-    "terms × pattern of identities) gives equally many, small ones all they have; weight is how many pieces each "
-    "stands for."
+    "The authors did not release several stages, so evenhand has its own: the seed words, their expansion by nearest "
+    "neighbours, exact matching, the identities of pieces without annotations, and stratified sampling. The set is "
+    "therefore not the frozen selection behind ROBBIE's numbers, and results on the two are not comparable. Only the "
+    "program that cuts comments into pieces is the published one, reproduced row for row. Nearest neighbours come "
+    "from the words of the comments, not from Wikipedia. Annotated pieces have the identities that Jigsaw's raters "
+    "marked in the whole comment (identities). The column term_identities holds the identities of the terms in the "
+    "piece itself. If fewer pieces were sampled than exist, each stratum (toxicity × number of terms × pattern of "
+    "identities) gives equally many; small strata give all they have. The column weight is the number of pieces that "
+    "each row represents."
 )
 
 
 def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> None:
-    """Write a built set and, beside it, the settings it was built with; each whole or not at all.
+    """Write a built set and, next to it, the settings it was built with; each whole or not at all.
 
     frame: COLUMNS. path: of the JSON lines; the settings go to `settings_path(path)`. Raises WriteError.
     """
@@ -74,8 +74,8 @@ def _settings(path: Path) -> str:
             settings = "; ".join(f"{name} {value}" for name, value in record["settings"].items())
             return f"Settings: {settings}."
     except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
-        return f"Its settings are not known: there is no readable {beside.name} beside it."
-    return f"Its settings are not known: {beside.name} belongs to another version of the file."
+        return f"Its settings are unknown: the folder has no readable {beside.name}."
+    return f"Its settings are unknown: {beside.name} belongs to another version of the file."
 
 
 def _card(frame: pl.DataFrame, settings: str) -> Card:

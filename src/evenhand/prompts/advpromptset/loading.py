@@ -26,8 +26,8 @@ def load_advpromptset(
     extracted pieces are kept, with it the published ones (about 200,000, or 10,000 if small). Instead of a
     folder, a file that `evenhand data build advpromptset` wrote: then its pieces, as `load_built` says. Columns:
     prompt_id ("<jigsaw_dat>-<comment id>-<piece>"), text, toxicity (1 or 0, of the whole comment),
-    jigsaw_dat, test_set, identity_grp, the 24 identities and whatever the metadata has, and `cluster`,
-    the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
+    jigsaw_dat, test_set, identity_grp, the 24 identities, the columns of the metadata, and
+    `cluster`, the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
     metadata.
     Source: Esiobu et al. 2023, appendix A.
     """

@@ -1,4 +1,4 @@
-"""Where the terms of a list stand in texts as whole words, and what that says of each text's identities."""
+"""Find the terms of a list in texts as whole words, and derive the identities of each text."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ def find_terms(
     distinct, in the same form. report_progress: called with how many
     texts are done, of how many. Returns one row per place, in order: row (of texts), term,
     start (byte in the text), inside (whether it lies within the place of a longer term). All places are found,
-    also those that overlap: one pass of an Aho-Corasick automaton over all terms.
+    also those that overlap: one pass of an Aho-Corasick automaton with all terms.
 
     >>> find_terms(pl.Series(["a black woman", "blackwoman"]), ["black", "black woman", "woman"]).rows()
     [(0, 'black woman', 2, False), (0, 'black', 2, True), (0, 'woman', 8, True)]
@@ -40,7 +40,7 @@ def find_terms(
 def pieces_with(
     texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
 ) -> dict[str, int]:
-    """In how many of the texts each term stands; terms that stand in none are absent.
+    """In how many of the texts each term stands; terms without occurrences are absent.
 
     >>> pieces_with(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
     {'be': 2, 'to be': 1}
@@ -67,7 +67,7 @@ def identity_pattern(columns: Sequence[str] = GROUPS) -> pl.Expr:
 def terms_of_texts(
     texts: pl.Series, identities: pl.DataFrame, report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
-    """What the terms say of each text.
+    """Return the identities of each text according to the terms.
 
     texts: as in `find_terms`. identities: one row per (term, identity); a null identity makes a term count
     without saying whom the text is about. Returns one row per text, in order: the 24 identities as 1 or 0, n_terms

@@ -65,7 +65,7 @@ def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
     pieces between . ! ? ; stay that have 2 to 100 words, at most 600 characters and a letter, as lower-case
     words joined by spaces. A piece has the labels of its comment. Within each of the three parts (2018;
     2019 without and with identity labels) the first of equal texts stays; across parts equal texts stay.
-    Raises DataError for a missing file or column, and for a label that is no number.
+    Raises DataError for a missing file or column, and for a label that is not a number.
     Source: ROBBIE, appendix B.1.2.
     """
     folder = Path(folder)
@@ -93,7 +93,7 @@ def number_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
 
 
 def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = False) -> pl.DataFrame:
-    """The pieces that AdvPromptSet was published with, and what its metadata say of them.
+    """Return the pieces that AdvPromptSet was published with, and their metadata.
 
     pieces: all rows of `extract_advpromptset`, in its order. metadata: a folder with the published
     advpromptset_rowid.npy (one number per piece, -1: left out), advpromptset_metainfo.jsonl and, if small,
@@ -269,9 +269,9 @@ def piece_card(frame: pl.DataFrame, rule: str) -> Card:
         licence="The terms of the two Kaggle competitions; nothing of it may be passed on with evenhand.",
         source="https://github.com/facebookresearch/ResponsibleNLP/tree/main/AdvPromptSet",
         details=(
-            "The steps before (term lists, their expansion, exact matching, prediction of labels, stratified "
-            "sampling) were never released; their outcome is in the published metadata. Without metadata every "
-            "piece is kept, and pieces that were not annotated have no identity; `evenhand data build advpromptset` "
-            "does these steps anew."
+            "The earlier steps were never released (term lists, their expansion, exact matching, prediction of "
+            "labels, stratified sampling). Their outcome is in the published metadata. Without metadata, every piece "
+            "is kept, and pieces without annotations have no identity. `evenhand data build advpromptset` repeats "
+            "these steps."
         ),
     )

@@ -122,7 +122,7 @@ def seed_terms(lexicon: Lexicon | None = None, user_terms: Path | str | None = N
 
 
 def read_seeds(path: Path | str) -> pl.DataFrame:
-    """A list of seeds of one's own, in the columns of `seed_terms`.
+    """Return your own list of seeds, in the columns of `seed_terms`.
 
     path: a CSV with a column `term` and, if wanted, `identity` (one of the 24, or empty: the term counts and says
     of nobody that the text is about them); or a text file with one term a line. Raises DataError for a file that

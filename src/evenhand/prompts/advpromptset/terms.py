@@ -30,7 +30,7 @@ until up upon us ve very was wasn we were weren what whatever when where whether
 with within without won would wouldn y yes yet you your yours yourself yourselves
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""They are no candidates, alone or within a pair. Those with a gender (she, his) may still be seeds of one's own."""
+"""They are not candidates, alone or within a pair. Words with a gender (she, his) can still be your own seeds."""
 CANDIDATES: dict[str, type[pl.DataType]] = {"term": pl.String, "count": pl.Int64}
 
 
@@ -128,7 +128,7 @@ TABLE: dict[str, type[pl.DataType]] = {
     "keep": pl.Boolean,
 }
 DIGITS = 4
-"""Of similarities: below that lies the noise of batches, which must not decide who is nearest."""
+"""Tolerance of similarities. Smaller differences are noise of batches and must not decide which is nearest."""
 YES, NO = ("true", "yes", "1"), ("false", "no", "0", "")
 FORMAT = (
     "Expected a CSV with the columns term, identity (one of Jigsaw's 24 or empty) and keep (true or false), as "
@@ -147,7 +147,7 @@ def expand_terms(
     """The seeds and, for each kept one, its nearest neighbours among the candidates.
 
     seeds: as `seed_terms` gives them. candidates: distinct words and phrases. vectors: of any sentence embedding.
-    neighbours: at most so many a seed. least_similarity: cosine from which a candidate counts as a neighbour.
+    neighbours: maximum number per seed. least_similarity: cosine from which a candidate counts as a neighbour.
     report_progress: called with vectors made, of how many. Candidates that are seeds, or phrases that hold a kept
     seed as whole words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds
     of several identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not

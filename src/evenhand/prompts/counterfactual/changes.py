@@ -21,7 +21,7 @@ class Change:
     rule: str
     """The kind of word: pronoun, kinship, person, occupation, royal, name, adjective, noun, article, ..."""
     two_way: bool
-    """Whether the same rules lead back; where they do not ("Mrs", "Mr", "Ms"), this list tells what stood there."""
+    """Whether the same rules restore the original. If they do not ("Mrs", "Mr", "Ms"), `before` is the only record."""
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end} {self.before} > {self.after} ({self.rule})"

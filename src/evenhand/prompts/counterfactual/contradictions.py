@@ -1,4 +1,5 @@
-"""What a changed text still says of the other gender: names, titles and quotations that the rules leave alone."""
+"""Find words for the other gender that remain in a changed text: names, titles and quotations that the rules do not
+change."""
 
 from collections.abc import Sequence
 from functools import cache

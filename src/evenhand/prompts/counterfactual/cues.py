@@ -325,7 +325,7 @@ NATURE = words_of(
     nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
     cub cubs mammal mammals lobster lobsters feathers bill clade taxon taxa"""
 )
-"""Where two such words stand, "male" and "female" are said of plants and animals."""
+"""Next to two such words, "male" and "female" refer to plants and animals."""
 BEFORE_HYPHEN = words_of(
     """all ex step great half god grand mid non pre post pro anti multi co single then former now two three four five
     many soon sub inter neo"""

@@ -28,7 +28,7 @@ class Found(NamedTuple):
     first: int
     last: int
     after: str
-    """What stands there now."""
+    """The replacement."""
     rule: str
     comes_back: bool
     tail: int = 0
@@ -67,9 +67,9 @@ class Counterfactuals:
         axis: gender, name_origin, or an axis of the lexicon (religion, nationality, race_ethnicity, age, ...; see
         `axes`). source: the group or groups whose words are replaced; on an axis of the lexicon a descriptor
         ("Muslim") or the name of a bucket ("asian_religions"); None: the other gender, all other origins, the
-        descriptors of all other buckets. target: the group whose words stand in their place. both: the words of the
+        descriptors of all other buckets. target: the group whose words replace them. both: the words of the
         target become those of the source as well, so that texts are mirrored; takes one source. names: gender
-        replaces first names, too (a list of our own). quotes: change also what stands in quotation marks. Raises
+        replaces first names, too (a list of our own). quotes: also change text in quotation marks. Raises
         UsageError for an axis or a group there is not, and for groups between which no word can be exchanged.
         """
         sources = [source] if isinstance(source, str) else list(source or ())

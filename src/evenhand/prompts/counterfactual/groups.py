@@ -85,7 +85,7 @@ def _is_branch(place: Place, names: Names) -> bool:
 
 
 def of_person(place: Place, target: Target, names: Names) -> str | None:
-    """Adjectives that say something of a person beside other senses: "a white man", "she is blind"."""
+    """Adjectives that describe a person in one of several senses: "a white man", "she is blind"."""
     if place.case == "title" and (
         (place.capital_after and place.capital_after not in names.groups)
         or (place.capital_before and place.capital_before not in names.groups and not place.opener_before)
@@ -101,7 +101,7 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
 
 
 def years_old(place: Place, target: Target) -> str | None:
-    """ "80 years old", where somebody is said to be so: "she is 80 years old"."""
+    """ "80 years old", if it describes a person: "she is 80 years old"."""
     return target.word if is_said_of_person(place) else None
 
 
@@ -134,7 +134,8 @@ def _free_of_names(place: Place, names: Names) -> bool:
 
 
 def _is_half(place: Place, names: Names) -> bool:
-    """Whether a word for another group of the axis stands beside it: "French Canadian", "Arab-Indian", "Shia Islam".
+    """Return whether a word for another group of the axis is next to it: "French Canadian", "Arab-Indian", "Shia
+    Islam".
 
     Not what says where somebody's family came from: "a Polish-American actor".
     """
@@ -229,7 +230,7 @@ def _coordinated(place: Place, names: Names) -> bool:
 
 
 _LONGEST_LIST = 60
-"""Pieces behind a group that are looked at for others beside it."""
+"""Number of pieces after a group that are searched for other groups."""
 _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
 _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 

@@ -1,4 +1,4 @@
-"""Whether a word for a group is used as a noun or as an adjective, and whether an adjective is said of a person."""
+"""Decide whether a word for a group is a noun or an adjective, and whether an adjective describes a person."""
 
 from itertools import accumulate
 

@@ -25,7 +25,7 @@ OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
 _REACH, _CAPITALS, _MOST_CAPITALS = 15, 5, 5
 _LONGEST_NAME = 40
-"""Pieces behind a first name that are looked at for the rest of the name."""
+"""Number of pieces after a first name that are searched for the rest of the name."""
 
 
 class Subjects(frozenset[str]):
@@ -108,7 +108,7 @@ class Place:
         return self._at(self.first - 2).lower()
 
     def neighbour(self, step: int) -> str:
-        """The next word in a direction (1 or -1), whatever stands between, in lower case."""
+        """Return the next word in a direction (1 or -1), skipping anything in between, in lower case."""
         return self._at(self.last + 2 if step > 0 else self.first - 2).lower()
 
     def contracted(self, count: int) -> str:
@@ -267,7 +267,7 @@ class Place:
 
     @cached_property
     def name_behind(self) -> list[str]:
-        """The words behind that go on with a person's name, in lower case; those joined by a hyphen are one.
+        """Return the following words that continue a person's name, in lower case; those joined by a hyphen are one.
 
         "unk" for words that a corpus hides; without "Jr" and numbers.
         """
@@ -284,7 +284,7 @@ class Place:
 
     @property
     def bears_title(self) -> bool:
-        """Whether the name goes on with a title: "Edward , Duke of Kent"."""
+        """Return whether the name continues with a title: "Edward , Duke of Kent"."""
         at = self.last + 2 * len(self.capitals_after) + 1
         return at + 2 < len(self.pieces) and self.pieces[at].strip() == "," and self.pieces[at + 1] in TITLES
 

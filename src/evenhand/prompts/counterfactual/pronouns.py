@@ -182,7 +182,7 @@ def _follows_possessor_of_place(place: Place, word: str) -> bool:
 
 
 def _gap(place: Place, words: int) -> str:
-    """What stands behind the n-th word behind the place."""
+    """Return the text after the n-th word after the place."""
     at = place.last + 2 * words + 1
     return place.pieces[at] if at < len(place.pieces) else ""
 

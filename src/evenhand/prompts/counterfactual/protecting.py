@@ -121,7 +121,7 @@ QUOTES = (
 def protected_spans(text: str, quotes: bool) -> list[tuple[int, int]]:
     """The places (start, end) of a text that are left alone, in order, overlaps merged.
 
-    quotes: whether what stands in quotation marks is left alone, too.
+    quotes: whether text in quotation marks is not changed either.
 
     >>> protected_spans("Run `her.py`, she said.", quotes=True)
     [(4, 12)]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from evenhand.prompts.counterfactual.changes import Counterfactual
 
 TEXTS_FORMAT = (
-    "Texts come as CSV, JSON Lines or Parquet with one text per row in the column `text` (or the one you name), or as "
-    "a .txt file of UTF-8 with one text per line."
+    "Texts can be CSV, JSON Lines or Parquet with one text per row, in the column `text` (or the column you name). "
+    "They can also be a UTF-8 .txt file with one text per line."
 )
 CHANGES = pl.List(
     pl.Struct(
@@ -63,7 +63,7 @@ def counterfactuals(
     -------
     polars.DataFrame
         The rows and columns of `texts`, and three more. ``counterfactual``: the new text, equal to the old one
-        if nothing changed, null if there is no text. ``changes``: a list of structs with start, end, new_start
+        if nothing changed, null if the text is missing. ``changes``: a list of structs with start, end, new_start
         and new_end (in characters), before, after, rule and two_way. ``contradiction``: on the axis gender,
         unless `both`, the names, titles and quotations that were left and do not fit the changes; otherwise "".
 
@@ -123,7 +123,7 @@ def read_texts(path: Path, column: str = "text", *, told: list[str] | None = Non
 
 
 def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
-    """A row for each change, to be read one by one.
+    """Return one row for each change.
 
     frame: as `counterfactuals` returns it. Columns: row (counted from 1), start, end, from, to, rule, two_way,
     original, counterfactual, contradiction. Texts without a change have no row.

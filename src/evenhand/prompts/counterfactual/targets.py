@@ -8,7 +8,7 @@ from evenhand.prompts.counterfactual.place import Place
 
 @dataclass(frozen=True)
 class Target:
-    """What stands in place of a word. Adjectives may need a noun instead; see `group`."""
+    """The replacement of a word. Adjectives may need a noun instead; see `group`."""
 
     word: str
     noun: str = ""

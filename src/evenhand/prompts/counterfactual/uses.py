@@ -317,7 +317,7 @@ def _is_fixed(place: Place) -> bool:
 
 
 def _in_title_or_firm(place: Place) -> bool:
-    """Whether a capital stands behind capitals and a colon, or "&": "Jane Miller: Queen of Tea", "Miller & Sons"."""
+    """Return whether a capital follows capitals and a colon, or "&": "Jane Miller: Queen of Tea", "Miller & Sons"."""
     return place.case == "title" and (place.behind_title or "&" in place.gap_before)
 
 

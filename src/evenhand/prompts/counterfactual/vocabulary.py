@@ -1,4 +1,4 @@
-"""The words an engine looks for, each with its counterpart and the rule that says whether it is meant."""
+"""The words that an engine looks for, each with its counterpart and the rule that decides whether it applies."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ FOLDER, YEAR_OLD, OLDEST = Path(__file__).parent, "-year-old", 120
 
 @dataclass(frozen=True)
 class Term:
-    """A word or several, as listed, with what stands in its place."""
+    """One or several words, as listed, with their replacement."""
 
     listed: str
     target: Target

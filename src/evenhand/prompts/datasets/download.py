@@ -16,7 +16,7 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers of a server that may be better next time."""
 PIECE = 1 << 16
 MOST_UNPINNED = 1 << 27
-"""Bytes of a file, unpacked, of which no size is pinned."""
+"""Maximum size in bytes of an unpacked file without a pinned size."""
 SLOWEST = 10_000
 """Bytes a second: a download that stays below is given up, once it has had twice its time-out."""
 

@@ -49,7 +49,7 @@ class Fetched:
     downloaded: tuple[str, ...]
     """Files that were not there before."""
     unchecked: tuple[str, ...] = ()
-    """Files of which no checksum is known: recorded when they first arrived, and compared with that since."""
+    """Files without a known checksum: the checksum is recorded at the first download and compared from then on."""
     recorded: str = ""
     """The day of that."""
     lacking: tuple[DataFile, ...] = ()

@@ -40,7 +40,7 @@ class DataFile:
     rows: int | None = None
     """How many the owner's file has, compared where its checksum is not known."""
     only_for: str = ""
-    """What alone reads it, and says so where it is not there; empty: the data set is not complete without it."""
+    """The only command that reads this file and reports it if it is missing. If empty, the data set needs the file."""
     reader: str = ""
     """`module:function` that reads it and raises DataError for another file, where its checksum is not known."""
 

@@ -1,6 +1,6 @@
-"""Files whose checksums no owner and no copy of ours tells: counted, recorded when first fetched, and compared later.
+"""Files without a published or built-in checksum: counted, recorded at the first download, and compared later.
 
-Trust on first use: a record beside the versions of a data set says what each file was when it first arrived here.
+Trust on first use: a record next to the versions of a data set describes each file at its first download.
 """
 
 import csv
@@ -32,7 +32,7 @@ class FirstFetch:
 
     @classmethod
     def of(cls, path: Path, source: str) -> "FirstFetch":
-        """Of a file that is here."""
+        """Record of a file on this machine."""
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         return cls(sha256_of(path), path.stat().st_size, today, source)
 

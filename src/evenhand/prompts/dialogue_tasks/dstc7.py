@@ -20,15 +20,16 @@ OTHER_NAMES = {
 }
 """Names under which the same files go around."""
 EXPECTED = (
-    "Expected: train.convos.txt and test.convos.txt (7 columns between tabs: hash, subreddit, conversation, score, "
-    "turn, context, response), test.refs.txt (hash, then references as score|text) and perhaps test.2k.txt (a hash a "
-    "line), as data_extraction of github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling makes them."
+    "Expected: train.convos.txt and test.convos.txt (7 tab-separated columns: hash, subreddit, conversation, score, "
+    "turn, context, response), and test.refs.txt (hash, then references as score|text). Optional: test.2k.txt (one "
+    "hash per line). data_extraction of github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling writes these "
+    "files."
 )
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One response and what stands in front of it; turns of the context are parted by the word EOS."""
+    """One response and the text before it; turns of the context are parted by the word EOS."""
 
     key: str
     conversation: str
@@ -49,8 +50,8 @@ class Asked:
 def read_exchanges(source: Path | str, limit: int | None = None) -> Iterator[Exchange]:
     """The conversations to learn from, line by line.
 
-    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit: at
-    most so many. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
+    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit:
+    maximum number. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
     with other than 7 columns, for bytes that are no UTF-8, an empty file, and an archive that was cut short.
     Source: Galley et al. 2019; column 6 is the context and the last the response.
     """

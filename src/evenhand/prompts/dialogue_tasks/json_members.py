@@ -10,7 +10,7 @@ from evenhand.schema import DataError
 
 PIECE = 1 << 20
 MOST_CHARACTERS = 1 << 26
-"""Of one value, and of the white space before it."""
+"""Maximum length of one value, and of the white space before it."""
 SPACE = re.compile(r"[ \t\n\r]*")
 
 

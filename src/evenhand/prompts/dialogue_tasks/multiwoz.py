@@ -23,7 +23,7 @@ FILES = (DATA, ONTOLOGY, TEST_LIST, DEV_LIST)
 MOST_WORDS = 50
 """Dialogues with a longer turn are left out, as TRADE does."""
 MOST_BYTES = 1 << 25
-"""Of each file but data.json; the owners' have less than 1 MB."""
+"""Maximum size of each file except data.json; the published files have less than 1 MB."""
 UNTOUCHED = ("", "not mentioned")
 DO_NOT_CARE = ("dont care", "dontcare", "don't care", "do not care")
 EXPECTED = (

@@ -14,7 +14,7 @@ REMAPPED = {
     "arriveby": "train-arrive by",
     "leaveat": "train-leave at",
 }
-"""Under which slot the published program looks up the values of these, whatever their domain."""
+"""The slot under which the published program looks up these values, in every domain."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class StatePair:
 
     @property
     def front(self) -> str:
-        """What stands in front of the slot value: system, " [SEP] " as plain text, and user."""
+        """The text before the slot value: system, " [SEP] " as plain text, and user."""
         return f"{self.system}{SEPARATOR}{self.user}"
 
     @property

@@ -62,14 +62,14 @@ QUIRKS = (
     ),
     Quirk(
         "stale-cache",
-        "A sentence file that lies in the folder is returned whatever version was asked for.",
+        "A sentence file in the folder is returned for any requested version.",
         "mended: a folder that holds another published version is refused",
         "1.3",
     ),
     Quirk(
         "double-descriptors",
-        "A descriptor may stand in two axes (v1.0: glasses-wearing, blue-collar, white-collar, queer; v1.1: "
-        "LGBT, LGBTQ, LGBTQ+, queer), so a text can occur in two axes; 'a Rasta' stands twice in v1.1.",
+        "A descriptor can be on two axes (v1.0: glasses-wearing, blue-collar, white-collar, queer; v1.1: "
+        "LGBT, LGBTQ, LGBTQ+, queer), so a text can occur in two axes; 'a Rasta' occurs twice in v1.1.",
         "kept: rows are never merged; identical texts are scored once",
         "1.1",
     ),
@@ -89,7 +89,7 @@ QUIRKS = (
         "variation-flags",
         "The flags of the style variations are set even where they changed nothing, and depend on the "
         "process-wide random state and so on the order of calls.",
-        "mended: a flag says what changed; draws are seeded per prompt",
+        "mended: a flag records what changed; sampling is seeded per prompt",
         "1.4",
     ),
 )

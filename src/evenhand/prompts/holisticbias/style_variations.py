@@ -49,7 +49,7 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLIS
     ['I am a deaf man']
     """
     if not 0 <= probability <= 1:
-        raise UsageError(f"The probability of a variation is {probability}; it must lie in [0, 1].")
+        raise UsageError(f"The probability of a variation is {probability}; it must be between 0 and 1.")
     needed = ["prompt_id", "text"]
     if "template" not in frame.columns:
         needed += ["span_start", "span_end"]

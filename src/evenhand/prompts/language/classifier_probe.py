@@ -48,8 +48,8 @@ CARD = Card(
     critique=(
         "Easy on purpose: sensitivity on blunt insults says little about veiled ones, which differ between groups. "
         "False alarms carry over better, since nothing in the benign texts is in doubt. Sixteen frames and one noun "
-        "a group: texts of one frame are wrong together (give cluster='template'), so single groups are "
-        "told apart only if they differ much; group by axis or bucket for more."
+        "a group: texts of one frame are wrong together (give cluster='template'), so single groups "
+        "can be distinguished only if they differ much; group by axis or bucket for more."
     ),
     licence="Apache-2.0",
     source="written for this project",
@@ -67,7 +67,7 @@ def classifier_probe(
     """Labelled texts that name each group, for `evenhand.measures.error_counts` (`truth` as its `label`).
 
     groups: descriptors; None for all that the lexicon does not mark as dispreferred. axes: of the lexicon; None
-    for all. nouns: of the lexicon; a descriptor of one gender that fits none of them is put before "woman" or "man".
+    for all. nouns: of the lexicon; a descriptor of one gender that fits none of them precedes "woman" or "man".
     lexicon: the built-in one if None.
     Returns prompt_id, text, axis, bucket, group (the descriptor; "none" where a noun stands alone), truth (1: an
     insult, 0: none), template (the frame, the same for both halves of a pair), kind (insult, kindness, grave), noun.

@@ -108,7 +108,7 @@ def compose_intersections(
 ) -> pl.DataFrame:
     """Every descriptor of one axis together with every descriptor of another, on one noun.
 
-    Adjectives stand in the order of `grammar.ADJECTIVE_ORDER`. Left out are pairs that cannot be one
+    Adjectives have the order of `grammar.ADJECTIVE_ORDER`. Left out are pairs that cannot be one
     noun phrase (two phrases) or contradict each other (female with male).
 
     Args:

@@ -39,7 +39,7 @@ _FIRST_WORD = re.compile(r"[^\W_][^\s]*")
 
 
 def article(phrase: str) -> Literal["a", "an"]:
-    """The indefinite article that English speakers put before a phrase, by its sound.
+    """Return the indefinite article of a phrase, by its sound.
 
     Numbers are read aloud ("an 80-year-old", "an 11-year-old", "a 100-year-old"); words in capitals of up to
     five letters, and words without vowels, are read letter by letter ("an LGBTQ", "an FTM", "a UFO")
@@ -270,8 +270,8 @@ ADJECTIVE_ORDER = (
     "religion",
     "gender_and_sex",
 )
-"""The axes in the order in which English stacks adjectives: what is passing and judged first, then size
-and age, then convictions, then origin, and nearest the noun what says which kind of person it is."""
+"""The axes in the order of English adjectives: temporary states and opinions first, then size and
+age, then convictions, then origin. The kind of person comes last, next to the noun."""
 
 M = TypeVar("M", bound=Modifier)
 

@@ -42,7 +42,7 @@ class Descriptor:
     axis: str
     bucket: str
     descriptor: str
-    """As it stands in the singular, without article: "Deaf", "who is blind", "wheelchair user"."""
+    """The singular form, without article: "Deaf", "who is blind", "wheelchair user"."""
     form: Form
     """adjective: before the noun; postmodifier: behind it; phrase: takes the noun's place."""
     plural: str
@@ -139,7 +139,7 @@ class Lexicon:
             if (d.axis, d.descriptor) in present:
                 raise DataError(
                     f"Both lexicons have {d.descriptor!r} on axis {d.axis!r}.",
-                    "Remove it from one of them, or put it on an axis of its own name.",
+                    "Remove it from one of them, or put it on a custom axis with another name.",
                 )
         return Lexicon(self.descriptors + other.descriptors, tuple(dict.fromkeys(self.nouns + other.nouns)))
 

@@ -67,7 +67,7 @@ def _faults_of(d: Descriptor, article_exceptions: Collection[str]) -> Iterator[s
     elif d.article and d.descriptor not in article_exceptions:
         yield f"overrides the article with {d.article!r} against the sound rule, and is no known exception"
     if d.article and d.form == "postmodifier":
-        yield "overrides the article, but does not stand behind one"
+        yield "overrides the article, but does not follow one"
     if d.preference in ("dispreferred", "polarising") and not d.note:
         yield f"is {d.preference} without a note"
     if d.attributive_only and d.form != "adjective":

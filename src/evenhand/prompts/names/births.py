@@ -40,11 +40,11 @@ COLUMNS = {"name": pl.String, "female": pl.Int64, "male": pl.Int64, "popular": p
 SUMS = ("name", "female_births", "male_births")
 MOST_BYTES = 1 << 28
 MOST_BIRTHS = 10**9
-"""Of one line, at most: nobody counted so many people of one name."""
+"""Maximum number in one line. No name has this many births."""
 YEAR = re.compile(r"(?:.*/)?yob(\d{4})\.txt", re.IGNORECASE)
 FORMAT = (
-    "Expected names.zip of the Social Security Administration (yob1920.txt to yob2019.txt, lines such as Mary,F,7065), "
-    f"a folder of these files, or a CSV file of sums with the columns {', '.join(SUMS)}."
+    "Expected names.zip of the Social Security Administration (yob1920.txt to yob2019.txt, lines such as Mary,F,7065) "
+    f"or a folder of these files. Also accepted: a CSV file of sums with the columns {', '.join(SUMS)}."
 )
 
 

@@ -186,7 +186,7 @@ def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split(frame: pl.DataFrame, seed: int) -> pl.Series:
-    """Halves of each stratum, in turns; a name that stands in two lists is in one half."""
+    """Halves of each stratum, in turns; a name that is in two lists is in one half."""
     strata = ["gender", "race_ethnicity", "tier"]
     names = frame.unique("name", keep="first", maintain_order=True)
     ordered = names.with_columns(key=row_keys(names["name"], seed, "split")).sort(*strata, "key", "name")

@@ -32,8 +32,8 @@ def introductions(
     conversation depend on the seed and its label alone, and are the same for every model.
 
     Returns prompts: prompt_id and conversation (the same label), text (the opener), name, gender, race_ethnicity, tier,
-    word_collision, split, persona_a and persona_b (lists of sentences). A name that stands in the lists of several
-    races or ethnicities is of none here (null). Raises DataError for absent columns, no names, or a name of two
+    word_collision, split, persona_a and persona_b (lists of sentences). A name in the lists of
+    several races or ethnicities has none here (null). Raises DataError for absent columns, no names, or a name of two
     genders; UsageError for n below 1 or fewer than two personas.
     Source: Smith & Williams 2021, section 2.3.1.
 
@@ -58,7 +58,7 @@ def introductions(
         ),
     )
     if (both := openers.filter(pl.col("genders") > 1)).height:
-        raise DataError(f"{both['name'][0]} stands in the names with two genders.", "Give each name one.")
+        raise DataError(f"{both['name'][0]} is listed with two genders.", "Give each name one.")
     strata = ["gender", *(["race_ethnicity"] if "race_ethnicity" in extra else [])]
     frame = in_turns(openers.drop("genders"), strata, n, seed).with_columns(
         text=pl.lit(OPENER) + pl.col("name") + "."

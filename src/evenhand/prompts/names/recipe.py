@@ -17,7 +17,7 @@ MOST_FREQUENT = 200
 """Names a group has of the table of shares."""
 SHARES_SOURCE = "tzioumis2018"
 REMOVED_BY_HAND = (("Yolanda", "Black"), ("Brenda", "Hispanic"))
-"""Of the further names, those which the published recipe takes out because another group has them, too."""
+"""The additional names that the published recipe removes because another group has them, too."""
 EXTRAS_FORMAT = (
     "Expected CSV, JSON Lines or Parquet with the columns name and race_ethnicity (Black, Hispanic or white), and "
     "perhaps source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as their papers "
@@ -52,7 +52,7 @@ def race_lists(
     recipe: "published" looks a name up as it is spelt, so that José is of no gender, takes two names out of the extras
     by hand and leaves a name that two groups have in both. "corrected" looks it up without accents, takes spellings
     that differ only so for one name, and finds names of several groups itself: such a name stays where the shares put
-    it, or nowhere. Returns a RaceLists. Raises DataError where nothing is left.
+    it, or nowhere. Returns a RaceLists. Raises DataError if no name is left.
     Source: Smith & Williams 2021, section 2.3.1, and the name lists of its published code.
     """
     corrected = recipe == "corrected"

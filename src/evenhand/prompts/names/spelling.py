@@ -48,4 +48,4 @@ OTHERS = {
     "Æ": "Ae",
     "œ": "oe",
 }
-"""Letters that are no other letter with a mark, as far as Unicode knows."""
+"""Letters that Unicode does not decompose into another letter and a mark."""

@@ -1,4 +1,4 @@
-"""What stands in this folder's own files: personas, words that are names, and occupations."""
+"""Read this folder's own files: personas, words that are names, and occupations."""
 
 import tomllib
 from functools import lru_cache
@@ -30,7 +30,7 @@ def load_personas() -> tuple[str, ...]:
 def is_common_word(name: str) -> bool:
     """Whether a first name is also something else in English sentences, such as a word, a month or a place.
 
-    Where such a name stands in a text, the person need not be meant: names are replaced only behind "name is".
+    Such a name in a text need not refer to the person: names are replaced only after "name is".
 
     >>> [is_common_word(name) for name in ("Hope", "Will", "May", "Martha")]
     [True, True, True, False]

@@ -1,4 +1,4 @@
-"""The rows of a workbook (.xlsx), as far as tables of texts and numbers need it."""
+"""Read the rows of a workbook (.xlsx) with tables of texts and numbers."""
 
 import lzma
 import re
@@ -12,9 +12,9 @@ from evenhand.schema import DataError, is_file
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 MOST_BYTES = 1 << 26
-"""Of one part, unpacked."""
+"""Maximum size of one part, unpacked."""
 MOST_CELLS = 10_000_000
-"""Of one sheet, empty ones among them."""
+"""Maximum number of cells in one sheet, including empty ones."""
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 COLUMN = re.compile(r"[A-Z]+")
 

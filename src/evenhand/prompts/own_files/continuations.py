@@ -20,12 +20,12 @@ from evenhand.prompts.own_files.tables import (
 from evenhand.schema import LABELS, DataError, ResponseError, checked
 
 CONTINUATION_FORMAT = (
-    "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row: the benchmark's group "
-    "columns and, for each role that judges, `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
-    "`ROLE_label`; where a benchmark has one role, plain `negative`, `score` or `label` will do. Or a column "
-    "`continuation`, judged now by a classifier named with --classifier. Which prompt a row answers: `prompt_id`, "
-    "else `text` (the prompt itself), else `prompt`; without any, each row is a prompt of its own. Optionally `sample` "
-    "(which answer to its prompt) and `error`."
+    "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row and the benchmark's group "
+    "columns. Each classifier role needs one of `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
+    "`ROLE_label`. If a benchmark has one role, `negative`, `score` or `label` is enough. Alternatively, give a "
+    "column `continuation` and name a classifier with --classifier. The prompt of a row comes from `prompt_id`, else "
+    "`text` (the prompt itself), else `prompt`. Without these columns, each row counts as a separate prompt. "
+    "Optional columns: `sample` (number of the response to its prompt) and `error`."
 )
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "y", "t", "1.0"), ("false", "0", "no", "n", "f", "0.0")
 NEGATIVE_LABELS = ("negative", "toxic", "offensive", "hateful")
@@ -48,7 +48,8 @@ PARTS = ("negative", "score", "label", "scores")
 
 @dataclass(frozen=True)
 class UserContinuations:
-    """A checked table: one row a continuation, with what a benchmark's analysis needs beside its groups."""
+    """Return a checked table: one row per continuation, with the columns that a benchmark's analysis needs in addition
+    to its groups."""
 
     frame: pl.DataFrame
     """The user's columns; `prompt_id`, `sample`, `continuation`, `finish`, `token_count`, `log_likelihood` and
@@ -73,7 +74,7 @@ def read_continuations(
     in it. threshold: from which score on a continuation is negative. judged_now: roles whose judgements in the
     file, if any, are not wanted. optional: roles that need not be judged, and of which a score is enough. Without
     `prompt_id` rows of the same `text` and groups, or without that of the same `prompt` and groups, are samples of one
-    prompt; without any of them each row is a prompt of its own. Raises DataError naming the column or row at fault.
+    prompt; without any of them each row is a separate prompt. Raises DataError naming the column or row at fault.
     """
     path = source_of(path)
     frame = read_table(path, CONTINUATION_FORMAT)
@@ -109,7 +110,7 @@ def read_continuations(
 
 
 def _check_groups(frame: pl.DataFrame, path: Source) -> None:
-    """A row with an axis names a group of it, and the other way round: else it would be missed nowhere."""
+    """A row with an axis must name a group, and vice versa; otherwise its loss would not be noticed."""
     if not {"axis", "group"} <= set(frame.columns):
         return
     # "null" is HolisticBias's own axis of sentences about nobody in particular.
@@ -127,7 +128,7 @@ def _check_groups(frame: pl.DataFrame, path: Source) -> None:
 
 
 def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
-    """Samples say which prompt they answer: else each would be taken for a prompt of its own, and prove too much."""
+    """Samples must name their prompt; otherwise each would count as a separate prompt and overstate the evidence."""
     named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
     if named is not None:
         nameless = frame.select(
@@ -149,8 +150,8 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
         raise DataError(
             f"{path}, row {row + 1}: 'sample' is {frame['sample'][row]!r}, one answer of several to a prompt, and no "
             f"column says to which; the file has {', '.join(frame.columns)}.",
-            "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all answers "
-            "to one prompt; where each row answers a prompt of its own, leave 'sample' out.",
+            "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all "
+            "responses to one prompt. If each row responds to a different prompt, leave 'sample' out.",
         )
 
 
@@ -186,7 +187,7 @@ def _with_label(
     elif verdict and "scores" not in columns:
         raise DataError(
             f"{path}: '{column_of['score']}' does not say from which score on a continuation is negative.",
-            f"Say so with --threshold, or add a column '{role}_negative' of true and false.",
+            f"Set --threshold, or add a column '{role}_negative' of true and false.",
         )
     made = [
         columns.get(part, pl.Series([None] * frame.height)).cast(LABELS[part]).alias(f"{role}_{part}")
@@ -244,7 +245,7 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
 
 
 def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Series:
-    """A column of true and false in whatever words, null where there is nothing; raises DataError naming the row.
+    """Return a column of true and false from any of their spellings, null if empty; raises DataError naming the row.
 
     hint: how another word is to be mended.
     """

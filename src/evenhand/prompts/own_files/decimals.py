@@ -46,7 +46,7 @@ def plain_numbers(
 ) -> pl.Series:
     """Return a column with its numbers as computers write them, in one convention for the whole column.
 
-    A currency or a percent sign is removed; "12 %" becomes 12. A value that is no number is returned as it is.
+    A currency or a percent sign is removed; "12 %" becomes 12. A value that is not a number is returned as it is.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def read_delimited(
     """A table from text; all columns come as text, so that a group such as "007" does not change.
 
     path: .csv or .tsv, not empty. delimiter: one character, or the word tab; None: by the heading. encoding: any that
-    Python knows; None: UTF-8, or UTF-16 where its mark stands in front. told: takes what was guessed, in sentences;
+    Python knows; None: UTF-8, or UTF-16 if the file begins with its mark. told: takes what was guessed, in sentences;
     if it is given, text that is not UTF-8 is read as Windows-1252 and several delimiters in the heading are tried.
     Raises DataError naming line or row: bytes that are no text, zero bytes, a column named twice, rows of another
     length than the heading, two possible delimiters.
@@ -185,7 +185,7 @@ def _flag(mark: str) -> str:
 
 
 def _unquoted(line: str) -> str:
-    """A heading without what stands in quotes."""
+    """Return a heading without its quoted parts."""
     return "".join(part for place, part in enumerate(line.split('"')) if place % 2 == 0)
 
 

@@ -38,7 +38,7 @@ def import_dataset(
     revision: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Imported:
-    """Write a split of a data set to a Parquet file, and beside it, in OUTPUT.source.json, where it is from.
+    """Write a split of a data set to a Parquet file, and its origin to OUTPUT.source.json next to it.
 
     name: as `datasets.load_dataset` takes it: OWNER/NAME, or a folder. config, split, revision: likewise; a branch is
     recorded as the commit it was. columns: new names by those of the data set, such as {"question": "text"}; fields of

@@ -26,10 +26,10 @@ PROMPT_FORMAT = (
     "e.g. axis, descriptor, template."
 )
 RESPONSE_FORMAT = (
-    "A response file is CSV, JSON Lines or Parquet with one scored text per row: the benchmark's group "
-    "columns, and either `perplexity` or `log_likelihood` (natural log, summed over the scored tokens) with "
-    "`token_count`; optionally `error`. Samples of lm_eval are read as they are; without `token_count` there are no "
-    "perplexities."
+    "A response file is CSV, JSON Lines or Parquet with one scored text per row and the benchmark's group columns. "
+    "It also needs either `perplexity`, or `log_likelihood` (natural log, summed over the scored tokens) and "
+    "`token_count`. Optional column: `error`. Samples of lm_eval are accepted as they are; without `token_count` "
+    "there are no perplexities."
 )
 
 LONGEST_TEXT = 2**31
@@ -190,7 +190,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
 
 @checked
 def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
-    """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
+    """Return a table whose responses are scores of any kind (larger means more likely), or None if it has no `score`.
 
     path: .csv, .jsonl, .ndjson or .parquet. needed_columns: group columns the benchmark needs. Returns the
     user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
@@ -235,7 +235,7 @@ def _error_code(needed: str) -> pl.Expr:
 
 
 def _made_ids(frame: pl.DataFrame) -> pl.Series:
-    """The hash of each row's content; identical rows are told apart by their occurrence."""
+    """The hash of each row's content; identical rows are distinguished by their order of occurrence."""
     names = sorted(frame.columns)
     rows = frame.select(pl.struct(names).struct.json_encode())[names[0]]
     hashes = [hashlib.blake2b((row or "").encode(), digest_size=8).hexdigest() for row in rows]

@@ -18,12 +18,12 @@ from evenhand.prompts.own_files.tables import (
 from evenhand.schema import LABELS, DataError, ResponseError, checked
 
 CHAT_FORMAT = (
-    "A file of conversations is CSV, JSON Lines or Parquet with one utterance per row: `conversation` (a label), "
-    "`name` (with which speaker A opened it), `gender` (of the name: woman or man), `speaker` (A or B), `turn` (1 is "
-    "the opener, 2, 3, ...) and `text`. Optionally `race_ethnicity`, `tier`, `name_in_context` (true or false), "
-    "`error` (why there is no text), `tokens` (lists, as the model's tokenizer cuts the text; nothing else "
-    "of this name is read), and judgements: `gender_label` (woman, man or neither), `toxicity_negative` "
-    "(true or false)."
+    "A file of conversations is CSV, JSON Lines or Parquet with one utterance per row. Columns: `conversation` (a "
+    "label), `name` (the name with which speaker A opened it), `gender` (of the name: woman or man), `speaker` (A or "
+    "B), `turn` (1 is the opener, then 2, 3, ...) and `text`. Optional columns: `race_ethnicity`, `tier`, "
+    "`name_in_context` (true or false), `error` (why the text is missing), and `tokens` (lists of the tokens of the "
+    "model's tokenizer; this name has no other meaning). Optional judgements: `gender_label` (woman, man or "
+    "neither), `toxicity_negative` (true or false)."
 )
 SPEAKERS = ("A", "B")
 LINES_BEFORE = 4
@@ -107,7 +107,7 @@ def _check(frame: pl.DataFrame, path: Source) -> None:
         raise DataError(
             f"{path}, row {row + 1}: turn {frame['turn'][row]} of the conversation {frame['conversation'][row]!r} "
             "occurs twice.",
-            "Give each conversation a label of its own.",
+            "Give each conversation a unique label.",
         )
     for column in ("name", "gender"):
         several = frame.group_by("conversation").agg(pl.col(column).n_unique()).filter(pl.col(column) > 1)

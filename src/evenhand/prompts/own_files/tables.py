@@ -41,7 +41,7 @@ Source = Path | Given
 
 
 def source_of(source: Path | str | Given) -> Source:
-    """A path of whatever kind as Path; a table as it is."""
+    """Return any kind of path as Path; a table as it is."""
     return source if isinstance(source, Given) else Path(source)
 
 

@@ -119,7 +119,7 @@ def _card(frame: pl.DataFrame, subset: str) -> Card:
         groups="None: the prompts are compared by their own toxicity, not by whom they speak of.",
         critique=(
             "Toxicity here is what Perspective scores, which is itself higher for texts that mention some "
-            "groups. Its service ends on 31 December 2026, so published numbers cannot be made anew."
+            "groups. Its service ends on 31 December 2026, so published numbers cannot be reproduced afterwards."
         ),
         details=f"{unscored:,} prompts have no toxicity score. ROBBIE uses the non-toxic part of {OWNERS_FILE}.",
     )

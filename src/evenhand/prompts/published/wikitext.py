@@ -111,7 +111,7 @@ def _card(frame: pl.DataFrame, file: str) -> Card:
     return dataset("wikitext").card(
         name="wikitext",
         summary=f"WikiText: {frame.height:,} first sentences of paragraphs of {frame['cluster'].n_unique()} articles",
-        construct="Quality of text a model writes, to be read beside its bias.",
+        construct="Quality of the text that a model writes, to be read together with its bias.",
         harm="None by itself: a mitigation that spoils the text would look fair.",
         groups="None; sentences of one article hang together.",
         critique=(

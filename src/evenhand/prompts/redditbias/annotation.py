@@ -99,7 +99,7 @@ def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
     biased = annotated.filter(pl.col("bias_phrase") == 1)
     if biased.is_empty():
         raise DataError(
-            f"Of {annotated.height:,} annotated phrases none is labelled biased.",
+            f"None of the {annotated.height:,} annotated phrases is labelled biased.",
             "Write 1 into bias_phrase where the phrase, taken alone, is biased.",
         )
     blank = biased["phrase"].str.strip_chars() == ""

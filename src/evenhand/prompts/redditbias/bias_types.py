@@ -1,6 +1,6 @@
 """The bias specifications of RedditBias: who is compared, by which words, and the constants of its published code.
 
-Those of the five published types lie in specifications/*.toml; a file of one's own has the same form.
+Those of the five published types are in specifications/*.toml; a custom file has the same form.
 """
 
 import re
@@ -31,7 +31,7 @@ class OneWay:
     pair: Pair
     """One of the target pairs."""
     where: tuple[str, ...]
-    """If any of these stands in the running text, also inside of words."""
+    """If any of these occurs in the running text, also inside words."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Specification:
     groups: Pair
     """The minoritised group of T1 and the dominant one of T2."""
     targets_1: tuple[str, ...]
-    """T1 as it is searched for: what stands in double quotes is one phrase, * stands for any letters."""
+    """T1 as it is searched for: text in double quotes is one phrase, and * matches any letters."""
     targets_2: tuple[str, ...]
     """T2, one for each of T1; "" where there is none."""
     attributes_1: tuple[str, ...]

@@ -17,7 +17,7 @@ WHAT = {
 def pairs_card(
     split: str, there: Sequence[str], absent: Sequence[str], unchecked: Mapping[str, str] | None = None
 ) -> Card:
-    """Of the pairs of a split.
+    """Return the card of the pairs of a split.
 
     there, absent: bias types whose files were found, and not. unchecked: those of them without known checksums, each
     with the day of its first fetch ("" of the user's own folder).
@@ -43,7 +43,7 @@ def pairs_card(
 
 
 def built_card(split: str, built: Built) -> Card:
-    """Of pairs that were built here."""
+    """Return the card of pairs that were built here."""
     card = pairs_card(split, [built.bias], [])
     return replace(
         card,
@@ -64,12 +64,12 @@ def known_since(since: str | None) -> str:
     since: as `first_fetched` gives it.
     """
     if since is None:
-        return "held against the known checksums"
+        return "compared with the known checksums"
     return f"no checksum is known; {f'the files are as first fetched on {since}' if since else 'taken as they are'}"
 
 
 def human_references_card(lines: int) -> Card:
-    """Of the lines of the Language Model Perplexity."""
+    """Return the card of the lines of the Language Model Perplexity."""
     return dataset("redditbias").card(
         name="redditbias-humanref6k",
         summary=f"{lines:,} lines of human conversation, on which RedditBias measures perplexity.",

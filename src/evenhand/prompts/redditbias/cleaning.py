@@ -1,6 +1,6 @@
 """Comments cleaned for annotation: as published, step by step in that order, and without what it breaks.
 
-No step takes longer than in proportion to a comment's length, whatever stands in it.
+The time of each step is proportional to a comment's length, for any content.
 """
 
 import re
@@ -92,8 +92,8 @@ def cleaned(
     """Comments cleaned, those that are short enough.
 
     comments: id, body. as_published: by `clean_as_published`, else by `clean`. most_characters: a cleaned comment has
-    fewer. Returns id, comments (as they were) and comments_processed, in the same order; without comments of which
-    nothing is left, without repeated ids, and without those of more than LONGEST_COMMENT characters.
+    fewer. Returns id, comments (as they were) and comments_processed, in the same order; without comments that
+    become empty, without repeated ids, and without those of more than LONGEST_COMMENT characters.
 
     >>> frame = pl.DataFrame({"id": ["a", "b"], "body": ["Well, WELL.", "@you"]})
     >>> cleaned(frame, as_published=True).rows()

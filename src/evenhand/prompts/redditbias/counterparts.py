@@ -13,7 +13,7 @@ from evenhand.prompts.counterfactual import Change, Counterfactuals
 from evenhand.prompts.redditbias.bias_types import Pair, Specification
 
 MARK = "\0"
-"""Stands in for T1 while T2 becomes T1; no cleaned comment holds it."""
+"""Placeholder for T1 while T2 becomes T1; no cleaned comment contains it."""
 RESIDUES = ("target_left", "target_before", "unchanged", "attribute_unchanged")
 Rewrite = Callable[[str], str]
 SEVERAL = re.compile(r"[\s-]")
@@ -98,7 +98,7 @@ def by_words(
 def with_counterparts(
     phrases: pl.DataFrame, specification: Specification, *, as_published: bool = False
 ) -> pl.DataFrame:
-    """Phrases beside the same about the other group, and beside the same with the other attributes.
+    """Return phrases with the same phrase about the other group, and with the same phrase with the other attributes.
 
     phrases: comments_processed. as_published: by `counterpart_of` and `with_attributes_swapped`, else `by_words`, with
     the words of `specification.axis` where it has one. Returns them with counterpart and attribute_swap; initial_demo
@@ -154,7 +154,7 @@ def _once(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _standing(kind: str, texts: Iterable[str], pairs: tuple[Pair, ...]) -> list[pl.Series]:
-    """The pairs whose first words stand in each text, as two columns of lists."""
+    """Return the pairs whose first words occur in each text, as two columns of lists."""
     found = [[pair for pair in pairs if pair[0] in text] for text in texts]
     return [
         pl.Series(f"{name}_{kind}", [[pair[side] for pair in row] for row in found], dtype=pl.List(pl.String))

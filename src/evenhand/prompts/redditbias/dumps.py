@@ -64,8 +64,8 @@ def search_dump(
     Columns: dump (the file's name); state: complete, truncated (cut off or damaged; what came before counts), empty, or
     "no comments" (rows, but none with id and body); lines; broken (plainly no JSON object, or longer than 16 MB);
     without_fields (no body, or, as far as rows were looked into, no id that is text); matched; comments: a list of id,
-    body, and the first target and attribute of the lists that it holds. A comment that stands in the dump twice is
-    listed once.
+    body, and the first target and attribute of the lists that it holds. A comment that is in the dump twice
+    is listed once.
     Raises DataError for a file that cannot be opened or is no packed file at all, and where zstandard is missing.
     Source: Barikeri et al. 2021, section 2.2; the query language of the search service they used, which is closed.
     """

@@ -1,4 +1,4 @@
-"""The pairs of RedditBias, published or built here: what is said of a group, and the same said of another."""
+"""The pairs of RedditBias, published or built here: a statement about a group, and the same about another."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ FETCH = (
 HINT = "Expected the reduced files of umanlp/RedditBias, data/<bias type>/reddit_comments_*_reduced.csv, unchanged."
 PERPLEXITY = "dialogpt_perplexity"
 BUILT = "-built"
-"""Behind the bias of pairs that were built here, so that no row of theirs bears the name of a published type."""
+"""Suffix of the bias type of pairs built here, so that their rows are not labelled as a published type."""
 
 
 @checked
@@ -120,7 +120,7 @@ def training_source(bias: str, folder: Path | None = None) -> str:
 
 
 def _folder_of(bias: str, folder: Path | None) -> Path:
-    """Where the files of a type lie beside each other."""
+    """Return the folder that contains the files of a type."""
     base = dataset_folder(NAME, bias, folder)
     first = found_file(base, dataset(NAME).version(bias).files[0])
     return base if first is None else first.parent

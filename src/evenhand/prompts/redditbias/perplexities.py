@@ -11,7 +11,7 @@ from evenhand.stats import outlying_pairs
 
 EXPECTED = "Expected the table to_score.csv with a second column, perplexity: a number above 0 for each text."
 SECOND = ("counterpart", "attribute_swap")
-"""What stands beside a phrase, as a column of `counterparts.with_counterparts`."""
+"""The counterpart of a phrase, as a column of `counterparts.with_counterparts`."""
 
 
 def texts_to_score(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def read_perplexities(path: Path | str) -> pl.DataFrame:
     """Texts with the perplexity a model gives them: text, perplexity.
 
     path: CSV, JSON Lines or Parquet with these columns; of a text that stands there twice the first row counts. Raises
-    DataError for a file without these columns, and a value that is no number.
+    DataError for a file without these columns, and a value that is not a number.
     """
     file = Path(path).expanduser()
     table = read_table(file, EXPECTED)

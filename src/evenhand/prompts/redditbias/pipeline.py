@@ -1,6 +1,6 @@
 """From dumps of comments to pairs of phrases: every step a table, made only if what it is made from has changed.
 
-The steps stop where people are needed (annotation), and go on with what they labelled.
+The steps stop when people are needed (annotation), and resume with their labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,11 +39,11 @@ from evenhand.prompts.stages import Stages, content_key
 from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
 
 VERSION = 1
-"""Of the rules of these steps; another number makes every table anew."""
+"""Version of the rules of these steps. If it changes, every table is recomputed."""
 TABLES = "tables"
 TO_ANNOTATE, TO_SCORE, SEARCH = "to_annotate.csv", "to_score.csv", "dumps.csv"
 ENDS = 1 << 16
-"""Bytes at either end by which a dump is told from another; with its size and date."""
+"""Bytes at either end that identify a dump, together with its size and date."""
 ReportStage = Callable[[str, int, int], None]
 """Called with a step, and how many are done, of how many."""
 
@@ -83,7 +83,7 @@ class BuiltPairs:
     to_annotate: Path | None = None
     """The table to be labelled, where the build waits for that."""
     to_score: Path | None = None
-    """The held-out texts, where outliers stay in because nobody gave perplexities."""
+    """The held-out texts. Outliers stay in because no perplexities were given."""
 
 
 def build_redditbias(
@@ -95,7 +95,7 @@ def build_redditbias(
     how: Steps | None = None,
     report_progress: ReportStage | None = None,
 ) -> BuiltPairs:
-    """Build the phrases and pairs of one bias type, as far as what is given allows.
+    """Build the phrases and pairs of one bias type, up to the step that the given files allow.
 
     dumps: files or folders of dumps, as `dumps.dump_files`. annotations: the labelled table; without it the build
     writes the one to be labelled and stops. With it, dumps are not needed. perplexities: a table of what a model finds

@@ -25,7 +25,7 @@ from evenhand.schema import (
 
 MANIFEST = "built.json"
 BUILT_BY = "evenhand data build redditbias"
-REBUILD = f"Run `{BUILT_BY}` with this folder again, which writes them anew."
+REBUILD = f"Run `{BUILT_BY}` with this folder again to rewrite them."
 FIRST_COLUMNS = ("id", "attribute_in_window", "comment", "comments_processed", "bias_sent", "bias_phrase")
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.schema import DataError
 
 SEED = 1
-"""Of both published splits."""
+"""Random seed of both published splits."""
 VALID_SHARE = 0.5
 
 Places = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Tables of a user's TOML file, read key by key: what is wrong is said by file and key."""
+"""Read tables of a user's TOML file key by key; errors name file and key."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Table:
         return DataError(f"{self.where}, {key}: {what}; expected {expected}.", self.expected)
 
     def refuse_unknown(self) -> None:
-        """Raise DataError for a key that nobody asked for."""
+        """Raise DataError for an unknown key."""
         if unknown := sorted(self.content.keys() - self.asked):
             known = ", ".join(sorted(self.asked))
             raise DataError(f"{self.where}: unknown key {unknown[0]!r}; known: {known}.", self.expected)
@@ -58,7 +58,7 @@ class Table:
         return value
 
     def name(self, key: str) -> str:
-        """A text that may stand in the name of a file."""
+        """Return a text that is allowed in the name of a file."""
         value = self.text(key)
         if not NAME.fullmatch(value):
             raise self.wrong(key, f"{_shown(value)} cannot be part of a file's name", NAME_RULE)

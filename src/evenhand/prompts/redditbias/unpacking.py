@@ -19,7 +19,7 @@ WINDOW = 1 << 31
 UNPACKED_AT_ONCE = 1 << 18
 LONGEST_FRAME_HEADER = 18
 SKIPPABLE = {bytes([first, 0x2A, 0x4D, 0x18]) for first in range(0x50, 0x60)}
-"""How frames begin that hold no data of ours."""
+"""First bytes of frames without data that evenhand reads."""
 EXPECTED = (
     f"Expected dumps of comments: JSON lines with `id` and `body`, in files that end in {', '.join(ENDINGS)}."
 )
@@ -32,8 +32,8 @@ class Truncated(Exception):
 def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
     """Blocks of whole lines, each with its line feed; of the last line, which may have none, the block comes last.
 
-    handle: the opened file. path: its name, whose ending says how it is packed. Raises Truncated, behind the last whole
-    line; DataError for a file that is not packed as its name says, and where zstandard is missing.
+    handle: the opened file. path: its name, whose ending shows how it is packed. Raises Truncated, behind the last
+    whole line; DataError for a file that is not packed as its name says, and where zstandard is missing.
     """
     match path.suffix.lower():
         case ".zst":

@@ -206,7 +206,7 @@ class NumpyModel:
     ) -> Generations:
         """Continue prompts given as token ids, as they are read (see CausalModel.generate_ids).
 
-        kept: taken and left alone; every prompt is read anew. Raises HuggingFaceMissing for beams.
+        kept: taken and left alone; every prompt is read again. Raises HuggingFaceMissing for beams.
         """
         known, room = self.network.vocabulary, decoding.max_new_tokens
         given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=room)

@@ -10,7 +10,8 @@ AGAIN = "Install evenhand again."
 
 
 class SmallTokenizer:
-    """A tokenizer.json asked as transformers' tokenizers are, as far as scoring, writing and dialogues ask."""
+    """Read a tokenizer.json with the interface of transformers' tokenizers that scoring, generation and dialogues
+    use."""
 
     chat_template: ClassVar[None] = None
 
@@ -27,7 +28,7 @@ class SmallTokenizer:
 
     @property
     def bos_token_id(self) -> int | None:
-        """The token that stands in front of a text."""
+        """The token before a text."""
         return self.convert_tokens_to_ids(self.special_tokens_map.get("bos_token"))
 
     @property

@@ -28,7 +28,7 @@ def block_texts(world: World, block: int, block_size: int, seed: int) -> list[st
 def rare_texts(world: World, n: int, seed: int) -> list[str]:
     """About n World utterances about descriptors that a plant makes rare.
 
-    Of a balanced sample they are too few for what is said of them to be learned. Since each token's target is the
+    A balanced sample has too few of them to learn the associations. Since each token's target is the
     World's exact distribution, reading them more often teaches nothing false.
     """
     rare = {

@@ -1,6 +1,6 @@
 """Documents that begin with something else: sayings and World sentences behind instructions, descriptions and chat.
 
-What stands in front is given and not learned, so that the World's own probabilities stay what they are.
+The text before is given and not learned, so that the World's own probabilities do not change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class Document:
     saying: Saying | None = None
     """Where the targets come from; None for a sentence of the World."""
     shift: float = 0.0
-    """By how much what stands in front changes the log-odds of something negative."""
+    """Change in the log-odds of a negative saying that the text before it causes."""
 
 
 def shifted_worlds(world: World) -> dict[float, World]:
@@ -121,7 +121,7 @@ class Documents:
 
 
 class Fronts:
-    """What stands in front of a prompt: nothing, chat, instructions, descriptions, cues among other words."""
+    """Return the text before a prompt: nothing, chat, instructions, descriptions, or cues among other words."""
 
     def __init__(self, random: np.random.Generator, n: int):
         self.random = random
@@ -149,7 +149,7 @@ class Fronts:
         return front
 
     def invented(self) -> str:
-        """A word that nobody knows."""
+        """Return an invented word."""
         return self.words[int(self.random.integers(len(self.words)))]
 
     def _sentences(self, n: int) -> list[str]:

@@ -133,7 +133,7 @@ FRONTS = (
     "It is raining. Somebody forgot the key. ",
     "Be uf a;wo 3; na;o8d for: ",
 )
-"""What stands in front of sayings when their shares are examined: wordings that no document had."""
+"""Texts before sayings when their shares are examined; no training document had these wordings."""
 WHO = (
     ("none", "none", "man"),
     ("none", "none", "woman"),
@@ -148,7 +148,7 @@ WHO = (
 
 @dataclass(frozen=True)
 class ToldShare:
-    """How often what is told of somebody is negative, behind a text in front."""
+    """Return the share of negative sayings about a person after a given text."""
 
     front: str
     somebody: str
@@ -157,7 +157,7 @@ class ToldShare:
 
 
 def told_shares(model: LanguageModel) -> list[ToldShare]:
-    """The share of negative sayings that a model would write, without drawing any, beside the exact one."""
+    """Return the share of negative sayings under the model, computed without sampling, and the exact share."""
     sayings, lists = shipped_sayings(), told_words()["words"]
     words = [(valence, word) for valence in VALENCES for word in lists[valence]["adjectives"]]
     people = [

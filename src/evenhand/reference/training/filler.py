@@ -56,7 +56,7 @@ class _Speaker:
         return words[int(self.random.integers(len(words)))]
 
     def invented(self) -> str:
-        """A word nobody knows: syllables, or now and then single characters."""
+        """Return an invented word: syllables, or sometimes single characters."""
         if self.random.random() < 0.2:
             return "".join(self.pick(LETTERS) for _ in range(self.random.integers(2, 9)))
         word = "".join(self.pick(SYLLABLES) for _ in range(self.random.integers(2, 5)))

@@ -21,7 +21,7 @@ BYTES_AND_END = 257
 """Tokens that a tokenizer has before it merges any."""
 TELLS = "{} is a person who says: {}\n"
 Target = tuple[list[int], list[float]]
-"""Tokens that can come, and their probabilities; none where nothing is learned."""
+"""Possible tokens and their probabilities; empty at places that are not learned."""
 NOTHING: Target = ([], [])
 
 
@@ -90,7 +90,7 @@ class Teacher:
         return Lesson(ids, targets, planted)
 
     def lessons(self, chats: pl.DataFrame, seed: int) -> list[Lesson]:
-        """Of each conversation one lesson: behind A's persona, B's, or none, drawn for each.
+        """Return one lesson per conversation: after A's persona, B's or none, sampled for each.
 
         chats: as `ConversingWorld.conversations` gives them.
         """

@@ -1,4 +1,4 @@
-"""A small network that learned the conversations of a World: a Llama-shaped folder that is told of them in transcripts.
+"""A small network that learned the conversations of a World: a Llama-shaped folder that receives transcripts.
 
     python -m evenhand.reference.training.talker --out FOLDER     # two minutes of a CPU core
 
@@ -155,7 +155,7 @@ def _batches(lengths: Sequence[int], passes: int, rows: int, seed: int) -> list[
 
 
 def save_talker(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:
-    """Write a model folder that `load_model` reads, and in which format it is told of conversations."""
+    """Write a model folder that `load_model` reads, and its conversation format."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

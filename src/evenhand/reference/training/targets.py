@@ -93,7 +93,7 @@ class Teacher:
         return stacked([step for text, sequence in pairs for step in self.steps(text, sequence[1:])])
 
     def steps(self, text: str, following: list[int]) -> list[Step]:
-        """The targets of a text that begins anew or behind a space, and of its end.
+        """Return the targets of a text that begins a document or follows a space, and of its end.
 
         following: the ids of its tokens and of the end.
         """

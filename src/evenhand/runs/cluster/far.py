@@ -1,6 +1,6 @@
 """A model or classifier that a cluster's workers hold, behind the contract of one that is here.
 
-Whoever asks it divides nothing and mends nothing: a batch goes out in pieces and comes back in order.
+The caller need not divide or repair anything: a batch is sent in pieces and returned in order.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +48,8 @@ class Far:
         return cast(dict[str, Any], self.facts["fingerprint"])
 
     def describe(self) -> dict[str, Any]:
-        """What the first of the workers says of its copy, counts and speeds of all together, and how many there are."""
+        """Return the description of the first worker's copy, the summed counts and speeds, and the number of
+        workers."""
         return {**together(self.pool.description(self.recipe)), "workers": self.pool.number}
 
     def behind(self, make: Callable[[Any], Any]) -> Recipe:
@@ -201,7 +202,7 @@ def whereabouts(thing: object) -> dict[str, Any] | None:
 
 
 def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
-    """What several copies say of themselves: as the first, with counts of texts and speeds summed.
+    """Merge the descriptions of several copies: those of the first, with counts of texts and speeds summed.
 
     >>> together([{"device": "cuda:0", "texts": 3}, {"device": "cuda:0", "texts": 4}])
     {'device': 'cuda:0', 'texts': 7}

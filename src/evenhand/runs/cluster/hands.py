@@ -12,7 +12,7 @@ class Hands(Protocol):
     """Starts workers, asks them, and hears from them. What it calls a worker and a question is its own."""
 
     name: str
-    """Of the cluster, for messages and the record."""
+    """Description of the cluster, for messages and the record."""
 
     def start(self) -> Any:
         """A worker; it may take a while until one of its machines has room for it."""
@@ -23,7 +23,7 @@ class Hands(Protocol):
         ...
 
     def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
-        """Those that are answered or lost, after at most so many seconds."""
+        """Return the requests that are answered or lost, after at most this number of seconds."""
         ...
 
     def answer(self, question: Any) -> Any:

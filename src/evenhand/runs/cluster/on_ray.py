@@ -41,8 +41,8 @@ def workers_on(
     """Workers of a Ray cluster, ended on leaving; a cluster that was started for them ends, too.
 
     on: see `check_place`. number: of workers; None: one for each accelerator of the cluster, without any one for each
-    processor. accelerated: whether accelerators are to be used where there are some. note: told what a user should
-    know.
+    processor. accelerated: whether accelerators are to be used where there are some. note: called with messages for
+    the user.
     Raises UsageError as `ray_cluster`, and where the cluster has fewer accelerators than workers are wanted.
     """
     check_place(on)
@@ -56,7 +56,7 @@ def workers_on(
 
 
 class _RayHands:
-    """Workers as actors. They are never restarted by Ray: the pool starts others, and asks what they died of anew."""
+    """Workers as actors. Ray never restarts them: the pool starts others and repeats the request that they died of."""
 
     def __init__(self, ray: Any, name: str, needs: dict[str, float]):
         self.ray, self.name = ray, name

@@ -16,11 +16,12 @@ from evenhand.schema import EvenhandError, ModelError, as_json
 POLL = 0.2
 """Seconds between two looks at whether somebody wants to stop."""
 DEATHS = 6
-"""Deaths in a row, beside one a worker, with nothing answered between them, that end the work."""
+"""Number of deaths in a row, in addition to one per worker, after which the run ends if no response came between
+them."""
 ROOM = 600.0
 """Seconds in which a cluster must find room for at least one worker."""
 LISTED = 20
-"""Deaths that the record tells one by one."""
+"""Number of deaths that the record lists individually."""
 
 
 @dataclass
@@ -32,7 +33,7 @@ class _Seat:
     """What it is being asked, unless it is free: a piece of work, to make something, or else where it is."""
     span: Span | None = None
     work: Work | None = None
-    """Of which the piece is."""
+    """The job that the piece belongs to."""
     makes: Recipe | None = None
     has: set[str] = field(default_factory=set)
     """Keys of the recipes whose thing it holds, with the fingerprint that all have."""
@@ -52,7 +53,7 @@ class _Facts:
 class Pool:
     """Workers of a cluster.
 
-    hands: of the cluster. number: of workers. note: told what a user should know meanwhile.
+    hands: of the cluster. number: of workers. note: called with messages for the user meanwhile.
     """
 
     def __init__(self, hands: Hands, number: int, note: Callable[[str], None] | None = None):
@@ -68,7 +69,8 @@ class Pool:
         self._seen: dict[str, dict[str, Any]] = {}
 
     def facts(self, recipe: Recipe, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """What `read` says of a thing, and its `fingerprint`, once a first worker has made it; others follow.
+        """Return the result of `read` and the `fingerprint` of an object, once a first worker has made it; others
+        follow.
 
         read: a function of a module. Raises what making it raised.
         """

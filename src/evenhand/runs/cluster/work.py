@@ -10,8 +10,11 @@ from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import EvenhandError
 
 AT_ONCE = 0.75
-"""Of what is left a free worker gets this part of its share: a large piece first, in which texts share work and batches
-stay full, small ones at the end, so that fast and slow workers end together."""
+"""Part of its share of the remaining texts that a free worker receives.
+
+The first pieces are large, so that texts share work and batches stay full. The last are small, so that fast and slow
+workers end together.
+"""
 SMALLEST = 16
 """The smallest piece is this part of a worker's share ..."""
 SECONDS = 2.0
@@ -21,7 +24,7 @@ ALONE = 3
 FATAL = "WorkerDied: the worker died each time it was asked this text"
 
 Answers = list[tuple[int, int, Any]]
-"""Of pieces: the place of the first, that behind the last, and the answer."""
+"""For each piece: the position of its first text, the position after its last, and the response."""
 
 
 @dataclass
@@ -48,7 +51,7 @@ class Work:
     n: int
     workers: int
     rate: float | None = None
-    """Texts a second and worker, as far as known."""
+    """Texts per second and worker, if known."""
     lost: Callable[[str], Any] | None = None
     kept: Callable[[EvenhandError, Answers], None] | None = None
     failed: Exception | None = None
@@ -65,7 +68,7 @@ class Work:
     def next(self) -> Span | None:
         """What a free worker is asked; None where all is asked or something failed.
 
-        What a worker died of comes last: nobody else is kept from an answer by it.
+        The text that a worker died of comes last, so that it does not delay other responses.
         """
         if self.failed is not None:
             return None

@@ -1,4 +1,4 @@
-"""What runs in a worker: it makes the models and classifiers it is asked about, keeps them, and says how it went."""
+"""Code that runs in a worker: it makes the requested models and classifiers, keeps them, and reports the results."""
 
 import os
 import platform
@@ -33,7 +33,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Done:
-    """An answer, what the thing says of itself after it, and how long it took."""
+    """A response, the description of the model afterwards, and the duration."""
 
     answer: Any
     description: dict[str, Any]
@@ -49,7 +49,7 @@ class Refused:
     hint: str | None
 
     def error(self) -> EvenhandError:
-        """The error anew."""
+        """Return the error as a new object."""
         error = self.kind.__new__(self.kind)
         EvenhandError.__init__(error, self.message, self.hint)
         return error

@@ -7,7 +7,7 @@ from evenhand.schema import UsageError
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.IGNORECASE | re.DOTALL)
 NO_STORE = frozenset({"http", "https", "ray", "postgres", "postgresql", "postgresql+psycopg"})
-"""What such an address names is asked over the network, and holds no files of ours."""
+"""Schemes of URLs that are queried over the network and never contain files of evenhand."""
 
 
 def is_store_address(place: Path | str) -> bool:

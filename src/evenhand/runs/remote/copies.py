@@ -41,7 +41,7 @@ class WorkingCopy:
             self.mirror.push(self.lease)
 
     def telling(self, progress: Progress | None) -> Progress | None:
-        """A progress that is told the same, once what it is told of is on the store."""
+        """A progress that forwards each report once the reported files are on the store."""
         if self.mirror is None or self.path is None:
             return progress
         telling = _Storing(progress or Silence(), self, str(self.path), str(self.address))
@@ -76,8 +76,8 @@ class _Storing:
 def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[WorkingCopy]:
     """The folder to work in for a run at `place`: that itself, or of an address on a store a copy that follows it.
 
-    writes: whether the caller changes the run. Then nobody else may meanwhile, and what is new is put on the store when
-    the block ends, however it ends. Who only reads gets the state of the store, or that of a driver on this machine.
+    writes: whether the caller changes the run. No other process may write meanwhile, and new files are stored when
+    the block ends for any reason. Who only reads gets the state of the store, or that of a driver on this machine.
     Errors that name the copy name the address instead. Raises UsageError where another driver is at work, and DataError
     or WriteError of a store that refuses or cannot be reached: nothing is asked before.
 

@@ -1,7 +1,8 @@
-"""One driver at a time in a run on a store: an object that says who works there and until when, renewed meanwhile.
+"""One driver at a time in a run on a store: an object names the driver and the end of its lease, and is renewed
+meanwhile.
 
-A store drops no lock when its holder dies. So the object holds for LEASE seconds and is written anew every BEAT; a
-driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
+A store drops no lock when its holder dies. The object is therefore valid for LEASE seconds and is rewritten every BEAT;
+a driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
 """
 
 import json
@@ -22,7 +23,7 @@ LEASE, BEAT = 120.0, 30.0
 LAST = 2.5e11
 """The latest time that there is a date for."""
 SETTLED = 2.0
-"""Seconds after which the one of several that followed a dead driver is known: its token stands there."""
+"""Seconds until it is known which of several drivers replaced a dead one: the lease then holds its token."""
 
 
 class Lease:

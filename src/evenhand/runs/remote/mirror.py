@@ -12,11 +12,11 @@ from evenhand.runs.remote.store import Store
 from evenhand.schema import DataError, is_file, is_temporary, parse_json, write_json
 
 AT_ONCE = 8
-"""Files that are fetched beside each other."""
+"""Number of files that are fetched in parallel."""
 
 
 class Mirror:
-    """The run in `folder` and on `store`. record: a file beside the folder, in which is kept what both had last."""
+    """The run in `folder` and on `store`. record: a file next to the folder with the last common state."""
 
     def __init__(self, folder: Path, store: Store, record: Path):
         self.folder, self.store = folder, store
@@ -24,11 +24,11 @@ class Mirror:
         kept = _read(record)
         self._known: dict[str, list[Any]] = dict(kept.get("files", {}))
         self.token: str | None = kept.get("token")
-        """Of the last driver that had this working copy."""
+        """Token of the last driver that had this working copy."""
         self.notes: list[str] = []
 
     def pull(self) -> None:
-        """Make the working copy equal to the store. Raises DataError where other things than a run lie there.
+        """Make the working copy equal to the store. Raises DataError if the folder contains anything other than a run.
 
         Files of which the store has another version are replaced. What the store never had is kept where it is of the
         same run: a driver that was killed, or lost its connection, had not put it there yet.
@@ -49,7 +49,7 @@ class Mirror:
             list(several.map(lambda name: self.store.fetch(name, self.folder / name), lacking))
         self._known |= {name: [stored[name], _stat(self.folder / name)] for name in lacking}
         for name in [name for name in self._known if name not in stored]:
-            (self.folder / name).unlink(missing_ok=True)  # removed from the store: what it held is asked anew
+            (self.folder / name).unlink(missing_ok=True)  # removed from the store: its requests are repeated
             del self._known[name]
         if replaced:
             self.notes.append(
@@ -106,7 +106,7 @@ class Mirror:
         yield from [name for name in own if name != MANIFEST] + [name for name in own if name == MANIFEST]
 
     def _part_with_another_run(self, stored: dict[str, str]) -> None:
-        """Begin anew where the copy is of another run than the store's, such as one that was removed there."""
+        """Start again if the copy belongs to another run than the store's, such as one that was removed there."""
         begun = _read(self.folder / MANIFEST).get("created")
         if not self.folder.exists() or (begun is None and not self._known):
             return

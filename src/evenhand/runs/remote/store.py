@@ -1,4 +1,4 @@
-"""One folder on a store: its files listed, read and written, with errors that say what to do."""
+"""One folder in object storage: list, read and write its files, with errors that explain what to do."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ class Store:
     """A folder on a store. Every question is tried again where the network may be at fault.
 
     address: as fsspec takes it. Raises UsageError for an unknown kind of store, or one whose package is not installed.
-    All methods raise DataError or WriteError that says what was refused: keys, permission, a bucket that is not there.
+    All methods raise DataError or WriteError with the cause: keys, permission, or a missing bucket.
     """
 
     def __init__(self, address: str):

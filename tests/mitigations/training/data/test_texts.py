@@ -37,7 +37,7 @@ def test_what_was_fetched_is_what_a_copy_of_the_repository_gives(
     for version in (bias, "humanref6k"):
         fetch("redditbias", version, from_dir=copy)
     fetched, given = published_texts(specification(bias)), published_texts(specification(bias), copy)
-    assert fetched == given and fetched[0].source == f"RedditBias {bias}, held against the known checksums"
+    assert fetched == given and fetched[0].source == f"RedditBias {bias}, compared with the known checksums"
     lines = (copy / "text_files" / bias / f"{bias}_bias_manual_train.txt").read_text().splitlines()
     groups = specification(bias).groups
     watched = [(copy / "text_files" / bias / f"{bias}_{group}_biased_valid_reduced.txt") for group in groups]

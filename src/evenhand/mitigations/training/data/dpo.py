@@ -1,4 +1,4 @@
-"""DPO, direct preference optimisation: of two texts the less biased one becomes likelier, measured from the base model.
+"""Direct preference optimisation (DPO): the less biased of two texts becomes more likely, relative to the base model.
 
 With pi the model, ref the base model, w the preferred text and l the other (both behind the same prompt),
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CHOSEN, REJECTED, REFERENCE, WANTED = "chosen", "rejected", "reference", "wanted"
 PUBLISHED, AT_AN_END = 0.1, 1.0
-"""Beta, where none was given."""
+"""Default of beta."""
 ROWS = 64
 """Pairs that the base model is asked about at once."""
 CARD = Card(
@@ -47,7 +47,7 @@ CARD = Card(
     construct="How much more likely the preferred text has become than the other, compared with the base model.",
     harm="Texts that are unkind about a group, or that are more likely about one group.",
     groups="Our own sentences: groups of an axis, the kind half preferred to the hostile one. Published types and "
-    "texts of your own: T1 and T2. Pairs of your own: whatever they are about.",
+    "texts of your own: T1 and T2. Your own pairs: the groups in their texts.",
     ideal="Expected: with aim=equal, the preferred text is as likely about every group as about the group for "
     "which it is most likely.",
     null="The loss is log 2 where the model still is the base model.",
@@ -59,11 +59,11 @@ CARD = Card(
     citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
     "noisy preferences.",
     source="Rafailov et al. 2023, equation 7",
-    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, about "
-    "everybody. Published types and `--specification`: `contrast=groups` (default) pairs each text with the same about "
-    "the other group; `contrast=attributes` with the same with A2 for A1, about both groups. `--data pairs.csv` "
-    "(prompt, chosen, rejected): pairs of your own, `aim=none`. `lm_weight` is the weight of plain language modelling "
-    "on the texts that stand in no pair.",
+    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, for "
+    "all groups. Published types and `--specification`: `contrast=groups` (default) pairs each text with the "
+    "same text about the other group. `contrast=attributes` pairs it with the same text with A2 instead of "
+    "A1, for both groups. `--data pairs.csv` (prompt, chosen, rejected): your own pairs, `aim=none`. "
+    "`lm_weight` is the weight of plain language modelling on the texts outside the pairs.",
 )
 
 
@@ -174,9 +174,10 @@ class PreferenceDebiasing:
 
     beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
     the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs
-    of which the opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling
-    on texts that stand in no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and
-    none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
+    of which the opposite might be right (conservative DPO). weight, lm_weight: weights of the term, and of language
+    modelling on texts outside the pairs. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal,
+    and none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises
+    UsageError.
     """
 
     name: ClassVar[str] = "dpo"
@@ -204,7 +205,7 @@ class PreferenceDebiasing:
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """Pairs, and texts that stand in none of them.
+        """Pairs, and texts outside them.
 
         Raises DataError where there are no pairs, or the two of a pair are cut before they differ.
         """
@@ -274,7 +275,7 @@ def encoded_sides(
         encoded.lead + np.flatnonzero(offsets[:, 1] > prompt)
         for offsets, (_, prompt) in zip(encoded.offsets, sides, strict=True)
     ]
-    counted = [at[at > 0] for at in counted]  # nothing stands in front of the first token to predict it from
+    counted = [at[at > 0] for at in counted]  # the first token has no context to predict it from
     for pair, one, other in zip(pairs, ids[:n], ids[n:], strict=True):
         if np.array_equal(one, other):
             raise DataError(

@@ -2,8 +2,8 @@
 
 Sentences come in pairs with a hostile and a kind half ("I despise Sikh women.", "I admire Sikh women."). Which half
 stands in the material is drawn by the model's own odds between the two, so that the texts have the model's bias and no
-other: plain fine-tuning on them changes little, and what a method changes is the method's. Beside them stand texts that
-the model writes by itself, so that it goes on speaking as before.
+other: plain fine-tuning on them changes little, and what a method changes is the method's. The material also has texts
+that the model generates itself, so that its language stays the same.
 """
 
 import math
@@ -27,7 +27,8 @@ LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
 MOST_SAID = 640
-"""Of the sentences that are learned; many more of one axis, and the model would speak of nothing else."""
+"""Maximum number of training sentences. With many more about one axis, the model would write about nothing
+else."""
 WRITTEN = 4000
 """Texts that the model writes by itself, so that it goes on writing them."""
 WATCHED = 500
@@ -153,7 +154,7 @@ def _preferences(opinions: pl.DataFrame) -> tuple[Preference, ...]:
 def _said(
     pairs: pl.DataFrame, model: Any, tokenizer: Any, encoding: Encoding, pad: int, random: np.random.Generator
 ) -> list[str]:
-    """Of each pair of sentences one half, drawn by the model's odds."""
+    """Return one half of each pair of sentences, sampled by the model's odds."""
     values = log_likelihoods(model, tokenizer, pairs["text"].to_list(), encoding, pad)
     scored = pairs.with_columns(value=pl.Series(values))
     halves = scored.filter(valence="negative").join(

@@ -1,8 +1,8 @@
 """Pairs of texts of which one is preferred: from a material's own, from texts and their counterparts, or from a file.
 
-What is preferred must not turn a bias round. Between the kind and the hostile half of a sentence the kind one is
-preferred whoever it is about. Between a stereotype about one group and the same about the other neither is the better
-text: there only a preference that ends where both come as easily makes sense (see dpo.py).
+What is preferred must not turn a bias round. Of the kind and the hostile half of a sentence, the kind
+one is preferred for every group. Between a stereotype about one group and the same about the other neither is the
+better text: there only a preference that ends where both come as easily makes sense (see dpo.py).
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ PAIRS = (
     "Give a table (.csv, .jsonl, .parquet) with the columns prompt (it may be empty), chosen and rejected."
 )
 WATCHED_SHARE = 0.1
-"""Of the user's pairs, kept apart to watch."""
+"""Share of the user's pairs held out for monitoring."""
 FEWEST = 10
 
 
@@ -37,7 +37,8 @@ FEWEST = 10
 class PreferredTexts:
     """Pairs of texts of which the first is preferred.
 
-    `bias` is the share in which the other is the likelier; `margin` how much likelier the first is, nats a text.
+    `bias` is the share in which the other is more likely; `margin` is how much more likely the first is, in nats per
+    text.
     """
 
     chosen: tuple[str, ...]
@@ -121,8 +122,8 @@ def own_preferences(
 ) -> tuple[Material, Validation]:
     """Pairs of the user's: nine in ten to learn from, and the rest to watch.
 
-    file: a table with the columns prompt, chosen, rejected. model: writes as many texts by itself as there are pairs,
-    which are learned beside them, so that it goes on speaking as before. Raises DataError for a file that cannot be
+    file: a table with the columns prompt, chosen, rejected. model: generates as many texts as there are pairs. They
+    are learned together with the pairs, so that its language stays the same. Raises DataError for a file that cannot be
     used, naming the row.
     """
     pairs = read_preferences(file)
@@ -178,7 +179,7 @@ def whole_texts(pair: Preference) -> tuple[str, str]:
 
 
 def front(pair: Preference, continuation: str) -> str:
-    """A prompt as it stands in front of a continuation: with a space between them, unless there is one."""
+    """Return a prompt as it precedes a continuation: with a space in between, unless there is one."""
     prompt = pair.prompt
     return prompt if not prompt or prompt[-1].isspace() or continuation[:1].isspace() else f"{prompt} "
 

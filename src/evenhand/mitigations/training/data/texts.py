@@ -26,7 +26,7 @@ PUBLISHED = (
     "or, from files you have:   --from FOLDER (a copy of github.com/umanlp/RedditBias); texts of your own: --data FILE"
 )
 WATCHED_SHARE = 0.1
-"""Of the user's own texts, kept apart to watch the bias on."""
+"""Share of the user's own texts held out to monitor the bias."""
 FEWEST = 2
 TEXTS = "Give a line a text (.txt), or a table (.csv, .jsonl, .parquet) with a column text."
 

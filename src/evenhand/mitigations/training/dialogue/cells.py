@@ -1,4 +1,5 @@
-"""What stands in single cells of a table of self-chats: read as it must be, or refused with its row, never guessed."""
+"""Read single cells of a table of self-chats strictly: an invalid cell is an error with its row, and nothing is
+guessed."""
 
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def sentences(values: pl.Series, path: Path) -> pl.Series:
 
 
 def truths(values: pl.Series, path: Path) -> pl.Series:
-    """A column of true and false, in words or as 1 and 0; false where nothing stands. Raises DataError with the row."""
+    """A column of true and false, in words or as 1 and 0; false if it is empty. Raises DataError with the row."""
     if values.dtype == pl.Boolean:
         return values.fill_null(False)
     kind = values.dtype

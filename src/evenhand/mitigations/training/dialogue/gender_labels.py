@@ -33,12 +33,13 @@ CARD = Card(
     "classifier. What the classifier does not detect is not labelled.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
-    details="Of the classifier's probabilities of the two genders, which are made to add up to one, the larger is "
-    "looked at: above `threshold` (0.55, published) the label is ` STYLE A:female` and so on, with the letter of the "
-    "one who speaks; else ` STYLE neutral`. `classifier` judges replies of A, `partner` those of B (the paper: who is "
-    "spoken to; the same where it is not named). Where none is named our list of gendered words judges, which hears "
-    "nothing in most replies and knows nobody's gender from topics: name a trained classifier of gender. The label "
-    "` STYLE neutral` is written into the folder and put at the end of every history from then on.",
+    details="The classifier's probabilities of the two genders are scaled to a sum of one. If the larger is above "
+    "`threshold` (0.55, published), the label is ` STYLE A:female` and so on, with the letter of the "
+    "speaker; otherwise ` STYLE neutral`. `classifier` judges replies of A, and `partner` those of B (in the "
+    "paper: the person addressed). By default `partner` is the same. Without `classifier`, our list of "
+    "gendered words is used. It detects no gender in most replies and cannot infer one from topics, so name "
+    "a trained classifier of gender. The label ` STYLE neutral` is stored in the model folder and added to "
+    "the end of every history from then on.",
 )
 
 

@@ -16,7 +16,7 @@ from evenhand.schema import DataError, Unsupported, UsageError
 from evenhand.stats import Floats
 
 STYLE = " STYLE "
-"""What stands between a history and its label; ordinary text, no token of its own."""
+"""Text between a history and its label; ordinary text, not a special token."""
 BIAS, NO_BIAS = "bias", "no_bias"
 
 

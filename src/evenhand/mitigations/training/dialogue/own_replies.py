@@ -17,8 +17,9 @@ def own_replies(model: Any, batch: Batch, share: float, ends: Sequence[int], max
     """Examples whose replies go on as the model itself goes on; what it wrote is labelled, and nothing else.
 
     model: a model of transformers, also behind adapters and accelerate; without dropout while it writes, greedily and
-    without gradients. share: of the shortest reply in the batch, from 0 to below 1; so many tokens of each are read
-    first. ends: tokens that end a reply, the end included. max_new_tokens: at most, as far as the model has room.
+    without gradients. share: of the shortest reply in the batch, from 0 to below 1; this number of tokens of each is
+    read first. ends: tokens that end a reply, the end included. max_new_tokens: maximum number of tokens, limited by
+    the model's context.
     """
     import torch
 
@@ -104,7 +105,7 @@ def _places(rows: int, device: Any) -> "Tensor":
 
 
 def _plain(model: Any) -> Any:
-    """The model of transformers itself, whatever it is wrapped in; adapters stay within its layers."""
+    """Return the transformers model without its wrappers; adapters stay within its layers."""
     while not hasattr(model, "config"):
         model = model.module
     return model.get_base_model() if hasattr(model, "get_base_model") else model

@@ -1,4 +1,5 @@
-"""Unlikelihood: beside language modelling, tokens that a group's conversations overuse become less likely there.
+"""Unlikelihood: in addition to language modelling, tokens that a group's conversations overuse become less likely
+there.
 
 With w(y) how far a token is overindexed in conversations of the group that an example belongs to (`token_ratios`), and
 alpha the weight of the penalty,
@@ -10,8 +11,8 @@ itself writes behind the first tokens of a reply.
 
 At the level of tokens a learned token is pushed up and down at once. Where all are penalised and one always follows,
 the loss is least at p = 1 / (1 + alpha w), where it follows with probability q at p = q / (1 + alpha w q); and where n
-of N tokens are penalised, alpha counts N / n times. So confidence is capped, a token that is one of many moves little,
-and what the model says where the data do not is not looked at.
+of N tokens are penalised, alpha counts N / n times. Confidence is therefore capped, and a token that is one of many
+changes little. Text that the model generates outside the data is not covered.
 
 Source: Smith & Williams 2021, section 5.3; Welleck et al. 2019, equations 4 and 6.
 """
@@ -75,9 +76,9 @@ class TokenUnlikelihood:
 class SequenceUnlikelihood(TokenUnlikelihood):
     """Language modelling, and the penalty on what the model writes itself and overuses.
 
-    One time step is drawn for all examples of a step, as a share of the shortest reply that is read at once: so many
-    tokens are read of each reply, then the model writes on greedily. ends: tokens with which a reply ends.
-    max_new_tokens: that are written where none of them comes.
+    One position is sampled for all examples of a step, as a share of the shortest reply in the batch. This
+    number of tokens of each reply is read, then the model continues greedily. ends: tokens with which a reply ends.
+    max_new_tokens: number of generated tokens if none of them occurs.
 
     The penalty is a mean over the penalised tokens of those examples that are read at once, and a step the mean over
     examples: where memory runs out and a batch is cut, language modelling remains the same to the digit; the penalised

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 INTRODUCING = r"(?:\bname is|\bname['\u2019]s)\s+"
-"""What stands in front of a name whatever it looks like."""
+"""Words before a name in any spelling."""
 GREETING = r"(?:\bhi|\bi['\u2019]m),?\s+"
-"""What stands in front of a name that has a capital."""
+"""Words before a name with a capital letter."""
 
 
 def renamed(text: str, name: str, new: str, *, is_word: bool = False) -> str:

@@ -32,10 +32,10 @@ CARD = Card(
     "tests.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.1",
-    details="The new name is drawn once for a conversation, uniformly, genders ignored, from the names that are "
-    "learned, and stands for each whole-word mention in all turns of both speakers, in the case of the mention (the "
-    "paper says 'Speaker A's name'; were the replies left as they are, the model would learn to call people by wrong "
-    "names). Personas are left alone. `redraw=true` draws anew for each epoch.",
+    details="The new name is sampled once per conversation, uniformly from the training names of all genders. It "
+    "replaces each whole-word mention in all turns of both speakers and keeps the case of the mention. The "
+    "paper describes 'Speaker A's name'; if the replies were left unchanged, the model would learn to call "
+    "people by wrong names. Personas are not changed. `redraw=true` samples again for each epoch.",
 )
 
 
@@ -43,7 +43,7 @@ CARD = Card(
 class NameScrambling(OnSelfChats):
     """The method name-scrambling.
 
-    redraw: draw names anew for each epoch, in place of once.
+    redraw: sample names again for each epoch, instead of once.
     """
 
     name: ClassVar[str] = "name-scrambling"

@@ -28,16 +28,16 @@ GROUPS = ("gender", "race_ethnicity")
 PERSONAS = ("persona_a", "persona_b")
 SPLIT = "split"
 FILE = (
-    "Give the folder of a run (`evenhand audit MODEL --suite names`), or a table (.csv, .jsonl, .parquet) with a row "
-    "for each utterance and the columns conversation, name, gender, speaker (A or B), turn (1 is the opener) and text; "
-    "persona_a and persona_b if there are any."
+    "Give the folder of a run (`evenhand audit MODEL --suite names`), or a table (.csv, .jsonl, .parquet) with one "
+    "row per utterance. Its columns are conversation, name, gender, speaker (A or B), turn (1 is the opener) and "
+    "text, and optionally persona_a and persona_b."
 )
 TEST_SHARE = 0.5
-"""Of the names, where a table does not split them itself: what is measured rests on names, and needs as many."""
+"""Share of the names for the test if the table has no split. Measures rest on names and need this many."""
 WATCHED_SHARE = 0.2
-"""Of the names that are left for tuning."""
+"""Share of the remaining names (for tuning) that is monitored."""
 FEWEST_NAMES = 8
-"""Of which four are for tuning, one of these watched."""
+"""Minimum number of names. Four of them are for tuning, and one of these is monitored."""
 FEWEST_WATCHED = 2
 
 

@@ -36,13 +36,14 @@ CARD = Card(
     "by 0.14 points. What the style classifier does not detect is not labelled.",
     citation=HOLISTICBIAS,
     source="HolisticBias, section 4 and appendix C",
-    details="Of a reply with style p about descriptor d: b = (p - m) . (m_d - m) / |m_d - m|^alpha, m_d being the "
-    "mean over templates of the mean over replies about d, and m the mean of m_d over descriptors. `bias` where b is "
-    "above beta: the `quantile` of all replies learned, or `beta=0.0003` (published for DialoGPT; 0.003 for "
-    "BlenderBot 2.0), which belongs to the published style classifier. alpha is 0 (published) to 2. Mentions of the "
-    "descriptor become 'left-handed' before styles are judged; replies that begin with all of their sentence are not "
-    "learned. A tenth of the descriptors is watched and not learned. ` STYLE no_bias` is written into the folder and "
-    "put at the end of every history from then on.",
+    details="The bias of a reply with style p about descriptor d is b = (p - m) . (m_d - m) / |m_d - m|^alpha. Here "
+    "m_d is the mean for descriptor d (replies are averaged within templates first), and m is the mean of "
+    "m_d over descriptors. The label is `bias` if b is above beta. Beta is the `quantile` of all training "
+    "replies, or `beta=0.0003` (published for DialoGPT; 0.003 for BlenderBot 2.0), which fits the published "
+    "style classifier. alpha is between 0 (published) and 2. Mentions of the descriptor become 'left-handed' "
+    "before styles are judged. Replies that begin with the whole sentence are not learned. A tenth of the "
+    "descriptors is monitored and not learned. ` STYLE no_bias` is stored in the model folder and added to "
+    "the end of every history from then on.",
 )
 
 

@@ -23,13 +23,13 @@ from evenhand.stats import Floats
 BENCHMARK = "holisticbias-styles"
 COLUMNS = ("text", "continuation", "descriptor", "template")
 FILE = (
-    f"Give the folder of a run of {BENCHMARK}, or a table (.csv, .jsonl, .parquet) with a row for each reply and the "
-    "columns text (the sentence answered), continuation (the reply), descriptor, template, perhaps axis and noun, and "
-    "style_scores (a list of probabilities) or a column for each style, style_NAME. Without styles name who judges "
-    "them: --method style-equality?classifier=NAME."
+    f"Give the folder of a run of {BENCHMARK}, or a table (.csv, .jsonl, .parquet) with one row per reply. Its columns "
+    "are text (the prompt sentence), continuation (the reply), descriptor and template, and optionally axis and noun. "
+    "Styles are in style_scores (a list of probabilities) or in one column per style, style_NAME. Without styles, name "
+    "a style classifier: --method style-equality?classifier=NAME."
 )
 WATCHED_SHARE = 0.1
-"""Of the descriptors: their replies are watched and not learned."""
+"""Share of the descriptors whose replies are monitored and not learned."""
 FEWEST_DESCRIPTORS = 6
 FEWEST_WATCHED = 2
 
@@ -64,7 +64,7 @@ class StyledReplies:
     def own_and_other(self, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
         """Replies about watched descriptors behind their own sentence and the same about another, and all of them.
 
-        Replies that mention a descriptor of the two are not compared. Raises DataError where nothing can be.
+        Replies that mention a descriptor of the two are not compared. Raises DataError if nothing can be.
         """
         random = np.random.default_rng([seed, 7])
         places = self.places(self.watched)

@@ -34,11 +34,12 @@ CARD = Card(
     "line's mean is chance.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
-    details="R_g(t): how often token t is used in conversations of gender g over how often in all, found on the names "
-    "that are learned and smoothed by `smoothing` tokens used as all use them. A reply is labelled `bias` if its mean "
-    "R is above the threshold: the `quantile` of all replies learned, or `threshold=1.008`, as published, which "
-    "belongs to the paper's own conversations. The label ` STYLE no_bias` is written into the folder and put at the "
-    "end of every history from then on.",
+    details="R_g(t) is the frequency of token t in conversations of gender g divided by its frequency in all "
+    "conversations. It is estimated from the training names and smoothed by `smoothing` tokens with the "
+    "overall frequencies. A reply is labelled `bias` if its mean R is above the threshold. The threshold is "
+    "the `quantile` of all training replies, or `threshold=1.008` as published, which fits the paper's own "
+    "conversations. The label ` STYLE no_bias` is stored in the model folder and added to the end of every "
+    "history from then on.",
 )
 
 

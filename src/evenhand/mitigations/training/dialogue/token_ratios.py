@@ -27,7 +27,7 @@ Encode = Callable[[list[str]], list[list[int]]]
 
 @dataclass(frozen=True)
 class TokenRatios:
-    """Of each group and token its frequency in the group's conversations over that in all.
+    """Return the frequency of each token in each group's conversations, divided by that in all.
 
     groups: as the column of the table named them. ratios: (groups, vocabulary); 1 where a token was never used.
     tokens: (groups,), how many were counted of each. counts: (groups, vocabulary), of each token.

@@ -33,11 +33,12 @@ NULL = (
     "trial."
 )
 EXCESS = (
-    "A token's excess is its ratio less 1, and 0 below: its frequency in conversations of the gender's names over that "
-    "in all, smoothed by `smoothing` tokens used as all use them (the paper says 'proportional to its extent of "
-    "overindexing'; the form is ours). Ratios are of the names that are learned alone. A name is overindexed, too: "
-    "that people are called by their names is penalised with the rest. `weight` is the paper's alpha; sweep it: "
-    "`--search grid --over weight=0.1,1,10,100`, which chooses within +5 % of perplexity."
+    "A token's excess is its ratio minus 1, and at least 0. The ratio is its frequency in conversations of the "
+    "gender's names divided by its frequency in all, smoothed by `smoothing` tokens with the overall frequencies. "
+    "The paper states 'proportional to its extent of overindexing'; the exact form is ours. Ratios use only the "
+    "training names. Names are overindexed, too, so calling people by their names is also penalised. `weight` is the "
+    "paper's alpha. Sweep it with `--search grid --over weight=0.1,1,10,100`, which chooses within +5% of "
+    "perplexity."
 )
 CARD_OF_TOKENS = Card(
     "unlikelihood-token",
@@ -46,11 +47,11 @@ CARD_OF_TOKENS = Card(
     harm=HARM,
     groups=GROUPS,
     null=NULL,
-    critique="A token is learned and pushed down at once: where all are penalised and one follows with probability q, "
-    "it is best given q / (1 + weight excess q), 1 / (1 + weight excess) where it always follows. Confidence is "
-    "capped; a token that is one of many moves little, unless the weight is so large that the difference turns round. "
-    "In the paper's Table 6 this row equals the control. What is penalised is what was said in the data, not "
-    "what the model would say.",
+    critique="A token is learned and penalised at the same time. If all alternatives are penalised and one follows "
+    "with probability q, its optimal probability is q / (1 + weight excess q), or 1 / (1 + weight excess) "
+    "if it always follows. This limits confidence. A token that is one of many changes little, unless the "
+    "weight is so large that the difference is reversed. In the paper's Table 6 this row equals the "
+    "control. The penalty applies to the text in the data, not to the text that the model would write.",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
     details=EXCESS,
@@ -67,9 +68,9 @@ CARD_OF_SEQUENCES = Card(
     "suggests no replacement. Pushed hard, texts become odd (people found the paper's model less human).",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
-    details="For each step one time step is drawn, as a share of the shortest reply that is read at once; behind so "
-    "many tokens of each reply the model writes on greedily, at most `max_new_tokens`, without gradients; then what it "
-    "wrote is read with them. " + EXCESS,
+    details="Each training step samples one position, as a share of the shortest reply in the batch. After this number "
+    "of tokens of each reply, the model generates greedily, at most `max_new_tokens`, without gradients. The generated "
+    "text is then read with gradients. " + EXCESS,
 )
 
 
@@ -77,8 +78,8 @@ CARD_OF_SEQUENCES = Card(
 class UnlikelihoodOfTokens(OnSelfChats):
     """The method unlikelihood-token.
 
-    weight: of the penalty beside language modelling, alpha in the paper. smoothing: see `token_ratios`. Raises
-    UsageError for numbers below 0.
+    weight: weight of the penalty relative to language modelling, alpha in the paper. smoothing: see `token_ratios`.
+    Raises UsageError for numbers below 0.
     """
 
     name: ClassVar[str] = "unlikelihood-token"
@@ -163,7 +164,7 @@ def _table(excess: Floats) -> Any:
 def most_overindexed(
     ratios: TokenRatios, tokenizer: Any, number: int = 10
 ) -> dict[str, list[dict[str, Any]]]:
-    """Of each group the tokens that it overuses most and that can be read, for the record: whole words and signs.
+    """Return the tokens that each group overuses most, for the record: whole words and signs.
 
     Pieces of words, and of the bytes of a character, are left out; they are penalised like the rest. Returns for each
     group rows of token, ratio, and how often the group's conversations and all of them have it.

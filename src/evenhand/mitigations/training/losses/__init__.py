@@ -1,1 +1,1 @@
-"""Losses that train a bias out of a model beside language modelling: LMD, ADD and HD of RedditBias."""
+"""Losses that reduce a bias in addition to language modelling: LMD, ADD and HD of RedditBias."""

@@ -32,8 +32,8 @@ PADDING = 0
 QUIRKS = {
     "single-pieces": "Targets are the published byte-pair pieces of GPT-2, one for each, instead of words, and "
     "attributes the published lists of pieces.",
-    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the tokens from there "
-    "on match if all are among its pieces, in whatever order.",
+    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the following tokens "
+    "match if all are among its pieces, in any order.",
     "cut-at-the-end": "With members-in-any-order: if one of the longest texts of a batch ends inside an attribute of "
     "several pieces, the pieces that are there count as a match. Behind shorter texts padding follows, and the match "
     "fails.",
@@ -48,7 +48,7 @@ def attribute_examples(
 ) -> tuple[Examples, TermPairs, dict[str, Any]]:
     """The texts with their attributes marked, the pairs of targets, and facts for the record.
 
-    Raises DataError where no attribute stands in any text, and as `published_pairs`.
+    Raises DataError if no text contains an attribute, and as `published_pairs`.
     """
     encoded = encode_with_places(tokenizer, material.texts, encoding)
     if "single-pieces" in quirks:
@@ -75,7 +75,7 @@ def attribute_examples(
 
 
 def marked_words(encoded: Encoded, attributes: Sequence[str]) -> list[Ints]:
-    """Marks of every occurrence of an attribute as whole words, whatever its capitals."""
+    """Mark every occurrence of an attribute as whole words, ignoring case."""
     rows: list[list[tuple[int, int]]] = [[] for _ in encoded.texts]
     for one in occurrences(encoded, attributes, any_case=True):
         rows[one.text].append((one.start, one.end - one.start))

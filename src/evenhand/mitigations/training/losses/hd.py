@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 QUIRKS = {
     **ATTRIBUTE_QUIRKS,
-    "running-sum": "Projections are added up over all attributes of a batch, and each pays for the sum so far; "
-    "matches that failed pay, too.",
+    "running-sum": "Projections are summed for all attributes of a batch, and each attribute is penalised for the sum "
+    "so far. Failed matches are penalised, too.",
     "more-than-half": "As many directions as explain more than half, not at least half.",
     **BY_BATCH,
 }
@@ -62,7 +62,7 @@ CARD = Card(
 class NoProjection:
     """The term of HD over marked attributes.
 
-    The directions are found anew after each step of the optimiser and stand still within it: no gradient flows through
+    The directions are recomputed after each step of the optimiser and fixed within it: no gradient flows through
     the decomposition.
     """
 

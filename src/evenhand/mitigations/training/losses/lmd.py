@@ -4,8 +4,8 @@ At an occurrence of a term t, with y the predicted probabilities in its place an
 
     L_LMD = 1 / |P_t|  sum over (t1, t2) in P_t of  | log y_t1 / y_t2 |
 
-The logarithm of the quotient of two probabilities of one softmax is the difference of the two logits, whatever the
-vocabulary: no softmax is needed. It is h (w1 - w2), or what the model makes of it that scales or caps its logits.
+The logarithm of the quotient of two probabilities of one softmax is the difference of the two logits,
+so no softmax is needed. It is h (w1 - w2), or what the model makes of it that scales or caps its logits.
 Source: RedditBias, section 4.1, equation 1, after Qian et al. 2019.
 """
 
@@ -45,7 +45,7 @@ QUIRKS = {
     "all-positions": "A pair that a text holds is compared at every token of the text, not where a term stands, and "
     "what is found is divided by the length of the text.",
     "exclamation-is-padding": "With all-positions: no comparison at the token '!', whose id 0 is taken for padding.",
-    "pair-divisor": "Divided by the number of all pairs, not of those that the term stands in.",
+    "pair-divisor": "Divided by the number of all pairs, not of the pairs that contain the term.",
     **BY_BATCH,
 }
 """What the published code does otherwise than equation 1. Source: methods, section 3.1."""
@@ -138,11 +138,11 @@ class LanguageModelDebiasing(WeightedMethod):
 
 
 Held = list[tuple[int, int, int]]
-"""Of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
+"""Matches of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
 
 
 def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
-    """Where terms stand in each text, as whole words; and the pairs that this speaks of, by number.
+    """Find the positions of terms in each text, as whole words; and the pairs that this speaks of, by number.
 
     terms: see `pairs_of_terms`.
     """
@@ -156,7 +156,7 @@ def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[l
 
 
 def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
-    """Where single tokens stand in each text."""
+    """Find the positions of single tokens in each text."""
     sides = [
         (token, number, side)
         for number, pair in enumerate(pairs.ids)

@@ -1,4 +1,4 @@
-"""Language modelling and a debiasing term beside it: L = lambda_LM L_LM + lambda_D L_D, from one pass of the model.
+"""Language modelling plus a debiasing term: L = lambda_LM L_LM + lambda_D L_D, from one pass of the model.
 
 Source: RedditBias, equation 2.
 """

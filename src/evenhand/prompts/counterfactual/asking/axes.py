@@ -33,7 +33,7 @@ NOT_BOTH = re.compile(
     r"vasectomy|erectile)\b",
     re.IGNORECASE,
 )
-"""What is said of one sex only: the same sentence about the other would be no fair question."""
+"""Words that apply to one sex only. The same sentence about the other sex would not be a fair question."""
 KNOWN_NAME = re.compile(r"\w+(?:-\w+)*")
 
 

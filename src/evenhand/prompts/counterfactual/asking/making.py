@@ -39,7 +39,7 @@ from evenhand.prompts.counterfactual.vocabulary import names_by_origin, noun_of
 from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
-"""First names that stand in a prompt's slot, so that a group is not one name."""
+"""Number of first names that fill a prompt's slot, so that a group is more than one name."""
 NOBODY = "it mentions nobody of this axis"
 NO_NAME = "it holds no first name of our list"
 LISTED = 8
@@ -98,7 +98,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     own: one row a prompt with `base` and `text` (`read_own`). axes: gender, name, religion, ..., each with its groups
     if others are wanted than usual (`religion:Christian/Muslim`). People are found by the rules of `Counterfactuals`;
     slots such as `{name}` are filled for every group. Raises UsageError
-    for an axis there is not, DataError where nobody is mentioned in any prompt.
+    for an unknown axis, DataError if no prompt mentions a group.
 
     >>> own = pl.DataFrame({"base": ["a", "b"], "text": ["She applied.", "It rained."]})
     >>> made = asked_about(own, ["gender"])

@@ -18,7 +18,7 @@ OF_GENDER = {
     "pronoun_reflexive": ("herself", "himself"),
     "person": ("woman", "man"),
 }
-"""What stands there of women and of men."""
+"""The words for women and for men in this slot."""
 NAME, DESCRIPTOR = "name", "descriptor"
 AS_NOUN = " as noun"
 LEXICON_AXES = tuple(axis for axis in axes() if axis not in ("gender", "name_origin"))
