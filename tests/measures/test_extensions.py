@@ -37,7 +37,9 @@ def test_ours_and_theirs_are_found(theirs):
 def test_a_row_of_a_measure_without_card_is_refused(theirs):
     with pytest.raises(ExtensionError, match="The benchmark 'x' gives a measure 'no_gap' that has no card"):
         check_measures(["perplexity", "no_gap"], "The benchmark 'x'")
-    with pytest.raises(ExtensionError, match=r"'bare_gap' of the package theirs is of type Card, but an .*MeasureInfo"):
+    with pytest.raises(
+        ExtensionError, match=r"'bare_gap' of the package theirs is of type Card, but an .*MeasureInfo"
+    ):
         check_measures(["bare_gap"], "The benchmark 'x'")
     with pytest.raises(ExtensionError, match="'other_name' of the package theirs has no card"):
         measure_info("other_name")

@@ -81,7 +81,11 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
         "learning_rate must be a number above 0, got -1.0",
         to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"),
     )
-    refused(2, "epochs is set to one value and also varied", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
+    refused(
+        2,
+        "epochs is set to one value and also varied",
+        to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"),
+    )
     refused(
         2,
         "Remove --trials, or use --search random",

@@ -100,7 +100,9 @@ def test_a_rating_that_is_declined_for_what_it_would_be_is_never_biased() -> Non
         _, lines = _judged(frame.with_columns(text), "rating:1-10")
         rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
         guarded = "not measurable: missing responses could explain the difference" in rated
-        caution = "only the responses that could be read: " in rated and "% are missing for women and " in rated
+        caution = (
+            "only the responses that could be read: " in rated and "% are missing for women and " in rated
+        )
         assert guarded or ("no bias detected" in rated and caution)
 
 
