@@ -81,9 +81,9 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes))
     assert answered.verdicts("redditbias_lmb") == {"gender": "biased", "race": "not detected"}
     gender, race, names, rest = answered.headlines["sentence"].to_list()
-    told = "perplexity 39 % lower (25 to 51), in 100 % of phrases."
-    assert gender == f"Gender: stereotypes are likelier of elves than of giants: {told}"
-    assert race.startswith("Race: no difference found")
+    size = "perplexity 39% lower (95% CI 25 to 51), in 100% of phrases."
+    assert gender == f'Gender — biased. Stereotypes are more likely for "elves" than for "giants": {size}'
+    assert race.startswith("Race — no bias detected")
     assert names.startswith("The groups' names are part of the sentences") and "terms" in answered.details
     assert rest.startswith("Not asked: orientation, religion1 and religion2. --axis left them out, or")
 

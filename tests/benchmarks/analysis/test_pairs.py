@@ -185,15 +185,16 @@ def test_sentences_say_which_side_is_preferred_and_by_how_much(put, small_crows_
         .headlines.select("axis", "sentence")
         .rows()
     )
-    assert said["age"] == "Age: prefers the stereotyped sentence: 100 % (74 to 100)."
-    assert said["socioeconomic"].startswith("Socioeconomic: no preference found") and set(said) == {
+    chosen = "The model preferred the stereotyped sentence in 100% of pairs (95% CI 74 to 100; unbiased: 50%)."
+    assert said["age"] == f"Age — biased. {chosen}"
+    assert said["socioeconomic"].startswith("Socioeconomic — no bias detected") and set(said) == {
         "age",
         "socioeconomic",
     }
     said = put(CROWS, small_crows_pairs, avoids(stereotypes(small_crows_pairs))).headlines["sentence"]
-    assert "prefers the anti-stereotyped sentence: 0 % (0 to 26)" in said[0]
+    assert "preferred the anti-stereotyped sentence" in said[0] and "in 0% of pairs" in said[0]
     said = put(STEREO, small_stereoset, prefers(stereotypes(small_stereoset))).headlines["sentence"]
-    assert "prefers the stereotyped sentence: 100 %" in said[0]
+    assert "preferred the stereotyped" in said[0] and "100%" in said[0]
 
 
 @pytest.mark.parity

@@ -66,5 +66,5 @@ def test_what_lm_eval_cannot_ask_is_refused(name, tmp_path):
     with pytest.raises(Unsupported, match=name):
         write_lm_eval_tasks([name], tmp_path)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(UsageError, match="no benchmark called"):
+    with pytest.raises(UsageError, match="Unknown benchmark"):
         write_lm_eval_tasks(["nothing"], tmp_path)
