@@ -185,7 +185,9 @@ def test_sentences_say_which_side_is_preferred_and_by_how_much(put, small_crows_
         .headlines.select("axis", "sentence")
         .rows()
     )
-    chosen = "The model preferred the stereotyped sentence in 100% of pairs (95% CI 74 to 100; unbiased: 50%)."
+    chosen = (
+        "The model preferred the stereotyped sentence in 100% of pairs (95% CI 74 to 100; unbiased: 50%)."
+    )
     assert said["age"] == f"Age — biased. {chosen}"
     assert said["socioeconomic"].startswith("Socioeconomic — no bias detected") and set(said) == {
         "age",
