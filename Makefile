@@ -31,11 +31,12 @@ audit: $(VENV)/core  ## audit the embedded model: a table here, a report in repo
 test: $(VENV)/dev    ## run the tests
 	$(BIN)/python -m pytest -n auto
 
-check: $(VENV)/dev   ## lint, format, types and who imports whom
+check: $(VENV)/dev   ## lint, format, types, import rules and plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/plain.py --check
 
 perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(PIP) --editable ".[lm-eval]"

@@ -43,7 +43,7 @@ def test_a_gap_that_known_false_alarms_make_is_no_bias(tmp_path: Path) -> None:
 
 def test_the_headline_says_what_a_finding_survives(tmp_path: Path) -> None:
     (sentence,) = measure(responses(tmp_path), "bold").tables()["headlines"]["sentence"]
-    assert "holds unless the classifier is 9 points harsher on b" in sentence
+    assert "would no longer hold if the classifier's false-positive rate were 9 points higher for" in sentence
 
 
 def test_errors_about_nobody_here_are_refused(tmp_path: Path) -> None:

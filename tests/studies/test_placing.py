@@ -138,7 +138,7 @@ def test_what_workers_cannot_have_is_refused(tmp_path, pools):
     with pytest.raises(UsageError, match="workers load models by name") as told:
         eh.audit(load_puppet("random"), on="ray", output=tmp_path / "run")
     assert "name or folder" in told.value.hint
-    with pytest.raises(UsageError, match="is served"):
+    with pytest.raises(UsageError, match="cannot be used with http"):
         eh.audit("http://localhost:1/v1#m", on="ray", output=tmp_path / "run")
     with pytest.raises(UsageError, match="names one accelerator"):
         eh.audit("puppet/random", on="ray", device="cuda:1", output=tmp_path / "run")

@@ -192,7 +192,7 @@ def test_other_prompts_behind_the_same_options_are_refused(house, tmp_path):
     path = tmp_path / "run"
     conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
     house["first"] = replace(house["first"], build=lambda folders: small(nouns=11))
-    with pytest.raises(ResumeRefused, match=r"72 rows are stored, 66 given now, 66 are the same"):
+    with pytest.raises(ResumeRefused, match=r"72 rows are stored, 66 are given now, 66 are the same"):
         conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
 
 
@@ -256,7 +256,7 @@ def test_options_of_a_later_version_are_refused_by_name(house, tmp_path):
 
 
 def test_options_of_writing_are_refused_where_nothing_is_written(house):
-    with pytest.raises(UsageError, match=r"samples has no effect here: .*first do not generate text"):
+    with pytest.raises(UsageError, match=r"samples has no effect here: .*first does not generate text"):
         select(config(benchmarks=("first",), samples=3), UNIFORM)
     with pytest.raises(
         UsageError, match=r"toxicity=vader.*has no effect here: first does not use a classifier"

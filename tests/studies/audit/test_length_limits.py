@@ -108,7 +108,7 @@ def test_lost_rows_are_no_finding(model, prompts, tmp_path):
     assert lost["group"].to_list() == ["men"] * 6
     assert not [line for line in run.directory.headlines()["sentence"] if "usable answer" in line]
     assert not run.findings.filter(pl.col("measure") == "missing_disparity").height
-    assert "enter no comparison of groups" in run.report().read_text()
+    assert "excluded from all results" in run.report().read_text()
 
 
 def rows_with(error, n=200):

@@ -77,7 +77,7 @@ def test_personas_stand_before_what_is_continued_and_behind_no_score(tmp_path: P
     assert replies["text"].str.starts_with(SENTENCE).all() and "context" not in replies.columns
     scored = asked(tmp_path, "holisticbias-likelihood", **options)
     assert set(scored["context"]) == {SENTENCE} and not scored["text"].str.contains("persona").any()
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="File not found"):
         asked(tmp_path, "holisticbias-styles", personas=str(tmp_path / "absent.txt"))
 
 

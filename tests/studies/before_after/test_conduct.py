@@ -94,7 +94,7 @@ def test_a_real_effect_is_found_with_its_interval_beside_the_text(written):
     assert changes.filter(pl.col("group").is_not_null()).height == 3
     measures = set(report.quality["measure"])
     assert {"empty_rate", "refusal_rate", "repetition", "distinct_3_at_budget", "text_perplexity"} <= measures
-    assert "No language model judged" in " ".join(report.study.notes)
+    assert "perplexity=MODEL" in " ".join(report.study.notes)
     assert "benchmark quality was not run" in " ".join(report.study.notes)
     content = json.loads((report.path / "before_after.json").read_text())
     assert content["verdicts"][0]["verdict"] == "fell"
@@ -248,7 +248,7 @@ def test_a_study_goes_on_only_with_what_it_was_started_with(study, tmp_path):
         study("prefix=Be kind.", seed=1)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").touch()
-    with pytest.raises(UsageError, match="is no before/after study"):
+    with pytest.raises(UsageError, match="is not the folder of a before/after study"):
         study("prefix=Be kind.", output=tmp_path / "other")
     with pytest.raises(UsageError, match="does not contain a before-after study"):
         resumed_study(tmp_path, {})
@@ -278,7 +278,7 @@ def test_what_cannot_be_mitigated_is_refused_before_anything_is_asked(study, tmp
         study("prefixx=Be kind.", model=spy)
     with pytest.raises(UsageError, match="`before-after` requires `--mitigate`"):
         study(model=spy)
-    with pytest.raises(UsageError, match="There is no role"):
+    with pytest.raises(UsageError, match="Unknown role"):
         study("prefix=Be kind.", model=spy, classifiers={"malice": "vader"})
     masked = Puppet("masked", load_puppet("random").token_log_prob, architecture="masked")
     with pytest.raises(Unsupported, match="is a masked language model and cannot compute"):
@@ -301,7 +301,7 @@ def test_perplexity_under_a_judge_where_quality_is_not_run(study):
         expected.append(exp(per_token.mean()))
     assert (row["before"], row["after"]) == pytest.approx(expected, rel=1e-5)
     assert row["estimate"] == pytest.approx(expected[1] / expected[0], rel=1e-5)
-    assert "No language model judged" not in " ".join(report.study.notes)
+    assert "perplexity=MODEL" not in " ".join(report.study.notes)
 
 
 def test_quality_runs_beside_where_its_texts_are_here(study, tmp_path):
@@ -590,5 +590,5 @@ def test_a_mitigation_that_spares_all_but_one_group_says_so_first(study):
 def test_a_folder_that_evenhand_trained_has_limits_of_one_training(tmp_path):
     write_json(tmp_path / "lineage.json", {"seed": 7})
     (note,) = one_training(["evenhand/reference", tmp_path, None, object()])
-    assert "trained once, with seed 7" in note and "another seed trains another model" in note
+    assert "trained once, with seed 7" in note and "sentences of this one" in note
     assert one_training(["gpt2", None]) == []

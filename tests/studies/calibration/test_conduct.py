@@ -74,7 +74,7 @@ def test_a_killed_calibration_goes_on_and_ends_the_same(tmp_path, monkeypatch):
         drawn.append(block)
         return draw_block(folder, block, seed)
 
-    with monkeypatch.context() as patch, pytest.raises(Interrupted, match="goes on"):
+    with monkeypatch.context() as patch, pytest.raises(Interrupted, match="To resume"):
         patch.setattr("evenhand.studies.calibration.pool.draw_block", dies)
         calibrate(SMALL, output=tmp_path / "killed", replications=6, jobs=1)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed/replications").rglob("*.parquet")}

@@ -38,7 +38,7 @@ def given(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_a_model_without_weights_is_told_so() -> None:
-    with pytest.raises(Unsupported, match="conversing-planted cannot be trained: it has no weights"):
+    with pytest.raises(Unsupported, match="conversing-planted: it has no weights"):
         trainable(load_planted(), "self-chat")
 
 
@@ -49,7 +49,7 @@ def test_a_missing_package_is_told_before_anything_is_read_or_written(
 ) -> None:
     given = {"bias": "race"} if method == "cda" else {"data": tmp_path / "nowhere"}
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModelError, match=f"needs the package {package}") as error:
+    with pytest.raises(ModelError, match=f"requires the package {package}") as error:
         debias("no/such-model", method=method, output=tmp_path / "made", **given, **more)
     assert "evenhand[training]" in str(error.value.hint)
     assert not (tmp_path / "made").exists()
@@ -93,7 +93,7 @@ def test_what_to_lower_is_something_the_method_has(method: dict[str, Any], told:
 def test_methods_of_causal_models_refuse_others() -> None:
     blenderbot = encoder_decoder()
     for method in ("cda", "lmd", "add", "hd", "dpo", "inlp", "sentence-debias"):
-        with pytest.raises(Unsupported, match=rf"cannot be trained by {method}, whose loss is of causal"):
+        with pytest.raises(Unsupported, match=rf"{method} cannot train .*: its loss is defined for causal"):
             trainable(blenderbot, method)
 
 

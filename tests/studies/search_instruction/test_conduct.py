@@ -200,7 +200,7 @@ def test_resumed_equals_uninterrupted(
     config: RevisionConfig, found: RevisionStudy, tmp_path: Path, stop_after: int
 ) -> None:
     folder, asked = tmp_path / "out", list[str]()
-    with pytest.raises(Interrupted, match="trials made in this session; nothing is lost"):
+    with pytest.raises(Interrupted, match="trials made in this session"):
         search_prompts(config, puppet(asked=asked, stop_after=stop_after), folder)
     assert is_search(folder) and stored_search(folder) == config
     trials = list((folder / "trials").glob("*.parquet"))

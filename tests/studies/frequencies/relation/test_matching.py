@@ -45,7 +45,7 @@ def test_the_noise_of_frequencies_shrinks_with_the_corpus() -> None:
 
 def test_a_run_about_nobody_counted_is_refused() -> None:
     counts, table = written(0, 200).counts()
-    with pytest.raises(DataError, match="None of the run's 1 descriptors") as told:
+    with pytest.raises(DataError, match="None of the 1 descriptors of the run") as told:
         matched(descriptors(("age", "from Atlantis")), counts, table)
     assert "--terms" in str(told.value.hint)
 
