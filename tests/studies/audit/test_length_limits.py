@@ -108,7 +108,7 @@ def test_lost_rows_are_no_finding(model, prompts, tmp_path):
     assert lost["group"].to_list() == ["men"] * 6
     assert not [line for line in run.directory.headlines()["sentence"] if "usable answer" in line]
     assert not run.findings.filter(pl.col("measure") == "missing_disparity").height
-    assert "excluded from all results" in run.report().read_text()
+    assert "These rows are not used to compare" in run.report().read_text()
 
 
 def rows_with(error, n=200):

@@ -119,7 +119,7 @@ def study_before_after(
     """
     here_only(
         config,
-        "before-after, which compares time and memory,",
+        "before-after (it compares time and memory)",
         "Remove `on`. Or audit twice with --on, once of them with --mitigate, and compare the runs: evenhand compare "
         "RUN RUN.",
     )
