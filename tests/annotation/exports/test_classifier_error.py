@@ -85,5 +85,5 @@ def test_what_is_not_said_is_asked_for() -> None:
     nobody = export().votes.with_columns(judgements=pl.lit(None, pl.String))
     with pytest.raises(DataError, match="no classifier has labelled the judged items"):
         classifier_error_table(Export(nobody, {}, Path("x")), negative="yes")
-    with pytest.raises(DataError, match="contains no answer"):
+    with pytest.raises(DataError, match="contains no judgement"):
         classifier_error_table(Export(nobody.clear(), {}, Path("x")), negative="yes")

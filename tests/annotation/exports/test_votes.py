@@ -196,8 +196,8 @@ def _changed(tmp_path: Path, line: int, **changes: object) -> Path:
         ({"item": None}, "item is null, as in surveys alone"),
         ({"groups": "[1]"}, "groups is '[1]', not a JSON object"),
         ({"judgements": "{"}, "judgements is '{', not a JSON object"),
-        ({"salary": 5}, "salary is nothing that an answer has"),
-        ({"reason": ...}, "there is no reason"),
+        ({"salary": 5}, "unknown columns salary"),
+        ({"reason": ...}, "missing columns reason"),
         ({"item": "i0", "presentation": "p1-i0-real"}, "answered in a row above"),
     ],
 )
@@ -211,19 +211,19 @@ def test_a_wrong_line_is_named(tmp_path: Path, changes: dict[str, object], said:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"evenhand_annotations": 2}, "version 2 of the format"),
-        ({"evenhand_annotations": 0}, "version 0 of the format"),
-        ({"evenhand_annotations": True}, "does not say"),
-        ({"evenhand_annotations": ...}, "does not say"),
-        ({"study": "x"}, "does not say"),
+        ({"evenhand_annotations": 2}, "unsupported format version 2"),
+        ({"evenhand_annotations": 0}, "unsupported format version 0"),
+        ({"evenhand_annotations": True}, "is not an export of judgements"),
+        ({"evenhand_annotations": ...}, "is not an export of judgements"),
+        ({"study": "x"}, "is not an export of judgements"),
         *(
-            ({"study": {"questions": questions}}, "the study's questions is not a list of questions")
+            ({"study": {"questions": questions}}, "the questions of the study is not a list of questions")
             for questions in ("x", 10**30, [1], {}, True)
         ),
         ({"study": {"questions": [{}]}}, "line 1: question 1 of the study has no id"),
         (
             {"study": {"questions": [{"id": "q"}, {"id": "q"}]}},
-            "question 2 of the study is called as one before it",
+            "question 2 of the study has the same id as an earlier one",
         ),
         ({"study": {"questions": [{"id": "q", "options": ["yes"]}]}}, "options is not a list of options"),
         (
@@ -231,11 +231,11 @@ def test_a_wrong_line_is_named(tmp_path: Path, changes: dict[str, object], said:
             "options is not",
         ),
         ({"study": {"questions": [{"id": "q", "kind": "likert", "low": "1"}]}}, "low is not a whole number"),
-        ({"study": {"rules": 5}}, "the study's rules is not a list of rules"),
-        ({"study": {"survey": "x"}}, "the study's survey is not a list of blocks"),
-        ({"study": {"assignment": []}}, "the study's assignment is not an object"),
-        ({"study": {"name": 10**30}}, "the study's name is not a text"),
-        ({"rows": 5}, "holds 4 answers, and 5 were written"),
+        ({"study": {"rules": 5}}, "the rules of the study is not a list of rules"),
+        ({"study": {"survey": "x"}}, "the survey of the study is not a list of blocks"),
+        ({"study": {"assignment": []}}, "the assignment of the study is not an object"),
+        ({"study": {"name": 10**30}}, "the name of the study is not a text"),
+        ({"rows": 5}, "contains 4 judgements, but 5 were exported"),
     ],
 )
 def test_a_wrong_first_line_is_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:

@@ -143,8 +143,8 @@ def test_what_people_read_afterwards_may_change_although_some_have_come(store_ad
     opened.close()
     for changed, named in (
         ({"completion": {"text": "Thank you.", "per_unit_codes": True}}, r"completion\.per_unit_codes;"),
-        ({"completion": said, "title": "Other"}, "differently: title;"),
-        ({"completion": said, "consent": {"text": "Other."}}, "differently: consent;"),
+        ({"completion": said, "title": "Other"}, "other settings: title;"),
+        ({"completion": said, "consent": {"text": "Other."}}, "other settings: consent;"),
     ):
         with pytest.raises(ResumeRefused, match=named):
             begin_study(store_address, study(5, **changed))
@@ -167,11 +167,11 @@ def test_several_studies_are_told_apart(store_address: str) -> None:
 
 
 def test_what_is_no_database_of_ours_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no database"):
+    with pytest.raises(DataError, match="Database not found|not an evenhand"):
         open_store(tmp_path / "absent.db")
     assert not (tmp_path / "absent.db").exists()
     (tmp_path / "text.db").write_text("hello, this is no database at all" * 100)
-    with pytest.raises(DataError, match="is not a readable database"):
+    with pytest.raises(DataError, match="is not a database"):
         open_store(tmp_path / "text.db")
     with sqlite3.connect(tmp_path / "foreign.db") as connection:
         connection.execute("CREATE TABLE items (x)")
@@ -260,7 +260,7 @@ def test_a_database_with_votes_is_upgraded(
     (scripts / "versions" / "first.py").write_text(first.read_text())
     (scripts / "versions" / "second.py").write_text(SECOND)
     monkeypatch.setattr(upgrading, "SCRIPTS", scripts)
-    with pytest.raises(DataError, match=r"older version \(1\)"):
+    with pytest.raises(DataError, match=r"older format version \(1\)"):
         open_store(store_address)
     upgraded = begin_study(store_address, study(4))
     assert [row.shoe_size for row in rows(upgraded, "SELECT shoe_size FROM persons")] == [42]
@@ -304,4 +304,4 @@ def test_without_the_extra_its_command_is_named() -> None:
         "except UsageError as error:\n    print(error.hint)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "pip install 'evenhand[annotate]'\n"
+    assert done.stdout.endswith("pip install 'evenhand[annotate]'\n")
