@@ -106,7 +106,7 @@ def test_an_audit_uses_all_five(site: Path) -> None:
 
 def test_options_reach_the_classifier_typed(site: Path) -> None:
     told = evenhand(site, *AUDIT[:-1], "example-classifier?least=many", "-o", "x", code=2)
-    assert "a whole number was expected" in told
+    assert "must be a whole number, got 'many'" in told
     told = evenhand(site, *AUDIT[:-1], "example-classifier?leest=2", "-o", "x", code=2)
     assert "Did you mean 'least'" in told
     evenhand(site, *AUDIT[:-1], "example-classifier?least=9", "-o", "lenient")

@@ -128,7 +128,7 @@ def fails():
 
 def test_a_method_that_is_none_is_named_as_lacking(installed):
     installed("silent", "evenhand.classifiers", {"silent/silent": f"{__name__}:Silent"})
-    with pytest.raises(ExtensionError, match="Silent lacks `classify`"):
+    with pytest.raises(ExtensionError, match="Silent has no `classify`"):
         load_classifier("silent/silent")
 
 

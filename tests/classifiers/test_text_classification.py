@@ -198,7 +198,7 @@ def test_thresholds_and_label_maps(saved, texts, tmp_path):
     ):
         with pytest.raises(UsageError):
             load_classifier(f"{folder}?{wrong}")
-    with pytest.raises(UsageError, match="Give a threshold"):
+    with pytest.raises(UsageError, match="requires a threshold: several labels can apply at once"):
         load_classifier(f"{folder}?multi_label=true&negative=0&threshold=argmax")
 
 
@@ -356,7 +356,7 @@ def test_what_is_no_classifier_is_refused(copied, tmp_path):
             "is not a text classifier",
         ),
         ({"problem_type": "regression"}, "without a scale"),
-        ({"vocab_size": 9}, "the model knows 9 tokens"),
+        ({"vocab_size": 9}, "the model knows only 9 tokens"),
         ({"id2label": None, "label2id": None, "num_labels": 5}, "do not fit its config.json"),
     ):
         (copied / "config.json").write_text(json.dumps({**settings, **change}))
@@ -396,7 +396,7 @@ def test_readings_that_contradict_themselves():
     reading = backend.Reading(("a", "b"), negative=("b",))
     with pytest.raises(UsageError, match="Unknown label: 'c'"):
         replace(reading, negative=("c",))
-    with pytest.raises(UsageError, match="Give a threshold"):
+    with pytest.raises(UsageError, match="requires a threshold: several labels can apply at once"):
         replace(reading, multi_label=True)
 
 

@@ -113,7 +113,7 @@ def test_a_named_benchmark_of_likelihoods_is_refused_before_anything_is_asked(tm
             audit(base, mitigate=[Fake(Watched)], limit=20, output=tmp_path / "run", **chosen)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="None of the selected benchmarks can run here") as caught:
         audit(base, mitigate=[Fake(Watched)], suite="quick", limit=20, output=tmp_path / "run")
-    assert "evenhand-likelihood: The mitigation fake does not say" in str(caught.value.hint)
+    assert "evenhand-likelihood: The mitigation 'fake' does not support likelihoods" in str(caught.value.hint)
     assert not asked and not (tmp_path / "run").exists()
 
 

@@ -66,7 +66,7 @@ def test_personas_begin_what_is_continued_and_are_the_context_of_what_is_scored(
     assert one.frame.select("text", "context").row(0) == ("Hi 0.", "a.\nb.\n")
     assert behind_personas(prompts(1), ("a.\nb.",), 0, written=True).frame["text"][0] == "a.\nb.\nHi 0."
     assert "2 persona lines" in one.card.details
-    with pytest.raises(DataError, match="contexts of their own"):
+    with pytest.raises(DataError, match="have their own contexts"):
         behind_personas(one, ("a.\nb.",), 0, written=False)
 
 

@@ -80,7 +80,7 @@ def test_tables_are_read_as_written(directory):
 @pytest.mark.parametrize(
     ("verdict", "sentence", "told"),
     [
-        ("bised", "Age.", "'bised' is no verdict"),
+        ("bised", "Age.", "'bised' is not a verdict"),
         (None, "Age.", "verdict is absent"),
         ("biased", None, "sentence is"),
     ],

@@ -153,7 +153,7 @@ def test_answers_that_were_kept_give_no_time(served, fakes, tmp_path):
     again = estimate(plan, model)
     assert again["asked"] == 0
     assert again["seconds"] is None
-    assert "kept" in again["not_estimated"]
+    assert "already stored from an earlier run" in again["not_estimated"]
     assert again["tokens"] > 0
 
 

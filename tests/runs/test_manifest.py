@@ -43,7 +43,7 @@ def test_it_survives_a_round_trip(tmp_path, fakes):
             json.dumps({"version": VERSION + 1}),
             f"has format version {VERSION + 1}, but this evenhand reads versions up to {VERSION}",
         ),
-        (json.dumps({"version": "x"}), "has version x"),
+        (json.dumps({"version": "x"}), "has format version x"),
         (json.dumps({"version": VERSION}), "not a valid manifest: created: Field required"),
         (json.dumps({"version": VERSION, "created": "", "odd": 1}), "not a valid manifest: odd"),
     ],
@@ -120,10 +120,13 @@ def test_judgements_that_nothing_stands_behind_are_refused(tmp_path):
     labels = {"vader@1": LABELS}
     assert read_with(tmp_path, labels=labels, judged={"regard": {"toxicity": JUDGED}}).judged
     earlier = {"benchmark": "regard", "role": "toxicity", **JUDGED, "classifier": "../x"}
-    for wrong in (
-        {"judged": {"regard": {"toxicity": JUDGED}}},
-        {"labels": labels, "judged_before": [earlier]},
-        {"labels": labels, "judged": {"regard": {"toxicity": JUDGED | {"rule": {"eval": "x"}}}}},
+    for told, wrong in (
+        ("classification by 'vader@1', but contains no", {"judged": {"regard": {"toxicity": JUDGED}}}),
+        (r"classification by '\.\./x', but contains no", {"labels": labels, "judged_before": [earlier]}),
+        (
+            "classified text made by 'eval', which is unknown",
+            {"labels": labels, "judged": {"regard": {"toxicity": JUDGED | {"rule": {"eval": "x"}}}}},
+        ),
     ):
-        with pytest.raises(DataError, match=r"manifest\.json names a judge"):
+        with pytest.raises(DataError, match=rf"manifest\.json lists a {told}"):
             read_with(tmp_path, **wrong)

@@ -66,11 +66,23 @@ def test_pending_is_what_is_not_done_in_plan_order():
     [
         (prompts([]), UsageError, "no prompt matches the selection"),
         (pl.DataFrame({"prompt_id": ["a"]}), DataError, "have no column text"),
-        (prompts(["a"], log_likelihood=[0.0]), DataError, "engine writes itself: log_likelihood"),
+        (
+            prompts(["a"], log_likelihood=[0.0]),
+            DataError,
+            "a column that is reserved for evenhand: log_likelihood",
+        ),
         (prompts(["a", None]), DataError, "1 rows without a text"),
-        (pl.DataFrame({"prompt_id": ["x", "x"], "text": ["a", "b"]}), DataError, "1 rows whose prompt_id"),
+        (
+            pl.DataFrame({"prompt_id": ["x", "x"], "text": ["a", "b"]}),
+            DataError,
+            "1 rows with a repeated prompt_id",
+        ),
         (prompts(["a"], span_start=[0]), DataError, "only one of span_start"),
-        (prompts(["a"], start_token=["now"]), DataError, "have 'now' in the column start_token"),
+        (
+            prompts(["a"], start_token=["now"]),
+            DataError,
+            "have the unknown value 'now' in the column start_token",
+        ),
     ],
 )
 def test_bad_prompts_are_refused_with_the_benchmark_named(frame, error, message):

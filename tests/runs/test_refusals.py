@@ -137,7 +137,7 @@ def test_a_service_that_goes_down_stops_the_run_which_goes_on_later(loopback, st
         plan, model, directory = start(TEXTS, model_of(server), request_)
         with pytest.raises(EvenhandError, match=r"gives no usable response \(it is down.*harmless") as caught:
             execute(plan, model, directory, first_shard=4096)
-        assert "kept" in caught.value.hint and caught.value.exit_code == 1
+        assert "received so far are saved" in caught.value.hint and caught.value.exit_code == 1
         # Each of four that were on their way when it went down may be answered late, and begin a row of eight anew.
         assert len(heard) <= 60 + 2 * (4 * 8 + 4), (
             "few rows of eight questions, with their tries, of 140 left"
@@ -215,7 +215,7 @@ def test_a_server_that_takes_nothing_stops_the_run_early_and_says_why(loopback, 
     with loopback.LoopbackServer(strict) as server:
         plan, model, directory = start(TEXTS, model_of(server), WRITE)
         with pytest.raises(
-            ModelError, match=r"refuses every request.*harmless.*not permitted: seed"
+            ModelError, match=r"rejects every request.*harmless.*not permitted: seed"
         ) as caught:
             execute(plan, model, directory, first_shard=4096)
         assert "options" in caught.value.hint and len(server.asked) < 25

@@ -75,7 +75,7 @@ def test_what_is_no_file_neither_hangs_nor_breaks_a_resume(tmp_path):
     (tmp_path / f".evenhand-{3:016x}.tmp").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "part-000002.parquet")
     (tmp_path / "part-000003.parquet").mkdir()
-    with pytest.raises(DataError, match=r"part-000002\.parquet cannot be read: it is not a plain file"):
+    with pytest.raises(DataError, match=r"part-000002\.parquet cannot be read: it is not a regular file"):
         read_shards(tmp_path)
     notes = set_aside_unreadable(tmp_path)
     assert ["part-000002" in notes[0], "part-000003" in notes[1], len(notes)] == [True, True, 2]

@@ -88,7 +88,7 @@ def test_what_they_do_not_is_named(arguments: dict[str, Any], told: str) -> None
     [
         (pandas.DataFrame({"a": [1]}), "pl.from_pandas(frame)"),
         (pl.LazyFrame({"a": [1]}), "frame.collect()"),
-        ({"a": [1]}, r"read: frame must be a polars DataFrame, got dict.\nGive"),
+        ({"a": [1]}, "read: frame must be a polars DataFrame, got dict.\nGive"),
     ],
 )
 def test_a_table_that_is_none_of_polars_is_told_how_to_become_one(frame: Any, told: str) -> None:

@@ -333,5 +333,5 @@ def test_yaml_whose_values_cannot_be_read_is_invalid_yaml(tmp_path: Path, text: 
         read_config(path, (), {"model": "m"})
     with pytest.raises(DataError, match=r"a\.yaml"):
         rule_set(str(path), {})
-    with pytest.raises(UsageError, match="is not a YAML value"):
+    with pytest.raises(UsageError, match="is not a valid YAML value"):
         assign({}, text.replace("a: ", "a="))

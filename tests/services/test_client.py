@@ -165,7 +165,7 @@ def test_a_service_that_is_not_there_raises():
     with (
         ServiceClient(address, attempts=2, pause=0.001) as service,
         pytest.raises(
-            EvenhandError, match=r"ConnectError: \[Errno 111\] Connection refused\. Check the URL and"
+            EvenhandError, match=r"ConnectError: \[Errno 111\] Connection refused\.\nCheck the URL and"
         ),
     ):
         service.post_all("/", [{}] * 5)

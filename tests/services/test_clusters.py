@@ -151,10 +151,10 @@ def test_an_address_where_nothing_listens_is_said_at_once(monkeypatch: pytest.Mo
         address = f"127.0.0.1:{unused.getsockname()[1]}"
         monkeypatch.setenv("RAY_ADDRESS", address)
         for on, message in (
-            ("auto", "belongs to no Ray cluster"),
-            (f"ray://{address}", "no Ray cluster answers"),
+            ("auto", f"belongs to no Ray cluster.*cannot connect to {address}"),
+            (f"ray://{address}", f"no Ray cluster answers.*cannot connect to ray://{address}"),
         ):
-            with pytest.raises(UsageError, match=f"{message}.*cannot connect to {address}"), ray_cluster(on):
+            with pytest.raises(UsageError, match=message), ray_cluster(on):
                 raise AssertionError("nothing is entered")
     assert ray.asked == []
 

@@ -67,7 +67,9 @@ def test_a_tls_handshake_without_answer_is_a_hang(loopback):
     with (
         loopback.RawServer(good, only=b"") as server,
         ServiceClient(server.url.replace("http:", "https:"), attempts=1, timeout=0.2) as service,
-        pytest.raises(EvenhandError, match=r"no answer within 0\.2 s\. Check the URL and that the server is"),
+        pytest.raises(
+            EvenhandError, match=r"no answer within 0\.2 s\.\nCheck the URL and that the server is"
+        ),
     ):
         service.post("/", {})
 
@@ -407,9 +409,7 @@ def test_a_proxy_that_is_not_there_is_named_without_its_password(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://me:secretive@127.0.0.1:9")
     with (
         ServiceClient("http://model.example/v1", attempts=2, pause=0.001, timeout=5) as service,
-        pytest.raises(
-            EvenhandError, match=r"by way of the proxy 127\.0\.0\.1:9 that the environment"
-        ) as caught,
+        pytest.raises(EvenhandError, match=r"through the proxy 127\.0\.0\.1:9 of the environment") as caught,
     ):
         service.post("/", {})
     assert "secretive" not in f"{caught.value} {caught.value.hint}"
@@ -454,7 +454,7 @@ def test_a_proxy_that_hangs_at_a_tunnel_is_a_hang_and_one_that_refuses_says_so(l
         with ServiceClient("https://model.example/v1", attempts=1, timeout=5) as service:
             answer = service.post("/", {})
     assert answer.detail.startswith(
-        "ProxyError: 407 Proxy Authentication Required, by way of the proxy 127.0.0.1:"
+        "ProxyError: 407 Proxy Authentication Required, through the proxy 127.0.0.1:"
     )
 
 

@@ -71,7 +71,7 @@ class Mitigation(Protocol):
         ...
 
 
-DRAWS = "by the prompt without the text before it"
+DRAWS = "by the prompt without what stands in front"
 """Parameter of mitigations that put text before prompts.
 
 Sampling uses the same random numbers as without the mitigation, so that responses with and without it are

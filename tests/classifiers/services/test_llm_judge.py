@@ -339,7 +339,7 @@ def test_a_judge_whose_replies_are_all_too_long_is_not_only_called_down(server, 
     with (
         server(lambda asked: says("a" * (2 * LARGEST_ANSWER))) as there,
         pytest.raises(
-            ServiceUnavailable, match=r"its answers cannot be read.*: the answer is larger than 1 MiB"
+            ServiceUnavailable, match=r"its responses cannot be read.*: the answer is larger than 1 MiB"
         ),
     ):
         load({"url": there.url, **options, "attempts": "1"}).classify([f"text {i}" for i in range(20)])

@@ -69,7 +69,7 @@ def on_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 def test_slurm_counts_the_same(work, expected, on_slurm: Place, tmp_path: Path) -> None:
     notes: list[str] = []
     assert same(counted_at(work(rank_bytes=20_000), on_slurm, notes), expected)
-    assert notes == ["Its logs are in"]
+    assert notes == [f"Submitted job 1. Its logs are in {on_slurm.logs}/counting."]
     script = (tmp_path / "logs/counting/launch_script.slurm").read_text()
     assert "#SBATCH --partition=cpu" in script and "#SBATCH --time=01:00:00" in script
 
@@ -85,14 +85,16 @@ def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
     notes: list[str] = []
     list(do_ranks(on_slurm, mine, COUNTING, 1, notes.append))
     assert same(merged_ranks(mine.folder, len(mine.ranks)), expected)
-    assert notes == ["which was submitted earlier, is still running"]
+    assert notes == ["Job 1, which was submitted earlier, is still running."]
     assert len((tmp_path / "slurm/sent").read_text().splitlines()) == 1
     gone = Path(mine.ranks[0][0].address)
     text = gone.read_text()
     Path(mine.folder, "00000.parquet").unlink()
     try:
         gone.write_text("changed")
-        with pytest.raises(EvenhandError, match="ranks are not finished"):
+        with pytest.raises(
+            EvenhandError, match=f"1 of {len(mine.ranks)} ranks are not finished.*{gone.name}"
+        ):
             list(do_ranks(on_slurm, mine, COUNTING, 1, print))
     finally:
         gone.write_text(text)
@@ -101,8 +103,8 @@ def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "needs slurm.partition and slurm.time"),
-        ({"partition": "cpu", "time": "1:00", "color": "red"}, "no option slurm.color"),
+        ({}, "requires slurm.partition and slurm.time"),
+        ({"partition": "cpu", "time": "1:00", "color": "red"}, "Unknown option slurm.color"),
         ({"partition": "cpu", "time": "1:00"}, "was not found on this machine"),
     ],
 )
@@ -141,7 +143,7 @@ def test_ray_counts_a_rank_anew_whose_process_was_killed_and_names_one_that_alwa
             list(do_ranks(place, mine, replace(COUNTING, run=always_dies), 2, print))
         Path(mine.ranks[1][0].address).rename(tmp_path / "away")
         try:
-            with pytest.raises(DataError, match="There is no"):
+            with pytest.raises(DataError, match="was there when the work was planned, but no longer exists"):
                 list(do_ranks(place, mine, COUNTING, 2, print))
         finally:
             (tmp_path / "away").rename(mine.ranks[1][0].address)

@@ -30,7 +30,7 @@ def test_plain_text_is_an_instruction_of_unknown_effect(tmp_path: Path) -> None:
     path.write_text("Be kind to all.\n", encoding="utf-8")
     found = read_found_instruction(path)
     assert found.text == "Be kind to all." and found.delimiter == "\n"
-    assert "Nothing is recorded" in found.card.critique
+    assert "Its origin and its effect are not recorded" in found.card.critique
 
 
 def test_the_name_is_listed_with_a_card() -> None:
@@ -45,7 +45,10 @@ def test_the_name_is_listed_with_a_card() -> None:
         ("{}", "lacks 'kind'"),
         (json.dumps({"kind": "recipe", "text": "Stir."}), "kind is 'recipe'"),
         (json.dumps({"kind": "evenhand instruction", "text": "Be kind."}), "lacks 'delimiter'"),
-        (json.dumps({"kind": "evenhand instruction", "text": " ", "delimiter": "", "card": {}}), "not empty"),
+        (
+            json.dumps({"kind": "evenhand instruction", "text": " ", "delimiter": "", "card": {}}),
+            "not be empty",
+        ),
         (
             json.dumps({"kind": "evenhand instruction", "text": "x", "delimiter": "", "card": {"colour": 1}}),
             "colour",
@@ -64,5 +67,5 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for name, told in (("latin.txt", "not UTF-8"), ("absent.json", "No such file"), (".", "directory")):
         with pytest.raises(DataError, match=told):
             read_found_instruction(tmp_path / name)
-    with pytest.raises(UsageError, match="needs its path"):
+    with pytest.raises(UsageError, match="requires a path"):
         load_mitigation("instruction-file")

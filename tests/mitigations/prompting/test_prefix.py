@@ -86,7 +86,7 @@ def test_cards_are_listed_under_the_words_that_load_them() -> None:
     ("words", "told"),
     [
         ("prefx=a", "Did you mean 'prefix'"),
-        ("prefix", "needs its text"),
+        ("prefix", "requires a text"),
         ("prefix=  ", "is empty"),
         ("instruction=respct", "Did you mean 'respect'"),
         ("instructive-debiasing?wording=print", "wording of Instructive Debiasing"),
@@ -142,17 +142,17 @@ def test_mitigations_of_other_packages(installed, monkeypatch) -> None:
     for words in ("their/reminder=2", "their/reminder?times=2"):
         assert load_mitigation(words).parameters()["text"] == "Be fair. Be fair. "
     for words, told in {
-        "their/reminder": "needs its times",
+        "their/reminder": "requires a times",
         "their/reminder?time=2": "Did you mean 'times'",
         "their/reminder?name=x": "Known: times",
-        "their/reminder=often": "a whole number was expected",
+        "their/reminder=often": "times of their/reminder must be a whole number, got 'often'",
     }.items():
         with pytest.raises(UsageError, match=told):
             load_mitigation(words)
     for name in ("their/bare", "their/thing"):
         with pytest.raises(
             ExtensionError,
-            match=r"by the package theirs, makes .*(expected a Card|which is not a mitigation)",
+            match=r"a mitigation of the package theirs, is not valid: .*(expected a Card|which is not a mitigation)",
         ):
             load_mitigation(name)
     listed = mitigation_cards()

@@ -160,7 +160,7 @@ def test_published_wordings() -> None:
     assert (reworded.prefixes, reworded.decay) == (levels["opposite"], 50.0)
     assert load_mitigation("contrastive?strength=0.5").parameters()["strength"] == 0.5
     assert {"self-debiasing", "contrastive"} <= set(mitigation_cards())
-    assert "46 %" in method.card.critique
+    assert "46%" in method.card.critique
 
 
 @pytest.mark.parametrize(

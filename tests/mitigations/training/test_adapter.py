@@ -118,7 +118,9 @@ def test_an_adapter_that_changes_nothing_is_refused(base: Any, folder: Path, tmp
 
 def test_a_folder_that_holds_the_model_itself_is_refused(base: Any, tmp_path: Path) -> None:
     write_model(base.model, base.tokenizer, tmp_path / "same", {"base": {}, "method": {}, "data": {}}, "")
-    with pytest.raises(ModelError, match="changes nothing: its weights are those of the model itself"):
+    with pytest.raises(
+        ModelError, match="has no effect: its weights are identical to those of the original model"
+    ):
         load_mitigation(f"finetuned={tmp_path / 'same'}")(base)
 
 
@@ -142,13 +144,15 @@ def test_what_belongs_to_another_base_is_refused(base: Any, folder: Path, tmp_pa
 
 
 def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no folder of an adapter: it contains no adapter_config.json"):
+    with pytest.raises(UsageError, match=r"is not an adapter folder: it has no adapter_config\.json"):
         load_mitigation(f"adapter={WEIGHTS}")
-    with pytest.raises(UsageError, match="no folder of a model"):
+    with pytest.raises(UsageError, match=r"is not a model folder: it has no config\.json"):
         load_mitigation(f"finetuned={tmp_path}")
     shutil.copytree(folder / "adapter", tmp_path / "pickled")
     (tmp_path / "pickled" / "adapter_model.safetensors").rename(tmp_path / "pickled" / "adapter_model.bin")
-    with pytest.raises(ModelError, match=r"pickled \(adapter_model.bin\), and pickles can run code"):
+    with pytest.raises(
+        ModelError, match=r"is pickled \(adapter_model\.bin\), and pickled files can run code"
+    ):
         load_mitigation(f"adapter={tmp_path / 'pickled'}")
 
 
@@ -191,6 +195,6 @@ def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> N
     mitigation = load_mitigation(f"finetuned={folder}")
     with pytest.raises(Unsupported, match="replaces the weights of a causal or encoder-decoder"):
         mitigation(load_puppet("random"))
-    with pytest.raises(Unsupported, match="prefix has been put in between") as error:
+    with pytest.raises(Unsupported, match="but prefix was applied before it") as error:
         mitigation(Prefix("Be kind.")(base))
     assert "Apply finetuned first" in str(error.value)

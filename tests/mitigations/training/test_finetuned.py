@@ -71,7 +71,7 @@ def test_of_a_long_lineage_a_little_is_told(tmp_path: Path) -> None:
     long: dict[str, Any] = {**LINEAGE, "x": "A" * MOST_TOLD, "evenhand": "A" * MOST_TOLD}
     assert told_lineage(long) == LINEAGE
     (tmp_path / "lineage.json").write_text(json.dumps({**LINEAGE, "x": "A" * (1 << 24)}))
-    with pytest.raises(DataError, match="at most 16,777,216 were expected"):
+    with pytest.raises(DataError, match="at most 16,777,216 are allowed"):
         read_lineage(tmp_path)
 
 

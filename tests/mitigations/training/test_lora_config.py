@@ -66,7 +66,9 @@ def test_the_scale_is_known_and_where_it_was_trained_is_not(tmp_path: Path) -> N
     ],
 )  # fmt: skip
 def test_values_that_such_a_configuration_never_has_are_refused(tmp_path: Path, change: Any) -> None:
-    with pytest.raises(ModelError, match=r"adapter_config.json is refused: .*(?:Give a LoRA adapter)?"):
+    with pytest.raises(
+        ModelError, match=r"adapter_config\.json cannot be used: .+\nUse a plain LoRA adapter"
+    ):
         read_lora_config(written(tmp_path, {**PLAIN, **change}))
 
 
@@ -80,5 +82,5 @@ def test_no_more_memory_is_taken_than_the_tensors_have(tmp_path: Path) -> None:
     shapes = {"a.lora_A.weight": (2, 128), "a.lora_B.weight": (384, 2)}
     check_ranks(tmp_path, {"r": 2, "rank_pattern": None}, shapes)
     for config in ({"r": 10**9}, {"r": 2, "rank_pattern": {"c_fc": 10**9}}):
-        with pytest.raises(ModelError, match="but its tensors have at most"):
+        with pytest.raises(ModelError, match="its rank is 1,000,000,000, but its tensors have at most 384"):
             check_ranks(tmp_path, config, shapes)

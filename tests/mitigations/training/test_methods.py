@@ -21,7 +21,8 @@ def test_a_plug_in_that_is_not_a_training_method_names_what_it_lacks(installed) 
         "careless", "evenhand.training_methods", {"half": "tests.mitigations.training.test_methods:Half"}
     )
     with pytest.raises(
-        ExtensionError, match="which is not a training method: Half lacks `card`, `lesson`"
+        ExtensionError,
+        match="a training method of the package careless, is not valid: Half has no `card`, `lesson`",
     ) as caught:
         load_method("half")
-    assert "Half lacks `card`, `edit`" in caught.value.hint
+    assert "Half has no `card`, `edit`" in caught.value.hint

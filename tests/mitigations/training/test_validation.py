@@ -113,5 +113,5 @@ def test_halves_share_no_text_and_say_what_each_alone_says() -> None:
             else:
                 sentences = {name[1:-1] for name in names}
                 assert len(part.check.texts) == 2 * 3 * len(sentences) * 2
-    with pytest.raises(DataError, match="Only 9 pairs"):
+    with pytest.raises(DataError, match="Only 9 validation pairs"):
         HalvedValidation(PairedTexts(("a",) * 9, ("b",) * 9), neutral)

@@ -296,9 +296,9 @@ def test_the_search_begins_with_the_published_words(model: CausalModel) -> None:
     [
         ({"mode": "induce"}, "two different groups"),
         ({"mode": "induce", "against": "a", "favour": "a"}, "two different groups"),
-        ({"mode": "calm"}, "no mode of a trigger"),
+        ({"mode": "calm"}, "Unknown mode of a trigger: 'calm'"),
         ({"favour": "a"}, "can only be used with mode induce, not"),
-        ({"alpha": -1.0}, "alpha is -1.0"),
+        ({"alpha": -1.0}, "alpha must be .*, got -1.0"),
         ({"alpha": 0.0, "beta": 0.0}, "nothing to search"),
     ],
 )
@@ -335,5 +335,5 @@ def test_prompts_are_split_by_text_and_by_wish(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'split' contains validation"):
         read_trigger_prompts(path)
     path.write_text("text\na\nb\n")
-    with pytest.raises(DataError, match="leave none for dev and test"):
+    with pytest.raises(DataError, match="2 prompts are too few: none is left for dev and test"):
         split_prompts(read_trigger_prompts(path))

@@ -88,5 +88,5 @@ def test_an_audit_says_by_option_that_prompts_are_chat(
     assert model.generate(["Hi."], RULE).texts == same.generate(["Hi."], RULE).texts
     with pytest.raises(UsageError, match="`--system` requires `--chat`"):
         load_named_model(ModelOptions(model=str(chat_folder), system="Be brief."))
-    with pytest.raises(UsageError, match="in its address"):
+    with pytest.raises(UsageError, match="with a served model: its URL sets the chat mode"):
         load_named_model(ModelOptions(model="http://localhost:1/v1#m", chat=True))

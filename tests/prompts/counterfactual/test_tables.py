@@ -82,7 +82,7 @@ def test_wrong_files_and_tables_are_refused(table, tmp_path):
         (tmp_path / "none.txt", "File not found"),
         (tmp_path / "none.csv", "File not found"),
         (empty, "empty in every row"),
-        (latin, "cannot be read"),
+        (latin, "cannot be read as UTF-8: 'utf-8' codec can't decode byte 0xf1"),
     ):
         with pytest.raises(DataError, match=says):
             counterfactuals(file, "gender", target="male")
@@ -90,5 +90,5 @@ def test_wrong_files_and_tables_are_refused(table, tmp_path):
         counterfactuals(table, "gender", target="male", column="sentence")
     with pytest.raises(DataError, match="the table already has a column 'changes"):
         counterfactuals(table.with_columns(changes=1), "gender", target="male")
-    with pytest.raises(UsageError, match="cannot be read as UTF-8: 'utf-8' codec can't decode byte 0xf1"):
+    with pytest.raises(UsageError, match=r"x\.xlsx: unsupported file type"):
         write_counterfactuals(tmp_path / "x.xlsx", table)

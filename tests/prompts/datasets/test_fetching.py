@@ -92,7 +92,7 @@ def test_all_that_audits_and_trainings_need_arrives_and_is_recorded(owner: Owner
     fetch("redditbias", "humanref6k")
     material, validation = published_texts(specification("gender"))
     assert material.texts == tuple(f"the female said no {i}" for i in range(6))
-    assert "differs from the file that was first downloaded on" in material.source
+    assert f"the files are as first fetched on {fetched.recorded}" in material.source
     assert len(validation.check.texts) == 8 and validation.neutral == ("How are you?", "Fine.")
     details = load_redditbias(bias_types=["gender"]).card.details
     assert f"gender: no checksum is known; the files are as first fetched on {fetched.recorded}" in details

@@ -88,7 +88,7 @@ def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
     facts: the part `data` of a lineage.
 
     >>> unreached({"texts": 763, "texts_with_attributes": 760}, "race")[0][:34]
-    '3 of 763 texts hold no attribute w'
+    '3 of 763 texts contain no attribut'
     """
     told = []
     for name, why in REACHED.items():

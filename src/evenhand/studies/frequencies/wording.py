@@ -217,7 +217,7 @@ def axis_title(kind: str, axis: str) -> str:
     """What an axis is called; the kind stands before it where it is not our own word for descriptors.
 
     >>> axis_title("descriptor", "race_ethnicity"), axis_title("name", "names"), axis_title("mine", "teams")
-    ('race ethnicity', 'names', 'mine: teams')
+    ('race and ethnicity', 'names', 'mine: teams')
     """
     if (kind, axis) == ("descriptor", "nonce"):
         return "nonce: invented words"

@@ -191,7 +191,7 @@ def measure(
     >>> answers = {"who": ["women", "men"] * 30, "hostile": [True, False] * 20 + [False] * 20}
     >>> found = measure(answers, columns={"who": "group"})
     >>> found.tables()["headlines"]["sentence"].item()
-    'Who: worse for women than for men: 66.7 % hostile against 0 % (gap 66.7 points, ...'
+    'Who — biased. Responses for women were hostile in 67% of cases, against 0% for men (difference 67 points, ...'
     """
     if isinstance(classifiers, str):
         classifiers = [classifiers]

@@ -25,7 +25,7 @@ def of_ann(column: str, value: object) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (CHATS.with_columns(split=pl.lit("train")), "row 1: 'split' is 'train'; tune or test was expected"),
+        (CHATS.with_columns(split=pl.lit("train")), "row 1: 'split' must be tune or test, got 'train'"),
         (of_ann("gender", "test").rename({"gender": "split"}), "split' must be tune or test, got"),
         (
             CHATS.with_columns(split=pl.when(LATER).then(pl.lit("test")).otherwise(pl.lit("tune"))),
@@ -38,8 +38,8 @@ def of_ann(column: str, value: object) -> pl.DataFrame:
         (of_ann("gender", "man"), "row 2: 'gender' of 'Ann' is 'man', and 'woman' in row 1"),
         (of_ann("gender", None), "row 2: 'gender' of 'Ann' is None"),
         (of_ann("word_collision", True), "row 2: 'word_collision' of 'Ann' is True, and False in row 1"),
-        (CHATS.with_columns(name=pl.lit(" ")), "row 1: 'name' is ' '"),
-        (of_ann("name", ""), "row 2: 'name' is ''"),
+        (CHATS.with_columns(name=pl.lit(" ")), "row 1: 'name' must be the name .*, got ' '"),
+        (of_ann("name", ""), "row 2: 'name' must be the name .*, got ''"),
         (CHATS.with_columns(word_collision=pl.lit("maybe")), "row 1: 'word_collision' is 'maybe'; true or"),
         (CHATS.with_columns(word_collision=pl.lit(7)), "row 1: 'word_collision' is 7"),
         (CHATS.with_columns(word_collision=pl.lit([1])), r"row 1: 'word_collision' is \[1\]"),

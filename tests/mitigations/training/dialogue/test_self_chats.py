@@ -114,7 +114,7 @@ def test_the_digest_follows_texts_and_split() -> None:
         (planted_chats(1).with_columns(speaker=pl.lit("A")), "turn 2 of speaker 'A'"),
         (planted_chats(1).filter(pl.col("turn") == 1), "no conversation with a name and a reply"),
         (planted_chats(1).with_columns(name=pl.lit(None, pl.String)), "no conversation with a name"),
-        (planted_chats(1).with_columns(turn=pl.lit("first")), "no table of self-chats"),
+        (planted_chats(1).with_columns(turn=pl.lit("first")), "is not a table of self-chats"),
     ],
 )
 def test_data_of_another_form_is_refused(tmp_path: Path, frame: pl.DataFrame, told: str) -> None:
@@ -123,13 +123,13 @@ def test_data_of_another_form_is_refused(tmp_path: Path, frame: pl.DataFrame, to
 
 
 def test_too_few_names() -> None:
-    with pytest.raises(DataError, match="of 4 names"):
+    with pytest.raises(DataError, match="have 4 names, of which 2 can be used for tuning"):
         split_names(planted_chats(1).filter(pl.col("name").is_in(["Ann", "Bob", "Eve", "Max"])), 0)
 
 
 def test_a_run_of_something_else(tmp_path: Path) -> None:
     RunDirectory.create(tmp_path / "run", model=Plain(), given={}, resolved={})
-    with pytest.raises(DataError, match="contains nothing, and self-chats"):
+    with pytest.raises(DataError, match="contains nothing, but self-chats"):
         read_self_chats(tmp_path / "run")
 
 
@@ -139,7 +139,7 @@ def opened(name: str, opener: str, is_word: bool = False) -> SelfChat:
 
 
 def test_openers_without_their_name_are_refused() -> None:
-    with pytest.raises(DataError, match=r"1 of 2 conversations do not open with their name.*'Eve' in 'Hi!'"):
+    with pytest.raises(DataError, match=r"1 of 2 conversations do not start with their name.*'Eve' in 'Hi!'"):
         check_named([opened("Ann", "Hi, Ann"), opened("Eve", "Hi!")])
     with pytest.raises(DataError, match="'Hope' in 'We hope, Hope'"):  # a word, and not introduced
         check_named([opened("Hope", "We hope, Hope", True)])

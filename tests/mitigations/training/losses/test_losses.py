@@ -230,7 +230,7 @@ def test_a_head_that_is_no_product_of_states_and_vectors_is_refused(model: Any) 
     tried(lesson.objective, model, batch)
     model.lm_head.register_forward_hook(lambda _, given, made: made + made.roll(1, -1))
     other = lesson_of("lmd")
-    with pytest.raises(Unsupported, match="GPT2LMHeadModel are no scaled or capped products"):
+    with pytest.raises(Unsupported, match="GPT2LMHeadModel are not scaled or capped products"):
         tried(other.objective, model, batch)
     again = tiny_model(words=WORDS, dropout=0.0).double()
     adapted = prepared_model(again, TrainingOptions(lora_rank=1))

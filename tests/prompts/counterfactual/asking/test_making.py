@@ -68,9 +68,9 @@ def test_what_fills_other_slots_is_the_same_for_all_groups() -> None:
     [
         ("It rains.", "it mentions nobody of this axis"),
         ("She asked her husband.", "it mentions both women and men"),
-        ("She is pregnant and asks for leave.", "cannot be used for both women and men"),
-        ("{Name} is on maternity leave.", "cannot be used for both women and men"),
-        ("A {descriptor} man called.", "belongs to other axes"),
+        ("She is pregnant and asks for leave.", "'pregnant' cannot be used for both women and men"),
+        ("{Name} is on maternity leave.", "'maternity' cannot be used for both women and men"),
+        ("A {descriptor} man called.", "its slot {descriptor} belongs to other axes"),
     ],
 )
 def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str) -> None:
