@@ -167,7 +167,7 @@ def test_several_studies_are_told_apart(store_address: str) -> None:
 
 
 def test_what_is_no_database_of_ours_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Database not found|not an evenhand"):
+    with pytest.raises(DataError, match=r"Database not found|not an evenhand"):
         open_store(tmp_path / "absent.db")
     assert not (tmp_path / "absent.db").exists()
     (tmp_path / "text.db").write_text("hello, this is no database at all" * 100)

@@ -88,9 +88,9 @@ def test_options_and_models_that_cannot_be_are_refused():
         DialogueOptions(persona_layout="both")
     with pytest.raises(UsageError, match="truncate must be at least 1 token, got 0"):
         DialogueOptions(truncate=0)
-    with pytest.raises(UsageError, match="dialogue_model got"):
+    with pytest.raises(UsageError, match="dialogue_model: invalid model='gpt2'; expected LanguageModel"):
         dialogue_model("gpt2")
-    with pytest.raises(Unsupported, match="known here"):
+    with pytest.raises(Unsupported, match=r"The tokens of puppet/writer \(Puppet\) are not known"):
         dialogue_model(echo()).encoded(OPENED, "Hi.")
 
 
