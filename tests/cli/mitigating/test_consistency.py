@@ -53,7 +53,7 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
     }
     assert [row["text"] for row in written["wordings"]][-1] == "Be for: "
     page = Path("study/consistency.html").read_text()
-    assert "effect is open on adversarial and neutral prompts" in page
+    assert "effect needs more data on adversarial and neutral prompts" in page
     assert {path.stem for path in Path("study").glob("*.parquet")} == {
         "table", "boundaries", "nonsense", "decisions", "wordings", "scores"
     }  # fmt: skip
