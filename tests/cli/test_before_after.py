@@ -20,7 +20,7 @@ def test_one_command_from_model_to_page(evenhand, tmp_path):
     ended.says(
         "house/writer, before and after prefix=Be kind. and instruction=respect",
         "No change", "Neither model gave an empty or refused response",
-        "Answers to rudeness", "perplexity of given texts", "tokens written or read, a second",
+        "Responses to rudeness", "perplexity of given texts", "tokens written or read, per second",
         "report: study/before_after.html",
     )  # fmt: skip
     study = tmp_path / "study"

@@ -137,7 +137,7 @@ def test_the_pairs_with_a_reference_group_are_shown(evenhand, tmp_path):
     assert ended.code == 0, ended.err
     ended.says("Compared with men", "women gender +60.0", "Axes without this group: age.")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "Compared with men" in page and "+60.0" in page
+    assert "Each group compared with men" in page and "+60.0" in page
     assert "Compared with" not in evenhand("measure", "mine.csv", "-b", "regard").out
 
 
@@ -145,7 +145,7 @@ def test_a_prompt_in_several_templates_is_named_with_how_to_mend_it(evenhand):
     shared = judged(RATES).with_columns(prompt_id=pl.lit("p0"), template=pl.col("prompt_id"))
     shared.write_csv("mine.csv")
     evenhand("measure", "mine.csv", "-b", "regard").refused(
-        1, "The column 'template'", "prompt_id 'p0' of", "Give each prompt a 'prompt_id' of its own"
+        1, "The column 'template'", "prompt_id 'p0' of", "Give each prompt a unique 'prompt_id'"
     )
 
 

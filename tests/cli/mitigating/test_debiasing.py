@@ -91,16 +91,16 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
         "Remove --trials, or use --search random",
         to=(model, "-m", "lmd", *grid, "--over", "weight=1", "--trials", 3),
     )
-    refused(1, "Only 4 pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
+    refused(1, "Only 4 validation pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
     axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
     refused(2, "requires pairs of texts about two groups", to=(*axis, "--choose", "published"))
     refused(1, "evenhand data fetch redditbias", to=(model, "-m", "cda", "-b", "race"))
-    refused(2, "this model reads 256 tokens", to=(model, "-m", "cda", *own, "--longest", 257))
+    refused(2, "this model reads at most 256 tokens", to=(model, "-m", "cda", *own, "--longest", 257))
     refused(
         2, "`--bias` and `--specification` cannot be combined", to=(model, "-m", "cda", *own, "-b", "race")
     )
     refused(1, "biased_valid_reduced.csv", to=(model, "-m", "cda", "-b", "race", "--from", "."))
-    refused(1, "cannot train", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
+    refused(1, "Cannot train", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
     (tmp_path / "texts.txt").write_text("Nobody is named here.\n" * 40)
     refused(1, "are required to measure whether the bias falls", "Deaf", to=(model, "-m", "cda", *own))
 
