@@ -51,7 +51,7 @@ def test_a_model_that_stands_left_too_often_wins_by_its_side_alone() -> None:
 def test_one_side_alone_is_not_measurable() -> None:
     found = side_effect(table(pair(n % 20, n // 2, "b", shown_left="b") for n in range(100)))
     assert row(found, "win_rate_by_side")["verdict"] == "not measurable"
-    assert "one side alone" in str(row(found, "win_rate_by_side")["obstacle"])
+    assert "on the same side" in str(row(found, "win_rate_by_side")["obstacle"])
 
 
 def test_rows_that_do_not_say_what_stood_left_are_missing() -> None:
@@ -71,7 +71,7 @@ def test_votes_weigh_the_same_where_sides_were_drawn_evenly_or_are_not_told() ->
 
 def test_a_model_always_on_one_side_has_no_win_rate_either() -> None:
     rows = [pair(n % 20, n // 2, "b" if n % 3 else "a", shown_left="b") for n in range(100)]
-    assert "one side alone" in str(win_rates(table(rows))["obstacle"][0])
+    assert "on the same side" in str(win_rates(table(rows))["obstacle"][0])
     follows = [
         pair(n % 20, n // 2, "b" if n % 5 else "a", shown_left="b" if n % 5 else "a") for n in range(200)
     ]
