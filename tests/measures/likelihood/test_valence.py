@@ -230,7 +230,7 @@ def test_point_6_a_draw_says_how_much_of_the_axis_it_saw() -> None:
     assert without["differ_low"][0] == 0 and 22 <= without["differ_high"][0] <= 30
     unknown = measure(world(shift)).axes
     assert unknown["n_defined"][0] is None and unknown["n_drawn"][0] == 16
-    with pytest.raises(DataError, match="define 3 descriptors"):
+    with pytest.raises(DataError, match="is declared to have 3 descriptors"):
         measure(world(shift), axis_sizes={"religion": 3})
 
 
