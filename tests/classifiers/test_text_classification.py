@@ -239,7 +239,9 @@ def test_a_contradicting_order_is_refused(copied):
     settings = json.loads((copied / "config.json").read_text())
     settings["id2label"] = {"0": "positive", "1": "neutral", "2": "negative", "3": "other"}
     (copied / "config.json").write_text(json.dumps(settings))
-    with pytest.raises(UsageError, match="is named 'positive', but 'regard' expects 'negative"):
+    with pytest.raises(
+        UsageError, match=r"Output 0 of .* is named 'positive', but 'regard' expects 'negative'"
+    ):
         load_classifier(f"regard?model={copied}")
 
 

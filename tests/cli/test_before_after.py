@@ -19,7 +19,7 @@ def test_one_command_from_model_to_page(evenhand, tmp_path):
     assert ended.code == 0, ended.err
     ended.says(
         "house/writer, before and after prefix=Be kind. and instruction=respect",
-        "No change", "Neither model gave an empty or refused response",
+        "No change in harm detected", "Neither model gave an empty or refused response",
         "Responses to rudeness", "perplexity of given texts", "tokens written or read, per second",
         "report: study/before_after.html",
     )  # fmt: skip

@@ -59,7 +59,12 @@ def test_nothing_is_written_unless_asked(evenhand, runs, tmp_path):
 def test_files_of_other_programs(evenhand):
     ended = evenhand("compare", SAMPLES, SAMPLES, "--name", "a", "--name", "b")
     assert ended.code == 0
-    ended.says("harm_demo", "a against b", "not measurable")
+    ended.says(
+        "harm_demo",
+        "a against b",
+        "Gender — change not measurable: fewer than two groups have two prompts that both models answered",
+        "b, all groups: 100.0% to 100.0% (0.0 points, 95% CI −70.8 to 70.8), not measurable",
+    )
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_file_that_was_changed_is_refused_and_not_kept(evenhand, shared, tmp_p
     named.refused(
         1,
         str(file),
-        "is not the published file of",
+        "is not the published file of crows-pairs 1.0",
         "expected SHA-256",
         "evenhand data fetch crows-pairs",
     )
@@ -258,7 +258,7 @@ def test_a_type_that_does_not_arrive_keeps_no_other_from_arriving(evenhand, owne
     owner.gone.add(TRAINING)
     evenhand("data", "fetch", "redditbias", "--version", "all").refused(
         1,
-        "redditbias race could not be downloaded",
+        "redditbias gender could not be downloaded",
         "404",
         "religion1, religion2, race, gender, orientation; the others were downloaded",
     )

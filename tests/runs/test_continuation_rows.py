@@ -11,7 +11,7 @@ from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
-from evenhand.runs.asking import answer, continuation_rows
+from evenhand.runs.asking import HOPELESS, answer, continuation_rows
 from evenhand.schema import RESPONSES, DataError, ModelError, ResponseError, Unsupported
 
 TWO = Decoding(max_new_tokens=9, temperature=1.0, samples=2)
@@ -56,7 +56,8 @@ def test_a_writer_that_fails_on_everything_is_an_error(fakes):
     def broken(texts):
         raise RuntimeError("device is gone")
 
-    with pytest.raises(ModelError, match="texts processed individually"):
+    told = f"HashWriter failed for each of {HOPELESS} texts processed individually.*device is gone"
+    with pytest.raises(ModelError, match=told):
         answer(fakes.HashWriter(broken), requests_of([str(i) for i in range(50)]))
 
 
@@ -118,7 +119,9 @@ GOOD = generations([0, 0, 1, 1], [0, 1, 0, 1], list("abcd"), [1] * 4, [-1.0] * 4
 )
 def test_an_answer_of_the_wrong_shape_is_refused(wrong):
     continuation_rows(requests_of(["a", "b"]), GOOD, TWO)
-    with pytest.raises(ModelError, match="rows, which do not match"):
+    with pytest.raises(
+        ModelError, match=r"returned \d rows, which do not match 2 samples for each of 2 prompts"
+    ):
         continuation_rows(requests_of(["a", "b"]), wrong, TWO)
 
 

@@ -218,9 +218,10 @@ def test_another_judge_takes_over_and_touches_nothing(written, fakes):
     assert old["judged_text"].to_list() == before["continuation"].to_list()
     now = judgements(directory, "texts", "toxicity")
     assert now["label"].to_list() == answers(directory, "texts")["toxicity_label"].to_list()
-    with pytest.raises(DataError, match="has been classified by"):
+    told = "the toxicity of 'texts' has been classified by other@.*, org%2Fjudge@.*, but not by 'nobody@0'"
+    with pytest.raises(DataError, match=told):
         judgements(directory, "texts", "toxicity", "nobody@0")
-    with pytest.raises(DataError, match="has been classified by"):
+    with pytest.raises(DataError, match="the regard of 'texts' has been classified by no classifier"):
         judgements(directory, "texts", "regard")
 
 
@@ -235,7 +236,8 @@ def test_a_judgement_that_is_stopped_does_not_count_yet(written, fakes):
 
     judge = fakes.HashClassifier(stop_late, name="other")
     wanted = [Labelling("texts", "toxicity", "judge", WHOLE)]
-    with pytest.raises(Interrupted, match="All results so far are saved") as caught:
+    told = r"Stopped with 8 texts classified by other@.* in this session\. All results so far are saved"
+    with pytest.raises(Interrupted, match=told) as caught:
         label(directory, wanted, {"judge": judge}, first_shard=4, max_shard=4)
     assert caught.value.exit_code == 130
     assert answers(RunDirectory.open(directory.path), "texts").equals(before)
@@ -307,7 +309,8 @@ def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
         label(directory, [Labelling("texts", "toxicity", "jugde")], judge)
     with pytest.raises(UsageError, match="Two classifiers were given for the"):
         label(directory, TOXICITY * 2, judge)
-    with pytest.raises(DataError, match="has no generated text for 'regard"):
+    told = r"has no generated text for 'regard'\.\n?.*Benchmarks with generated text: texts\."
+    with pytest.raises(DataError, match=told):
         label(directory, [Labelling("regard", "toxicity", "judge")], judge)
     with directory.lock(), pytest.raises(UsageError, match="in use by process"):
         label(RunDirectory.open(directory.path), TOXICITY, judge)

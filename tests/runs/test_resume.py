@@ -179,7 +179,8 @@ def test_interrupted_is_exit_code_130_and_handlers_are_put_back(start, fakes):
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     plan, model, directory = start([f"text {i}" for i in range(10, 40)], fakes.HashModel(stop_at))
-    with pytest.raises(Interrupted, match="All results so far are saved") as caught:
+    told = r"Stopped with 10 requests done and 20 remaining\. All results so far are saved"
+    with pytest.raises(Interrupted, match=told) as caught:
         execute(plan, model, directory, first_shard=10, max_shard=10)
     assert caught.value.exit_code == 130
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))

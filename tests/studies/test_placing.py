@@ -138,11 +138,15 @@ def test_what_workers_cannot_have_is_refused(tmp_path, pools):
     with pytest.raises(UsageError, match="workers load models by name") as told:
         eh.audit(load_puppet("random"), on="ray", output=tmp_path / "run")
     assert "name or folder" in told.value.hint
-    with pytest.raises(UsageError, match="cannot be used with http"):
+    with pytest.raises(
+        UsageError,
+        match="`--on` cannot be used with http://localhost:1/v1#m: a served model runs on its server",
+    ):
         eh.audit("http://localhost:1/v1#m", on="ray", output=tmp_path / "run")
     with pytest.raises(UsageError, match="names one accelerator"):
         eh.audit("puppet/random", on="ray", device="cuda:1", output=tmp_path / "run")
-    with pytest.raises(UsageError, match="it compares time and memory"):
+    told = r"`--on ray` cannot be used with before-after \(it compares time and memory\), which runs in one process"
+    with pytest.raises(UsageError, match=told):
         before_after("puppet/random", ["prefix=Be kind."], on="ray", output=tmp_path / "study")
     assert not (tmp_path / "run").exists() and not (tmp_path / "study").exists()
 

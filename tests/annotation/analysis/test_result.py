@@ -1,6 +1,7 @@
 """Exports analysed from end to end: what was planted is found the right way round, and what was not is not."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -56,7 +57,10 @@ def test_where_nothing_is_planted_nothing_is_found_and_the_smallest_effect_is_to
     study = analyse(pairs(tmp_path, {"one": 0.0, "two": 0.0}, **PLANTED))
     ((verdict, sentence),) = study.headlines
     assert verdict == "not detected"
-    assert "80% power to detect " in sentence
+    told = re.search(
+        r"This human evaluation had 80% power to detect (\d+)% or more, or (\d+)% or less\.", sentence
+    )
+    assert told is not None and int(told[1]) > 50 and int(told[1]) + int(told[2]) == 100  # as far from 50%
 
 
 def test_the_published_row_is_scipys(tmp_path: Path) -> None:

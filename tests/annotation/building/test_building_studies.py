@@ -130,7 +130,7 @@ def test_texts_can_be_left_out_by_what_is_known_of_them(run_of: Judged) -> None:
     with pytest.raises(UsageError, match="No text has group=green") as caught:
         build_study([run], "labels", leave_out=["group=green"])
     assert "black, brown, red" in caught.value.hint
-    with pytest.raises(UsageError, match="expects COLUMN"):
+    with pytest.raises(UsageError, match="`--leave-out` expects COLUMN=VALUE, got 'red'"):
         build_study([run], "labels", leave_out=["red"])
 
 

@@ -104,8 +104,14 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
     ("change", "what"),
     [
         ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts must have two entries"),
-        ({"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]}, "the speaker to judge"),
-        ({"is_onboarding": True, "correct_answer": "nobody"}, "correct_answer must name one of"),
+        (
+            {"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]},
+            "line 2, dialogue 1: the speaker to judge, 'gpt', is not one of",
+        ),
+        (
+            {"is_onboarding": True, "correct_answer": "nobody"},
+            r"line 2: correct_answer must name one of \['gpt', 'bart'\], got 'nobody'",
+        ),
         (
             {"dialogue_dicts": [{"dialogue": [{"id": "gpt"}]}] * 2},
             "utterance has no id or no text",
@@ -154,10 +160,16 @@ def named(name: str) -> dict[str, Any]:
         (with_text("half of \ud800"), "line 2: contains the character U+D800"),
         (with_text("zero \x00"), "line 2: contains the character U+0000"),
         (with_text("x" * 10_000_000), "line 2, dialogue 2: an utterance has 10,000,000 characters"),
-        (named("n" * 201), "the name of a speaker must have 1 to"),
-        (named(""), "the name of a speaker must have 1 to"),
-        (line("a", "b", 2, is_onboarding=float("nan")), "is_onboarding must be true or false, got"),
-        (line("a", "b", 2, is_onboarding="yes"), "is_onboarding must be true or false, got"),
+        (
+            named("n" * 201),
+            "line 2, dialogue 1: the name of a speaker must have 1 to 200 characters, got 201.",
+        ),
+        (named(""), "line 2, dialogue 1: the name of a speaker must have 1 to 200 characters, got 0."),
+        (
+            line("a", "b", 2, is_onboarding=float("nan")),
+            "line 2: is_onboarding must be true or false, got nan.",
+        ),
+        (line("a", "b", 2, is_onboarding="yes"), "line 2: is_onboarding must be true or false, got 'yes'."),
         (line("a", "b", 2, tags=["\udfff"]), "line 2: contains the character U+DFFF"),
     ],
 )
@@ -175,7 +187,9 @@ def test_what_no_study_can_hold_is_refused_with_its_line(
 def test_too_many_utterances_are_refused(tmp_path: Path) -> None:
     row = line("a", "b", 1)
     row["dialogue_dicts"][0]["dialogue"] *= 501
-    with pytest.raises(DataError, match="utterances, but at most"):
+    with pytest.raises(
+        DataError, match="line 1, dialogue 1: 1,002 utterances, but at most 1,000 are allowed"
+    ):
         build_study([write(tmp_path / "p.jsonl", row)], "acute")
 
 

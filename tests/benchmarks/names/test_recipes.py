@@ -1,5 +1,6 @@
 """The benchmarks on conversations of known truth: plants are found, and nothing where there are none."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -41,7 +42,7 @@ def test_every_plant_is_found_from_a_table_alone(planted) -> None:
     assert lean["low"].item() > 10
     sentences = " ".join(planted.measured.judged.headlines["sentence"])
     assert "mention occupations in which more women work" in sentences
-    assert "name hidden" in sentences
+    assert "Gender (name hidden) — biased. A classifier can infer the gender of the name" in sentences
 
 
 def test_what_is_described_stands_beside_it_without_a_verdict(planted) -> None:
@@ -144,7 +145,8 @@ def test_few_names_are_not_measurable(tmp_path: Path) -> None:
     found = measure(file, "names").findings
     rows = dict(found.filter(pl.col("measure").is_in(JUDGED)).select("measure", "note").iter_rows())
     assert set(rows) == set(JUDGED)
-    assert all("name" in note for note in rows.values())
+    least = r"^There (is only 1 name|are only 2 names) of the group [\w ]+\. At least [34] are needed\.$"
+    assert [note for note in rows.values() if not re.search(least, note)] == []
     assert set(found.filter(pl.col("measure").is_in(JUDGED))["verdict"]) == {"not measurable"}
 
 

@@ -89,7 +89,7 @@ def test_the_front_door_says_what_is_wrong(prompts: Path, tmp_path: Path) -> Non
 
     refused(UsageError, "sweps: there is no such option", sweps=3)
     refused(UsageError, "guard: must be at least 1, got 0.5", guard=0.5)
-    refused(UsageError, "restarts must be at least 1", restarts=0)
+    refused(UsageError, "restarts must be at least 1, got 0", restarts=0)
     refused(UsageError, "a trigger must be the first text that the model reads,", chat=True)
     refused(DataError, "File not found", prompts=tmp_path / "none.csv")
     assert not (tmp_path / "t.json").exists()

@@ -79,7 +79,7 @@ def test_folders_patterns_and_files_are_found(tmp_path: Path) -> None:
     ]
     assert [piece.number for piece in found.pieces] == [0, 1, 2, 3]
     assert {piece.corpus for piece in found.pieces} == {"c"}
-    assert any("files of other types" in note and ".md (1)" in note for note in found.notes)
+    assert any("left out 2 files of other types: " in note and ".md (1)" in note for note in found.notes)
     write(tmp_path, "mixed/a.jsonl", "mixed/b.jsonl", "mixed/c.txt")
     assert any("jsonl (2), text (1)" in note for note in survey([str(tmp_path / "mixed")]).notes)
     assert any("1 file without content" in note for note in found.notes)

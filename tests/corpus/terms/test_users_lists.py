@@ -54,7 +54,7 @@ def test_a_plain_file_has_a_term_a_line(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeffnurse\r\n\r\n air-line pilot \r\n", "jobs.txt")
     assert [row[0] for row in users_rows(path)] == ["air-line pilot", "nurse"]
     for content, said in (
-        ("nurse\n\nNURSE\n", "already occurs in"),
+        ("nurse\n\nNURSE\n", "line 3: the term 'NURSE' already occurs in line 1"),
         ("\n", "contains no term"),
     ):
         with pytest.raises(DataError, match=said):
@@ -92,7 +92,8 @@ def test_the_same_word_may_be_a_term_of_several_lists(tmp_path: Path) -> None:
         ("term,axis\n\u00ad\u200d,work\n", "row 1: .* contains no letter"),
         ("term,axis\n\"two\nlines\",work\n", "row 1: .* several lines"),
         (f"term\n{'x' * (MOST_CHARACTERS + 1)}\n", "row 1: a term of 201 characters"),
-        ("term,axis\nair-line pilot,work\nnurse,work\nAir line  PILOT,work\n", "already occurs in"),
+        ("term,axis\nair-line pilot,work\nnurse,work\nAir line  PILOT,work\n",
+         "row 3: the term 'Air line .*PILOT' already occurs in row 1"),
         ("term,axis\nnurse,work,care\n", "row 1: it has 3 values"),
         ("term,plural\nnurse,!\n", "row 1: '!' contains no letter"),
         (b"term\nn\xfcrse\n", "line 2: byte 0xfc is not UTF-8"),

@@ -91,7 +91,14 @@ def test_refused_answers_are_unread_counted_by_group_and_compared() -> None:
 
 def test_a_rating_that_is_declined_for_what_it_would_be_is_never_biased() -> None:
     rng = np.random.default_rng(7)
-    for _ in range(2):
+    told = (
+        "not measurable: missing responses could explain the difference: 14% of the responses about women are "
+        "missing, and 2% of those about men.",
+        "no bias detected. This audit had 80% power to detect a standard deviation of 0.293 points of the scale or "
+        "more between groups. This comparison covers only the responses that could be read: 33% are missing for "
+        "women and 1% for men.",
+    )
+    for outcome in told:
         frame = _answers(int(rng.integers(1000)), worse=0.0, refused=0.02)
         low = pl.col("continuation").str.contains(r" [1-4]/10") & (pl.col("group") == "women")
         text = (
@@ -99,11 +106,7 @@ def test_a_rating_that_is_declined_for_what_it_would_be_is_never_biased() -> Non
         )
         _, lines = _judged(frame.with_columns(text), "rating:1-10")
         rated = next(line for name, line in lines.items() if name.startswith("score_spread"))
-        guarded = "not measurable: missing responses could explain the difference" in rated
-        caution = (
-            "only the responses that could be read: " in rated and "% are missing for women and " in rated
-        )
-        assert guarded or ("no bias detected" in rated and caution)
+        assert rated.startswith(f"Gender (rating 1-10) — {outcome}")
 
 
 def test_means_are_those_of_prompts_each_counting_once() -> None:

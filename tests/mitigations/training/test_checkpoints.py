@@ -98,5 +98,5 @@ def test_rows_that_are_of_no_curve_are_refused(tmp_path: Path, change: dict[str,
     assert read_curves(path)["value"].to_list() == [2.0, None]
     path.write_text(whole + json.dumps({**row, **change}) + "\n")
     for reader in (read_curves, lambda path: CurveWriter(path, 5)):
-        with pytest.raises(DataError, match="is not valid"):
+        with pytest.raises(DataError, match=r'Line 2 of .* is not valid: \{"step": '):
             reader(path)

@@ -61,7 +61,7 @@ def test_adapters_of_chosen_layers_only() -> None:
         name.split(".lora_")[0].rsplit(".", 1)[-1] for name, p in model.named_parameters() if p.requires_grad
     }
     assert trained == {"c_attn"}
-    with pytest.raises(UsageError, match="has no linear layer named") as error:
+    with pytest.raises(UsageError, match="GPT2LMHeadModel has no linear layer named q_proj") as error:
         prepared_model(tiny_model(), replace(LORA, lora_layers=("q_proj",)))
     assert "c_proj" in str(error.value)
 

@@ -222,7 +222,8 @@ def test_draws_of_a_service_depend_on_the_history_and_the_seed(serve):
 
 def test_what_a_service_cannot_be_asked_is_refused(serve):
     model, _ = serve(Service(lambda messages: None if len(messages) == 1 else "one message alone"))
-    with pytest.raises(Unsupported, match="The server does not accept a conversation between two speakers:"):
+    told = "The server does not accept a conversation between two speakers: status 400: one message alone"
+    with pytest.raises(Unsupported, match=told):
         dialogue_model(model).reply([History((), FOUR)], RULE)
     with pytest.raises(UsageError, match="its self-chats would be customer-service conversations"):
         dialogue_model(serve(Service(), system="You are an assistant.")[0])

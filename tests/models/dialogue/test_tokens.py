@@ -90,7 +90,8 @@ def test_pinned_tokens_stay_in_front(tiny_folder: Callable[..., Path]) -> None:
     assert (
         rows.errors == [ResponseError.TOO_LONG, None] and "first utterance leave no room" in rows.details[0]
     )
-    with pytest.raises(DataError, match="A history of 5 utterances does not fit: the last utterance"):
+    refused = "A history of 5 utterances does not fit: the last utterance alone is longer than 20 tokens"
+    with pytest.raises(DataError, match=refused):
         short.encoded(history, "Hi.")
     told, reply = dialogue.encoded(history, "Hi. " * 200)
     assert len(told) == 40 and len(reply) > 200

@@ -195,7 +195,7 @@ def test_what_cannot_be_loaded(formatted, folder: Path, tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     lacking = {key: value for key, value in weights.items() if "position" not in key}
     save_file(lacking, folder / "model.safetensors", metadata={"format": "pt"})
-    refused("are missing in the weights of")
+    refused("^1 tensors of BertModel are missing in the weights of .*, so they would be random")
     without_pooler = {key: value for key, value in weights.items() if "pooler" not in key}
     save_file(without_pooler, folder / "model.safetensors", metadata={"format": "pt"})
     assert SentenceEmbedding(str(folder), "cpu").encode(["ab"]).shape == (1, WIDTH)

@@ -168,7 +168,7 @@ def test_metadata(jigsaw: Path) -> None:
     none = write_metadata(jigsaw / "none", [-1] * 4, rows, [])
     with pytest.raises(DataError, match="No text pieces were found"):
         load_advpromptset(jigsaw, none)
-    with pytest.raises(DataError, match=r"advpromptset_rowid\.npy lists 4 text pieces,"):
+    with pytest.raises(DataError, match=r"advpromptset_rowid\.npy lists 4 text pieces, but 3 were extracted"):
         select_published(extract_advpromptset(jigsaw).head(3), metadata)
     np.save(metadata / "advpromptset_rowid.npy", np.array([0.5]))
     with pytest.raises(DataError, match="is not a list of whole numbers"):
@@ -192,16 +192,16 @@ def test_broken_metadata(jigsaw: Path, text: str) -> None:
 def test_broken_files(jigsaw: Path) -> None:
     first, second = jigsaw / FOLDERS[1], jigsaw / FOLDERS[2]
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", "high")])
-    with pytest.raises(DataError, match="target must be a number, got 'high"):
+    with pytest.raises(DataError, match=r"train\.csv: target must be a number, got 'high'"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [civil(4, "Both, here", "target", "")])
     with pytest.raises(DataError, match=r"train\.csv: target is empty in 1 rows"):
         extract_advpromptset(jigsaw)
     write_csv(second / "train.csv", [{"id": 4, "target": 1}])
-    with pytest.raises(DataError, match="has no column comment_text"):
+    with pytest.raises(DataError, match=r"train\.csv has no column comment_text \(found: id, target\)"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").write_text("")
-    with pytest.raises(DataError, match="is not a valid CSV: empty CSV"):
+    with pytest.raises(DataError, match=r"train\.csv is not a valid CSV: empty CSV"):
         extract_advpromptset(jigsaw)
     (second / "train.csv").unlink()
     with pytest.raises(DataError, match=r"has no train\.csv"):

@@ -144,7 +144,7 @@ def test_cuts_are_tried_again_and_leave_nothing(server: Server, tmp_path: Path) 
     assert fetched(server, tmp_path).read_bytes() == CONTENT
     (tmp_path / "data.bin").unlink()
     server.behaviours = [cut_after(70_000)]
-    with pytest.raises(DataError, match="could not be downloaded in 2 attempts; the last: the connection"):
+    with pytest.raises(DataError, match="in 2 attempts; the last: the connection failed or was interrupted"):
         fetched(server, tmp_path, attempts=2)
     assert list(tmp_path.iterdir()) == []
 
@@ -195,7 +195,9 @@ def test_tries_end(server: Server, tmp_path: Path) -> None:
 def test_silence_ends_too(server: Server, tmp_path: Path) -> None:
     release = threading.Event()
     server.behaviours = [lambda request, number: (release.wait(10), None)[1]]
-    with pytest.raises(DataError, match="could not be downloaded in 2 attempts; the last: no data for"):
+    with pytest.raises(
+        DataError, match=r"could not be downloaded in 2 attempts; the last: no data for 0\.2 seconds"
+    ):
         fetched(server, tmp_path, attempts=2, timeout=0.2)
     release.set()
 
@@ -295,6 +297,8 @@ def test_a_server_that_drips_is_given_up(server: Server, tmp_path: Path) -> None
                 time.sleep(0.03)
 
     server.behaviours = [drips]
-    with pytest.raises(DataError, match="could not be downloaded in 1 attempts; the last: the download"):
+    with pytest.raises(
+        DataError, match="in 1 attempts; the last: the download was slower than 10 KB per second"
+    ):
         download(server.url, tmp_path / "a", attempts=1, timeout=0.2)
     assert len(sent) < 100

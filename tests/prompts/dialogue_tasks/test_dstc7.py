@@ -44,7 +44,11 @@ def test_lines_without_a_response_are_left_out(tmp_path: Path) -> None:
     ("file", "content", "message"),
     [
         ("train.convos.txt", b"", "is empty"),
-        ("train.convos.txt", b"a\tb\tc\t1\t2\tcontext\n", "If this is the last line, the file is incomplete"),
+        (
+            "train.convos.txt",
+            b"a\tb\tc\t1\t2\tcontext\n",
+            "train.convos.txt, line 1: expected 7 columns separated by tabs, got 6. If this is the last line, the file",
+        ),
         ("train.convos.txt", b"a\tb\tc\t1\t2\t\t\n", "contains no conversation"),
         (
             "train.convos.txt",

@@ -74,7 +74,7 @@ def test_empty_replies_are_said_in_files_that_can_hold_them(tmp_path: Path) -> N
         (["1,Ann,woman,A,one,x"], "'turn' is 'one', which is not a number"),
         (["1,Ann,woman,A,0,x"], r"row 1: 'turn' must be 1, 2, 3, \.\.\., got '0"),
         (["1,Ann,woman,A,1.5,x"], r"row 1: 'turn' must be 1, 2, 3, \.\.\., got '1\.5"),
-        (["1,Ann,woman,C,1,x"], "speaker' must be A"),
+        (["1,Ann,woman,C,1,x"], r"row 1: 'speaker' must be A \(who opens\) or B, got 'C'"),
         (
             ["1,Ann,woman,A,1,x", "1,Ann,woman,B,1,y"],
             "row 2: turn 1 of the conversation '1' occurs twice",

@@ -1,5 +1,6 @@
 """What an audit asks as HolisticBias did: varied sentences, persona lines, an older version; and where it refuses."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_personas_stand_before_what_is_continued_and_behind_no_score(tmp_path: P
     assert replies["text"].str.starts_with(SENTENCE).all() and "context" not in replies.columns
     scored = asked(tmp_path, "holisticbias-likelihood", **options)
     assert set(scored["context"]) == {SENTENCE} and not scored["text"].str.contains("persona").any()
-    with pytest.raises(DataError, match="File not found"):
+    with pytest.raises(DataError, match=re.escape(f"File not found: {tmp_path / 'absent.txt'}.")):
         asked(tmp_path, "holisticbias-styles", personas=str(tmp_path / "absent.txt"))
 
 

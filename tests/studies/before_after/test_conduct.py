@@ -94,7 +94,10 @@ def test_a_real_effect_is_found_with_its_interval_beside_the_text(written):
     assert changes.filter(pl.col("group").is_not_null()).height == 3
     measures = set(report.quality["measure"])
     assert {"empty_rate", "refusal_rate", "repetition", "distinct_3_at_budget", "text_perplexity"} <= measures
-    assert "perplexity=MODEL" in " ".join(report.study.notes)
+    assert (
+        "The fluency of continuations was not measured. To measure it, add --classifier perplexity=MODEL."
+        in report.study.notes
+    )
     assert "benchmark quality was not run" in " ".join(report.study.notes)
     content = json.loads((report.path / "before_after.json").read_text())
     assert content["verdicts"][0]["verdict"] == "fell"
@@ -281,7 +284,7 @@ def test_what_cannot_be_mitigated_is_refused_before_anything_is_asked(study, tmp
     with pytest.raises(UsageError, match="Unknown role"):
         study("prefix=Be kind.", model=spy, classifiers={"malice": "vader"})
     masked = Puppet("masked", load_puppet("random").token_log_prob, architecture="masked")
-    with pytest.raises(Unsupported, match="is a masked language model and cannot"):
+    with pytest.raises(Unsupported, match="is a masked language model and cannot follow an instruction"):
         study("prefix=Be kind.", model=masked)
     assert asked == [] and not (tmp_path / "study").exists()
 
@@ -301,7 +304,7 @@ def test_perplexity_under_a_judge_where_quality_is_not_run(study):
         expected.append(exp(per_token.mean()))
     assert (row["before"], row["after"]) == pytest.approx(expected, rel=1e-5)
     assert row["estimate"] == pytest.approx(expected[1] / expected[0], rel=1e-5)
-    assert "perplexity=MODEL" not in " ".join(report.study.notes)
+    assert "The fluency of continuations was not measured" not in " ".join(report.study.notes)
 
 
 def test_quality_runs_beside_where_its_texts_are_here(study, tmp_path):

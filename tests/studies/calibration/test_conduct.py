@@ -1,6 +1,7 @@
 """The engine: who draws it, and when, changes nothing; a kill loses a block; verdicts that do not hold are told."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -74,7 +75,11 @@ def test_a_killed_calibration_goes_on_and_ends_the_same(tmp_path, monkeypatch):
         drawn.append(block)
         return draw_block(folder, block, seed)
 
-    with monkeypatch.context() as patch, pytest.raises(Interrupted, match="To resume"):
+    killed = tmp_path / "killed"
+    told = re.escape(
+        f"The finished simulations are in {killed}. To resume, run the same command with -o {killed}."
+    )
+    with monkeypatch.context() as patch, pytest.raises(Interrupted, match=told):
         patch.setattr("evenhand.studies.calibration.pool.draw_block", dies)
         calibrate(SMALL, output=tmp_path / "killed", replications=6, jobs=1)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed/replications").rglob("*.parquet")}
@@ -90,7 +95,9 @@ def test_other_options_or_other_code_are_refused(tmp_path):
         calibrate(SMALL, output=tmp_path / "c", replications=3, jobs=1)
     record = tmp_path / "c" / "calibration-options.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"code": "0"}))
-    with pytest.raises(ResumeRefused, match="Cannot resume the calibration"):
+    with pytest.raises(
+        ResumeRefused, match=r"Cannot resume the calibration .*: the code of measures or designs has changed"
+    ):
         calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=1)
 
 

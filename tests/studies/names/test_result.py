@@ -25,7 +25,8 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_rows_that_wrote_by_another_rule_are_refused() -> None:
     rule = {"max_new_tokens": 60, "min_new_tokens": 1}
     check_written_alike(rule, dict(rule), "small")
-    with pytest.raises(UsageError, match="The row 'small' was generated with another length limit than"):
+    told = r"The row 'small' was generated with another length limit than 'original' \(tokens: 32, 60\)"
+    with pytest.raises(UsageError, match=told):
         check_written_alike(rule, {**rule, "max_new_tokens": 32}, "small")
 
 

@@ -324,7 +324,7 @@ def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None
         tried(subset=300, final=100)
     with pytest.raises(UsageError, match="at least 10 prompts"):
         tried(final=5)
-    with pytest.raises(UsageError, match="has no effect here"):
+    with pytest.raises(UsageError, match="decoding has no effect here: crows-pairs does not generate text"):
         tried(**audited(benchmarks=("crows-pairs",), classifiers={}, prompts=None))
     with pytest.raises(UsageError, match="Unknown model"):
         tried(reviser="evenhand/nobody")
@@ -444,5 +444,5 @@ def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_kno
     assert (stored.iterations, stored.audit.decoding, stored.audit.prompts) == (1, "greedy", str(file))
     with pytest.raises(UsageError, match="Did you mean 'iterations'"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", iteration=3)
-    with pytest.raises(UsageError, match="keep: must be at least 1"):
+    with pytest.raises(UsageError, match="keep: must be at least 1, got 0"):
         eh.search_instruction("puppet/writer", benchmark="toxigen", keep=0)

@@ -308,7 +308,7 @@ def test_a_file_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="Study file not found"):
         read_study(tmp_path)
     (tmp_path / "s.yaml").write_bytes(b"a: 1\nb: \xff\n")
-    with pytest.raises(DataError, match="byte 0xff is not UTF-8"):
+    with pytest.raises(DataError, match=r"s\.yaml:2: byte 0xff is not UTF-8"):
         read_study(tmp_path / "s.yaml")
 
 

@@ -70,7 +70,7 @@ def test_a_tenth_of_ones_own_pairs_is_watched(tmp_path: Path, monkeypatch: pytes
     [
         ("a,b,b\n" * 12, "row 1: chosen and rejected must be two different texts, got 'b'"),
         ("a,b,c\n" * 3 + "a,,c\n" * 9, "row 4: chosen and rejected must be two different texts, got ''"),
-        ("a,b,c\n", "a tenth is used for validation"),
+        ("a,b,c\n", r"contains 1 pairs, but at least 10 are required \(a tenth is used for validation"),
     ],
 )
 def test_rows_that_say_nothing_are_named(tmp_path: Path, rows: str, said: str) -> None:

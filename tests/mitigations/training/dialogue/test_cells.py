@@ -26,14 +26,17 @@ def of_ann(column: str, value: object) -> pl.DataFrame:
     ("frame", "told"),
     [
         (CHATS.with_columns(split=pl.lit("train")), "row 1: 'split' must be tune or test, got 'train'"),
-        (of_ann("gender", "test").rename({"gender": "split"}), "split' must be tune or test, got"),
+        (
+            of_ann("gender", "test").rename({"gender": "split"}),
+            "row 1: 'split' must be tune or test, got 'woman'",
+        ),
         (
             CHATS.with_columns(split=pl.when(LATER).then(pl.lit("test")).otherwise(pl.lit("tune"))),
             "row 2: 'split' of 'Ann' is 'test', and 'tune' in row 1",
         ),
         (
             CHATS.with_columns(split=pl.when(LATER).then(pl.lit("test")).otherwise(None)),
-            "split' must be tune or test, got",
+            "row 1: 'split' must be tune or test, got None",
         ),
         (of_ann("gender", "man"), "row 2: 'gender' of 'Ann' is 'man', and 'woman' in row 1"),
         (of_ann("gender", None), "row 2: 'gender' of 'Ann' is None"),

@@ -87,7 +87,7 @@ def test_groups_that_are_spoken_of_together_are_left_out() -> None:
 def test_braces_that_are_no_slots_are_text_and_misspelt_slots_are_refused() -> None:
     text = 'He answers {"score": 1} in {{name}} to {topic}.'
     assert text in asked(text, axes=("gender",)).frame["text"].to_list()
-    with pytest.raises(DataError, match="unknown slot"):
+    with pytest.raises(DataError, match=r"row-1: unknown slot \{nmae\}\. Did you mean \{name\}\?"):
         asked("Dear {nmae}", axes=("gender",))
 
 

@@ -102,7 +102,10 @@ def test_an_edited_text_is_no_longer_the_users_own_wording(review: Path) -> None
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda f: f.with_columns(text=pl.lit("All the same.")), "has the same text for"),
+        (
+            lambda f: f.with_columns(text=pl.lit("All the same.")),
+            "rows 1 and 2: a has the same text for women and men (gender).",
+        ),
         (lambda f: f.with_columns(group=pl.lit("")), "row 1: 'group' is empty"),
         (lambda f: f.drop("axis"), "no column 'axis'"),
         (lambda f: f.with_columns(keep=pl.lit("perhaps")), "row 1: 'keep' must be true or false, got 'perhaps"),

@@ -44,5 +44,5 @@ def test_likelihoods_are_means_and_valence_kind_minus_hostile(tmp_path: Path) ->
 def test_conversations_and_pairs_of_sentences_name_no_descriptors(tmp_path: Path, shared: Path) -> None:
     run = audit("puppet/random", benchmarks=["crows-pairs"], limit=100, output=tmp_path / "run",
                 data={"crows-pairs": str(shared / "data" / "crows_pairs")})  # fmt: skip
-    with pytest.raises(DataError, match="has fewer than"):
+    with pytest.raises(DataError, match=r"has fewer than 4 descriptors\. Its benchmarks: crows-pairs\."):
         described_benchmarks(RunDirectory.open(run.path))

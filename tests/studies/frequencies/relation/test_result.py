@@ -115,6 +115,6 @@ def test_what_cannot_be_joined_is_refused(tmp_path: Path, spoken: Callable[[Writ
 def test_a_run_that_names_nobody_is_refused(tmp_path: Path, judged_house: ModuleType) -> None:
     counts, table = written(0, 200).counts()
     run = audit("house/writer", benchmarks=["rudeness"], output=tmp_path / "run")
-    with pytest.raises(DataError, match="has fewer than") as told:
+    with pytest.raises(DataError, match=r"has fewer than 4 descriptors\. Its benchmarks: rudeness\.") as told:
         join_run(counts, table, run.path)
     assert "holisticbiasr" in str(told.value.hint)
