@@ -157,14 +157,16 @@ def test_missing_tensors_are_refused(folder):
 )
 def test_a_configuration_with_fewer_layers_than_the_weights(folder, architecture, fewer, some):
     path = edit_config(folder(architecture), **fewer)
-    with pytest.raises(ModelError, match="layers that are not in its config"):
+    with pytest.raises(ModelError, match=rf"layers that are not in its config\.json \({some}"):
         load_model(str(path), device="cpu")
 
 
 def test_a_configuration_that_leaves_out_parts_of_layers(folder):
     """Qwen2's attention has biases, Llama's has none: the weights load, and another model answers."""
     path = edit_config(folder("qwen2"), model_type="llama", architectures=["LlamaForCausalLM"])
-    with pytest.raises(ModelError, match="layers that the model does not have"):
+    with pytest.raises(
+        ModelError, match=r"layers that the model does not have \(model\.layers\.0\.self_attn"
+    ):
         load_model(str(path), device="cpu")
 
 
@@ -201,7 +203,7 @@ def test_folders_without_something(folder, tmp_path):
     assert caught.value.exit_code == 1
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     shutil.copy(path / "config.json", path / "vocab.txt")
-    with pytest.raises(ModelError, match="can run code when they are opened"):
+    with pytest.raises(ModelError, match=r"can run code when they are opened: pytorch_model\.bin"):
         checkpoint.weight_files(path)
     (path / "pytorch_model.bin").unlink()
     with pytest.raises(ModelError, match="contains no weights"):
@@ -486,5 +488,8 @@ class Half:
 
 def test_a_plug_in_that_is_not_a_language_model_names_what_it_lacks(installed):
     installed("careless", "evenhand.models", {"careless/half": "tests.models.test_loading:Half"})
-    with pytest.raises(EvenhandError, match="a model of the package careless, is not a language model: Half"):
+    with pytest.raises(
+        EvenhandError,
+        match="a model of the package careless, is not a language model: Half has no `fingerprint`, `log_likelihoods`",
+    ):
         load_model("careless/half")

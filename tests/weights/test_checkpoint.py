@@ -122,7 +122,9 @@ def test_an_index_that_is_none(tmp_path, content, told):
 def test_messages_name_what_was_asked_for(tmp_path, kind):
     with pytest.raises(ModelError, match=f"{kind} folder not found"):
         find_checkpoint(str(tmp_path / "nowhere"), kind=kind)
-    with pytest.raises(ModelError, match=r"no config\.json, so it is not a Hugging Face") as refused:
+    with pytest.raises(
+        ModelError, match=rf"no config\.json, so it is not a Hugging Face {kind}\."
+    ) as refused:
         load_config(str(tmp_path), kind=kind, advice="Copy it here.")
     assert refused.value.hint == "Found: nothing. Copy it here."
 
@@ -165,7 +167,9 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     made = folder("one")
     fingerprint = folder_fingerprint(made)
     (made / "other.safetensors").write_bytes(b"others")
-    with pytest.raises(ModelError, match="refers to other weights"):
+    with pytest.raises(
+        ModelError, match=r"refers to other weights: transformers_weights is 'other\.safetensors'"
+    ):
         find_checkpoint(str(made), config=SimpleNamespace(transformers_weights="other.safetensors"))
     (made / "adapter_config.json").write_text("{}")
     (made / "adapter_model.safetensors").write_bytes(b"change")

@@ -110,7 +110,7 @@ def test_sources_of_one_name_are_one_corpus(tmp_path: Path) -> None:
     assert [piece.corpus for piece in pieces(shards)] == ["web", "web"]
     assert [piece.corpus for piece in pieces(shards[:1])] == ["web-1"]
     write(tmp_path, "a/train.jsonl", "b/train.jsonl")
-    with pytest.raises(UsageError, match="would both be part of the corpus"):
+    with pytest.raises(UsageError, match="would both be part of the corpus 'train'"):
         pieces([f"{tmp_path}/a/train.jsonl", f"{tmp_path}/b/train.jsonl"])
 
 
@@ -219,7 +219,7 @@ def test_a_file_that_vanishes_was_there(tmp_path: Path) -> None:
     (piece,) = survey([str(path)]).pieces
     path.unlink()
     with pytest.raises(
-        DataError, match=r"was there when the work was planned, but no longer exists \(or"
+        DataError, match=r"a\.jsonl was there when the work was planned, but no longer exists \(or"
     ) as told:
         list(read_batches(piece))
     assert "Restore the file, then run the same command again: it resumes" in str(told.value.hint)

@@ -121,7 +121,10 @@ def test_what_contradicts_itself_is_refused(folder, tiny_folder):
 def test_a_template_that_fails_is_named(folder, template, told):
     model = loaded(folder, chat=True)
     model.tokenizer.chat_template = template
-    with pytest.raises(Unsupported, match=f"does not support a conversation between two speakers: .*{told}"):
+    with pytest.raises(
+        Unsupported,
+        match=f"chat template of .* does not support a conversation between two speakers: .*{told}",
+    ):
         dialogue_model(model)
 
 
