@@ -136,7 +136,9 @@ def _benchmark_facts(name: str) -> list[str]:
     benchmark = load_benchmark(name)
     model = "MODEL" if benchmark.architectures != {"masked"} else "MASKED_MODEL"
     sets = [f"[{data}](../datasets/{slug(data)}.md)" for data in benchmark.datasets]
-    scores = ", or any `score` (larger is likelier)" if benchmark.takes_scores else ""
+    scores = (
+        ", or any `score` (a larger score means a more likely sentence)" if benchmark.takes_scores else ""
+    )
     needed = code(benchmark.required_columns)
     own = [
         ["models", ", ".join(sorted(benchmark.architectures))],

@@ -175,7 +175,11 @@ def _values(benchmark: "Benchmark") -> str:
             "prompt: `prompt_id`, else `text`, else `prompt` says which they belong to; optionally `sample`"
         )
     values = "`perplexity`, or `log_likelihood` with `token_count`"
-    return f"{values}, or `score` (larger is likelier)" if benchmark.takes_scores else values
+    return (
+        f"{values}, or `score` (a larger score means a more likely sentence)"
+        if benchmark.takes_scores
+        else values
+    )
 
 
 def _suites() -> dict[str, Card]:

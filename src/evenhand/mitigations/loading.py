@@ -86,7 +86,7 @@ def load_mitigation(words: str) -> Mitigation:
     needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:
         raise UsageError(
-            f"The mitigation {name} requires a {needed[0]}.", f'For example: --mitigate {name}="..."'
+            f"The mitigation {name} requires the option {needed[0]}.", f'For example: --mitigate {name}="..."'
         )
     if value is not None:
         if not takes:

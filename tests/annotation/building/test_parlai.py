@@ -106,7 +106,7 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
         ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts must have two entries"),
         (
             {"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]},
-            "line 2, dialogue 1: the speaker to judge, 'gpt', is not one of",
+            "line 2, dialogue 1: the speaker to judge, 'gpt', is not one of its speakers",
         ),
         (
             {"is_onboarding": True, "correct_answer": "nobody"},

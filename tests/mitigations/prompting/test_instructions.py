@@ -67,5 +67,5 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for name, told in (("latin.txt", "not UTF-8"), ("absent.json", "No such file"), (".", "directory")):
         with pytest.raises(DataError, match=told):
             read_found_instruction(tmp_path / name)
-    with pytest.raises(UsageError, match="requires a path"):
+    with pytest.raises(UsageError, match="requires the option path"):
         load_mitigation("instruction-file")

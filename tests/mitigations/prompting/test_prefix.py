@@ -86,7 +86,7 @@ def test_cards_are_listed_under_the_words_that_load_them() -> None:
     ("words", "told"),
     [
         ("prefx=a", "Did you mean 'prefix'"),
-        ("prefix", "requires a text"),
+        ("prefix", "requires the option text"),
         ("prefix=  ", "is empty"),
         ("instruction=respct", "Did you mean 'respect'"),
         ("instructive-debiasing?wording=print", "wording of Instructive Debiasing"),
@@ -142,7 +142,7 @@ def test_mitigations_of_other_packages(installed, monkeypatch) -> None:
     for words in ("their/reminder=2", "their/reminder?times=2"):
         assert load_mitigation(words).parameters()["text"] == "Be fair. Be fair. "
     for words, told in {
-        "their/reminder": "requires a times",
+        "their/reminder": "requires the option times",
         "their/reminder?time=2": "Did you mean 'times'",
         "their/reminder?name=x": "Known: times",
         "their/reminder=often": "times of their/reminder must be a whole number, got 'often'",

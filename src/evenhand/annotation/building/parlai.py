@@ -148,7 +148,8 @@ def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
     names = list(dict.fromkeys(name for name, _ in turns))
     if who not in names or len(names) > 2:
         raise DataError(
-            f"{where}: the speaker to judge, {who!r}, is not one of {', '.join(names)}.", PAIRS_FORMAT
+            f"{where}: the speaker to judge, {who!r}, is not one of its speakers ({', '.join(names) or 'none'}).",
+            PAIRS_FORMAT,
         )
     called = dict(zip(names, SPEAKERS, strict=False))
     return Chat(tuple((called[name], text) for name, text in turns), called[who], who)

@@ -118,9 +118,9 @@ def _until(holder: dict[str, Any]) -> float:
 
 
 def _told(holder: dict[str, Any]) -> str:
-    if "pid" not in holder:
+    if not {"pid", "host", "since"} <= holder.keys():
         return "another process"
-    return f"process {holder['pid']} on {holder.get('host')} since {holder.get('since')}"
+    return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
 
 
 def _now(seconds: float) -> str:

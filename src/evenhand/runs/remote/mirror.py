@@ -57,7 +57,9 @@ class Mirror:
                 "by them."
             )
         if waiting := [name for name in self._files() if name not in stored]:
-            self.notes.append(f"Uploading {len(waiting)} files that were not yet in {self.store.address}.")
+            self.notes.append(
+                f"Files that were not yet in {self.store.address} and are now uploaded: {len(waiting)}."
+            )
         self.remember()
 
     def push(self, lease: Lease) -> None:
