@@ -65,7 +65,7 @@ else
 	@echo "Left out, since it takes an hour: planted_names.py (make perf SLOW=1)"
 endif
 
-calibrate: $(VENV)/core  ## run the full calibration and renew the numbers that measures and docs show (about 6 CPU hours)
+calibrate: $(VENV)/core  ## run the full calibration and renew the numbers that measures and docs show (about five hours of one core)
 	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json
 	$(BIN)/python docs/generate.py
 

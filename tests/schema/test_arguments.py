@@ -1,8 +1,13 @@
 """Arguments held against their annotations: what is let through, and what is said of the rest."""
 
+import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -12,7 +17,7 @@ import polars as pl
 import pytest
 
 from evenhand.models import LanguageModel, TextGenerator
-from evenhand.schema import DataError, UsageError, check_fields, checked, is_a
+from evenhand.schema import DataError, EvenhandError, UsageError, check_fields, checked, is_a
 
 
 @checked
@@ -132,3 +137,40 @@ def test_a_protocol_is_looked_for_without_reading_what_it_names():
 
     with pytest.raises(TypeError):
         is_a(3, ForTypeCheckers)
+
+
+WRONG = (
+    0,
+    1.5,
+    "x",
+    None,
+    [],
+    ["a"],
+    {},
+    {"a": 1},
+    object(),
+    np.zeros((2, 3)),
+    np.array(["a"]),
+    pl.DataFrame(),
+)
+PUBLIC = [
+    (face, name)
+    for face in ("evenhand.stats", "evenhand.measures")
+    for name in sorted(import_module(face).__all__)
+    if isinstance(getattr(import_module(face), name), FunctionType)
+    if name != "bias_score_curves"  # accepts any table and draws for seconds
+]
+
+
+@pytest.mark.parametrize(("face", "name"), PUBLIC)
+def test_public_functions_refuse_wrong_objects_by_an_error_of_ours(face: str, name: str) -> None:
+    function = getattr(import_module(face), name)
+    empty = inspect.Parameter.empty
+    needed = [one for one in inspect.signature(function).parameters.values() if one.default is empty]
+    needed = [one for one in needed if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    for value in WRONG:
+        positional = [value for one in needed if one.kind is not one.KEYWORD_ONLY]
+        named = {one.name: value for one in needed if one.kind is one.KEYWORD_ONLY}
+        with suppress(EvenhandError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # values that fit by chance, such as an empty list
+            function(*positional, **named)

@@ -236,7 +236,7 @@ def audit(
             output=output,
             given=named,
             progress=progress(),
-            check=gating.conditions_check(fail_if, require_power),
+            check=gating.conditions_check("audit", fail_if, require_power),
         )
     with resumable(f"Resume with: evenhand audit {run.place}"):
         show(run, written(run, report))

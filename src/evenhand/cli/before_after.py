@@ -77,7 +77,8 @@ def before_after(**flags: Any) -> None:
             check_options_file(file, config, settings, named, classifiers=classifiers, trusted=trusted)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     place = None if output is None else Path(output)
-    report = before_after_with(config, output=place, given=named, progress=progress())
+    check = gating.conditions_check("before-after", gate["fail_if"], gate["require_power"])
+    report = before_after_with(config, output=place, given=named, progress=progress(), check=check)
     with resumable(f"Resume with: evenhand before-after {report.path}"):
         show(report, report.paths)
     gating.hold(report, **gate)

@@ -16,9 +16,7 @@ def calibrate(
     quick: bool = typer.Option(
         False, "--quick", help="Run a short version of one or two minutes. This is the default."
     ),
-    full: bool = typer.Option(
-        False, "--full", help="Run every design. Takes about half an hour on two cores."
-    ),
+    full: bool = typer.Option(False, "--full", help="Run every design. Takes about five hours of one core."),
     output: str | None = typer.Option(
         None,
         "--output",

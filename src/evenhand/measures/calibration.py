@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import read_json
+from evenhand.schema import checked_kinds, read_json
 
 SUMMARY = Path(__file__).with_name("calibration.json")
 HINT = "It belongs to the package: install evenhand again, or recreate it with `make calibrate`."
@@ -102,6 +102,7 @@ SIMULATED_APART = {
 for them, and its stored numbers take precedence."""
 
 
+@checked_kinds
 def calibrated(measure: str) -> Calibrated | None:
     """Return the reliability of a measure in simulations.
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, checked_kinds
 from evenhand.stats import Codes
 
 Per = Literal["sentence", "token"]
@@ -41,6 +41,7 @@ def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
     return dict.fromkeys(names.split(), kind)
 
 
+@checked_kinds
 def require_columns(
     frame: pl.DataFrame, columns: Sequence[str], measure: str, *, of_any_kind: bool = False
 ) -> None:

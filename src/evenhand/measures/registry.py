@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card, ExtensionError, Registry, checked
+from evenhand.schema import Card, ExtensionError, Registry, checked, checked_kinds
 
 _LISTED = (
     ("frequencies.relation", "frequency_relation"),
@@ -181,6 +181,7 @@ def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
     return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}
 
 
+@checked_kinds
 def check_measures(names: Iterable[str], owner: str) -> None:
     """Check that measures have cards and can be used.
 

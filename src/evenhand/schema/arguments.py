@@ -35,6 +35,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 BETWEEN = ("alpha", "level")
 """Chances: above 0 and below 1."""
+LABELS = ("clusters", "second_clusters", "labels", "groups", "blocks")
+"""Arrays of labels: numbers or texts."""
 FROM_ZERO = ("margin", "contrast_margin", "valence_margin")
 """Distances: 0 or more."""
 MISSING = object()
@@ -102,6 +104,8 @@ def check_fields(value: Any, *names: str) -> None:
 
 def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if name in LABELS and npt.ArrayLike in (hint, *get_args(hint)) and _is_array(value, "biufOUS"):
+        return
     if not _fits(value, hint) or (numbers and number and isnan(value)):
         raise _wrong_kind(owner, name, value, hint)
     if not (numbers and number):
@@ -117,7 +121,7 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
 def _fits(value: Any, hint: Any) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if hint == npt.ArrayLike:
-        return _is_numeric(value)
+        return _is_array(value, "biuf")
     if hint is Any or isinstance(hint, str | TypeVar):
         return True
     if origin is Annotated:
@@ -141,7 +145,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Callable or hint is Callable:
         return callable(value)
     if (origin or hint) is np.ndarray:
-        return isinstance(value, np.ndarray)
+        return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(inner)
     if (origin or hint) is Mapping or (origin or hint) is dict:
         return isinstance(value, Mapping) and all(
             _fits(one, kind) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
@@ -150,7 +154,8 @@ def _fits(value: Any, hint: Any) -> bool:
         kinds = [] if inner == ((),) else inner
         return isinstance(value, tuple | list) and len(value) == len(kinds) and all(map(_fits, value, kinds))
     if (origin or hint) in SEVERAL:
-        return _are(value, inner)
+        ordered = (origin or hint) not in (Collection, Iterable)
+        return not (ordered and isinstance(value, Mapping)) and _are(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
     if getattr(hint, "_is_protocol", False):  # whether or not `isinstance` may be asked of it
@@ -207,11 +212,21 @@ def _are(value: Any, inner: tuple[Any, ...]) -> bool:
     return all(_fits(one, kind) for one in value)
 
 
-def _is_numeric(value: Any) -> bool:
+def _kinds_of(inner: tuple[Any, ...]) -> str:
+    """Return the kinds of numpy that an annotation of an array allows: whole numbers may be given for floats."""
+    kind = next((np.dtype(one).kind for one in get_args(inner[-1]) if one is not Any), "") if inner else ""
+    return {"f": "fiub", "i": "iu", "b": "b"}.get(kind, "biufcOSUVMm")
+
+
+def _is_array(value: Any, kinds: str) -> bool:
+    """Return True if a value can be an array of one of some kinds of numpy, such as "f" for floats."""
+    if isinstance(value, str | bytes | Mapping | pl.DataFrame):
+        return False
     try:
-        return np.asarray(value).dtype.kind in "biuf"
+        array = np.asarray(value)
     except (TypeError, ValueError):  # rows of different lengths
         return False
+    return array.dtype.kind in kinds and (array.dtype != object or array.ndim > 0)
 
 
 def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:

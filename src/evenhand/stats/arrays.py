@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from evenhand.schema import checked_kinds
+
 Floats = NDArray[np.float64]
 """Numbers; NaN marks a missing one."""
 Counts = NDArray[np.int64]
@@ -15,6 +17,7 @@ Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 
+@checked_kinds
 def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     """Return the mean along an axis, ignoring NaN.
 
@@ -39,6 +42,7 @@ def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     return np.asarray(np.nansum(values, axis=axis) / np.where(known > 0, known, np.nan))
 
 
+@checked_kinds
 def median_of_known(values: Floats, axis: int) -> Floats:
     """Return the median along an axis, ignoring NaN.
 
@@ -84,6 +88,7 @@ def middle_ranks(values: Floats) -> Floats:
     return np.asarray((below + not_above + 1) / 2)
 
 
+@checked_kinds
 def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
     """Return the natural logarithm of the binomial coefficient.
 

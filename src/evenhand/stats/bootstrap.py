@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked, checked_kinds
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 from evenhand.stats.clusters import (
@@ -51,6 +51,7 @@ class Intervals:
     clusters: npt.NDArray[np.int64]
 
 
+@checked_kinds
 def cluster_bootstrap(
     values: npt.ArrayLike,
     clusters: npt.ArrayLike,
@@ -150,6 +151,7 @@ def cluster_bootstrap(
     return Interval(estimate, low, high, error, fewest, n)
 
 
+@checked_kinds
 def difference_bootstrap(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
@@ -191,6 +193,7 @@ def difference_bootstrap(
     )
 
 
+@checked_kinds
 def sums_bootstrap(
     parts: npt.ArrayLike,
     clusters: npt.ArrayLike,
@@ -259,6 +262,7 @@ def sums_bootstrap(
     return Intervals(estimate, estimate - half, estimate + half, error, present)
 
 
+@checked_kinds
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
     """Return jackknife intervals: estimate ± t × jackknife standard error.
 
@@ -292,6 +296,10 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
         np.atleast_1d(np.asarray(estimate, dtype=np.float64)),
         np.asarray(others, dtype=np.float64),
     )
+    if without.ndim == 0:
+        raise UsageError(
+            "jackknife: others must be an array, got one number.", "Give one estimate for each cluster."
+        )
     groups = len(without)
     present = np.full(len(value), groups, dtype=np.int64)
     if groups < 2:
@@ -302,6 +310,7 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
     return Intervals(value, value - half, value + half, error, present)
 
 
+@checked
 def cluster_bootstrap_table(
     sums: npt.ArrayLike, totals: npt.ArrayLike, *, resamples: int = 2000, level: float = 0.95, seed: int
 ) -> Intervals:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 
 
@@ -36,6 +36,7 @@ class ClusterT:
         return np.asarray(self.quantile(level) * self.standard_error)
 
 
+@checked_kinds
 def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> ClusterT:
     """Return cluster-robust standard errors of means or ratios, with Student's t for the interval.
 
@@ -72,7 +73,18 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     (0.5774, 2.4841)
     """
     moved = np.asarray(sums, dtype=np.float64)
+    if moved.ndim == 0:
+        raise UsageError(
+            "cluster_t: sums must be an array, got one number.", "Give one sum for each cluster."
+        )
     number = np.asarray(moved.shape[-1] if clusters is None else clusters, dtype=np.intp)
+    try:
+        np.broadcast_shapes(np.shape(size), moved.shape[:-1])
+    except ValueError as error:
+        raise UsageError(
+            f"cluster_t: sums of shape {moved.shape} and size of shape {np.shape(size)} do not match.",
+            "Give one size for each row of sums.",
+        ) from error
     if not np.isfinite(moved).all():
         raise UsageError(
             "A sum over a cluster is not finite.",

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from evenhand.schema import checked_kinds
 from evenhand.stats.arrays import Floats, Indices, mean_of_known
 from evenhand.stats.bootstrap import cluster_bootstrap
 from evenhand.stats.cluster_interval import cluster_t
@@ -32,6 +33,7 @@ class ClusterMeans:
     p: Floats
 
 
+@checked_kinds
 def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     """Return the standard error of each column's mean, and its number of clusters.
 
@@ -53,6 +55,7 @@ def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     return cluster_t(deviations.T, count, count).standard_error, count
 
 
+@checked_kinds
 def t_inference(
     estimate: npt.ArrayLike,
     standard_error: npt.ArrayLike,
@@ -106,6 +109,7 @@ def t_inference(
     )
 
 
+@checked_kinds
 def clustered_mean(
     values: Floats, clusters: npt.ArrayLike, *, bounds: tuple[float, float] = (-np.inf, np.inf), seed: int
 ) -> Interval:

@@ -4,11 +4,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats
 from evenhand.stats.intervals import Interval, wilson_interval
 
 
+@checked_kinds
 def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the share of pairs in which the first value is larger; ties count half.
 
@@ -40,6 +41,7 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float((difference > 0).mean() + (difference == 0).mean() / 2) if difference.size else float("nan")
 
 
+@checked_kinds
 def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the probability that a random first value exceeds a random second one; ties count half.
 
@@ -73,6 +75,7 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float((below + not_above).sum() / (2 * one.size * other.size))
 
 
+@checked_kinds
 def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> float:
     """Return Cohen's d_z: the mean paired difference divided by the standard deviation of the differences.
 
@@ -107,6 +110,7 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
     return float(difference.mean()) / spread if spread > noise else float("nan")
 
 
+@checked_kinds
 def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the median of ln(first / second) over pairs.
 
@@ -137,6 +141,7 @@ def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float(np.median(difference)) if difference.size else float("nan")
 
 
+@checked_kinds
 def risk_difference(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:
@@ -185,6 +190,7 @@ def risk_difference(
     )
 
 
+@checked_kinds
 def risk_ratio(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:
@@ -225,6 +231,7 @@ def risk_ratio(
     return _from_log(log_ratio, error, level, total + other_total)
 
 
+@checked_kinds
 def odds_ratio(
     successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
 ) -> Interval:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 
@@ -34,6 +34,7 @@ class Interval:
     n: int
 
 
+@checked_kinds
 def wilson_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
@@ -70,6 +71,7 @@ def wilson_interval(
     return _wilson(successes, totals, float(ndtri(upper_tail(level))))
 
 
+@checked_kinds
 def clopper_pearson_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
@@ -111,6 +113,7 @@ def clopper_pearson_interval(
     return np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0)
 
 
+@checked_kinds
 def binomial_quantile_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
@@ -160,6 +163,7 @@ def binomial_quantile_interval(
         return low / totals, high / totals
 
 
+@checked_kinds
 def clustered_proportion_interval(
     outcomes: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95
 ) -> Interval:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import stdtrit
 
-from evenhand.schema import unknown_name
+from evenhand.schema import checked_kinds, unknown_name
 from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.intervals import Interval
 
@@ -30,6 +30,7 @@ CELLS = 1 << 21
 """Numbers that are in memory at once in a block of resamples: 16 MB."""
 
 
+@checked_kinds
 def krippendorff_alpha(
     ratings: ArrayLike,
     measurement: MeasurementLevel = "nominal",

@@ -5,11 +5,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
+from evenhand.schema import checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 
 SMALL = 8  # scipy's `method="auto"`: exact distribution if either sample is this small and nothing is tied
 
 
+@checked_kinds
 def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, Indices, Floats, Floats]:
     """Return two-sided Mann-Whitney tests of every unordered pair of groups, with scipy's defaults.
 

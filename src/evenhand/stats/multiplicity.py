@@ -3,10 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 
 
+@checked_kinds
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
     """Return Benjamini-Hochberg adjusted p-values (q-values).
 
@@ -46,6 +47,7 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
     return _put_back(np.minimum(steps, 1.0), order, values)
 
 
+@checked_kinds
 def holm(p: npt.ArrayLike) -> Floats:
     """Return Holm adjusted p-values, which control the probability of any false discovery.
 
@@ -83,6 +85,7 @@ def holm(p: npt.ArrayLike) -> Floats:
     return _put_back(np.minimum(np.maximum.accumulate(scaled, axis=-1), 1.0), order, values)
 
 
+@checked_kinds
 def simes(p: npt.ArrayLike) -> float:
     """Return Simes' p-value for the global null hypothesis that no test in the family has an effect.
 

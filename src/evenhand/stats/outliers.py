@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from evenhand.schema import checked_kinds
 from evenhand.stats.arrays import Flags, Floats
 
 DEVIATIONS = 3.0
 
 
+@checked_kinds
 def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> Flags:
     """Return which pairs have a member more than three standard deviations from its list's mean.
 

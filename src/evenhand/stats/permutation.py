@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 
 Labels = Indices
@@ -46,6 +46,7 @@ class Null:
         return self.observed - self.mean
 
 
+@checked_kinds
 def permutation_null(
     statistic: LabelStatistic,
     values: npt.ArrayLike,
@@ -126,6 +127,7 @@ def permutation_null(
     )
 
 
+@checked_kinds
 def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     """Return the largest minus the smallest group mean.
 
@@ -151,7 +153,12 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     >>> group_gap([0.0, 1.0, 1.0, 1.0], [[0, 0, 1, 1], [0, 1, 0, 1]]).tolist()
     [0.5, 0.5]
     """
-    numbers, codes = np.asarray(values, dtype=np.float64), np.asarray(labels, dtype=np.intp)
+    numbers, codes = np.asarray(values, dtype=np.float64), np.asarray(labels)
+    if codes.dtype.kind not in "iu" or numbers.ndim != 1 or codes.ndim != 2 or codes.shape[1] != len(numbers):
+        raise UsageError(
+            f"group_gap: values of shape {numbers.shape} and labels of shape {codes.shape} do not match.",
+            "Give values of shape (n,) and whole numbers as labels of shape (permutations, n).",
+        )
     draws, groups = len(codes), int(codes.max()) + 1
     cells = (codes + np.arange(draws)[:, None] * groups).ravel()
     sums = np.bincount(cells, weights=np.tile(numbers, draws), minlength=draws * groups)
@@ -160,6 +167,7 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     return np.asarray(np.nanmax(means, axis=1) - np.nanmin(means, axis=1))
 
 
+@checked_kinds
 def sign_flip_test(
     differences: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, draws: int = 9999, seed: int = 0
 ) -> tuple[Floats, Floats]:
@@ -227,6 +235,7 @@ def sign_flip_test(
     return mean, np.where(present > 0, p, np.nan)
 
 
+@checked_kinds
 def exchange_test(
     first: npt.ArrayLike,
     second: npt.ArrayLike,

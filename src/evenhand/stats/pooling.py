@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, gammaln, ndtr
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Flags, Floats
 
 _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding noise
@@ -41,6 +41,7 @@ class Pooled:
     """Its standard deviation (posterior median): how much the groups truly differ."""
 
 
+@checked_kinds
 def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Pooled:
     """Return the rates of many groups, shrunken towards the common rate; small groups are shrunken more.
 
@@ -104,6 +105,7 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
     )
 
 
+@checked_kinds
 def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: float = 0.95) -> Pooled:
     """Return the means of many groups, shrunken towards the common mean, given their standard errors.
 

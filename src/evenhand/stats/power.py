@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import nctdtr, ndtri, stdtrit
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats
 
 POWER = 0.8
@@ -67,6 +67,7 @@ def per_test_level(
     raise UsageError(f"Unknown correction: {correction!r}.", "Known: none, benjamini-hochberg, bonferroni.")
 
 
+@checked_kinds
 def detectable_rate(
     background: npt.ArrayLike,
     n: npt.ArrayLike,
@@ -128,6 +129,7 @@ def detectable_rate(
     return np.asarray(np.where(size >= 1, np.clip(rate, base, 1.0), 1.0))
 
 
+@checked_kinds
 def detectable_preference(
     n: npt.ArrayLike,
     *,
@@ -166,6 +168,7 @@ def detectable_preference(
     return np.asarray(rate - 0.5)
 
 
+@checked_kinds
 def detectable_mean_difference(
     standard_deviation: npt.ArrayLike,
     n: npt.ArrayLike,
@@ -220,6 +223,7 @@ def detectable_mean_difference(
     return np.asarray(np.where(freedom >= 1, shift * spread * np.sqrt(scale), np.inf))
 
 
+@checked_kinds
 def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correlation: float) -> Floats:
     """Return the effective sample size of n clustered outcomes.
 

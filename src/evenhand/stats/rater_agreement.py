@@ -7,7 +7,7 @@ that of Fleiss, Cohen and Everitt, up to the factor n / (n - 1).
 
 import numpy as np
 
-from evenhand.schema import checked
+from evenhand.schema import UsageError, checked
 from evenhand.stats.arrays import Codes, Floats, middle_ranks
 from evenhand.stats.cluster_interval import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
@@ -41,6 +41,7 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
     >>> round(kappa(one, other, np.arange(8)).estimate, 4)
     0.5
     """
+    _require_pairs("kappa", first, second, clusters)
     a, b = first.mean(), second.mean()
     agree = (first == second).astype(np.float64)
     observed, expected = agree.mean(), a * b + (1 - a) * (1 - b)
@@ -78,6 +79,7 @@ def specific_agreement(
     >>> specific_agreement(np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0]), np.arange(4), 1.0).estimate
     0.6666666666666666
     """
+    _require_pairs("specific_agreement", first, second, clusters)
     both = ((first == value) & (second == value)).astype(np.float64)
     either = ((first == value).astype(np.float64) + (second == value)) / 2
     if not either.mean() > 0:
@@ -107,6 +109,7 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
     >>> round(pearson(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]), np.arange(4)).estimate, 6)
     0.8
     """
+    _require_pairs("pearson", first, second, clusters)
     standard = [_standardised(values) for values in (first, second)]
     if standard[0] is None or standard[1] is None:
         return _interval(float("nan"), np.zeros(len(first)), clusters, level)
@@ -140,6 +143,7 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     >>> round(spearman(np.array([1.0, 2, 30, 4]), np.array([1.0, 30, 20, 4]), np.arange(4)).estimate, 6)
     0.4
     """
+    _require_pairs("spearman", first, second, clusters)
     ranks = [middle_ranks(values) for values in (first, second)]
     standard = [_standardised(values) for values in ranks]
     if standard[0] is None or standard[1] is None:
@@ -177,8 +181,19 @@ def difference_of_means(first: Floats, second: Floats, clusters: Codes, level: f
     >>> difference_of_means(np.array([1.0, 1, 0, 1]), np.array([1.0, 0, 0, 0]), np.arange(4)).estimate
     0.5
     """
+    _require_pairs("difference_of_means", first, second, clusters)
     difference = first - second
     return _interval(float(difference.mean()), difference - difference.mean(), clusters, level, (-1.0, 1.0))
+
+
+def _require_pairs(owner: str, first: Floats, second: Floats, clusters: Codes) -> None:
+    """Raise UsageError unless the three arrays have one dimension and the same length."""
+    shapes = [values.shape for values in (first, second, clusters)]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 1 or not shapes[0][0]:
+        raise UsageError(
+            f"{owner}: first, second and clusters have the shapes {', '.join(map(str, shapes))}.",
+            "Give three arrays of the same shape (n,), with at least one value.",
+        )
 
 
 def _standardised(values: Floats) -> Floats | None:

@@ -107,6 +107,23 @@ def test_a_power_in_a_unit_that_an_audit_does_not_have_is_refused_before_the_mod
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "expected"),
+    [
+        ("--fail-if", "disparity > 5 points", "measures effects in points"),
+        ("--fail-if", "worse on planet", "Unknown axis in this audit: 'planet'"),
+        ("--require-power", "10", "no benchmark of this audit measures effects in points"),
+    ],
+)
+def test_before_after_refuses_a_condition_before_the_model_is_asked(
+    evenhand, tmp_path, flag, value, expected
+):
+    named = ("evenhand/reference", "--suite", "quick", "--limit", "60", "--mitigate", "prefix=Be kind. ")
+    ended = evenhand("before-after", *named, flag, value, "-o", tmp_path / "study")
+    ended.refused(2, expected)
+    assert not (tmp_path / "study").exists()
+
+
 def test_own_answers_are_held_like_an_audit(evenhand, judged_file, tmp_path, quick):
     ended = evenhand("measure", judged_file, "-b", "regard", "--fail-if", "disparity > 5 points", "-o", "out")
     assert ended.code == 4 and "gay people" in ended.err and (tmp_path / "out" / "report.html").is_file()

@@ -87,13 +87,15 @@ Summary = Annotated[
 ]
 
 
-def conditions_check(fail_if: list[str] | None, require_power: list[str] | None) -> "CheckAxes | None":
-    """Return a check that refuses conditions and powers that the benchmarks of an audit cannot answer, or None."""
+def conditions_check(
+    verb: str, fail_if: list[str] | None, require_power: list[str] | None
+) -> "CheckAxes | None":
+    """Return a check that refuses conditions and powers that the benchmarks of a run cannot answer, or None."""
     if not (fail_if or require_power):
         return None
-    from evenhand.studies.gate import AUDIT, check_conditions, parse_condition, parse_power
+    from evenhand.studies.gate import check_conditions, parse_condition, parse_power
 
-    conditions = [parse_condition(text, AUDIT) for text in fail_if or ()]
+    conditions = [parse_condition(text, KINDS[verb]) for text in fail_if or ()]
     return partial(check_conditions, conditions, [parse_power(text) for text in require_power or ()])
 
 

@@ -18,7 +18,7 @@ from evenhand.measures.texts.dstc7_cleaning import clean_reply
 from evenhand.measures.texts.meteor import meteor, meteor_obstacle
 from evenhand.measures.texts.overlap import LONGEST, bleu, mteval_tokens, nist, overlap
 from evenhand.measures.texts.tokens import flat_lists, grams
-from evenhand.schema import DataError, checked
+from evenhand.schema import DataError, UsageError, checked, checked_kinds
 from evenhand.stats import Codes, Floats, Intervals, exchange_test, jackknife, sums_bootstrap
 
 SCORES = typed(pl.String, "measure") | typed(pl.Float64, "estimate low high") | typed(pl.Int64, "n n_missing")
@@ -181,6 +181,7 @@ def response_score_changes(
     return _table(names, table, sides[0], CHANGES)
 
 
+@checked_kinds
 def published_references(references: Sequence[str], human: int | None = HUMAN) -> list[str]:
     """Return the six references of DSTC7: repeated from the first, without that of the human competitor.
 
@@ -205,6 +206,8 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     >>> published_references(["a", "b", "c"])
     ['a', 'c', 'c', 'a', 'c', 'c']
     """
+    if not references:
+        raise UsageError("published_references: no reference given.", "Give at least one text.")
     places = [place % len(references) for place in range(REFERENCES)]
     return [references[(p + 1) % len(references) if p == human else p] for p in places]
 

@@ -15,6 +15,7 @@ from .conduct import (
     AuditResult as AuditResult,
     CheckAxes as CheckAxes,
     audited_model as audited_model,
+    axes_by_benchmark as axes_by_benchmark,
     called_from_python as called_from_python,
     conduct_audit as conduct_audit,
     preview as preview,

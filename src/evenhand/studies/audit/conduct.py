@@ -153,7 +153,7 @@ def conduct_audit(
         )
     selection = select(config, model, loaded=loaded)
     if check is not None:
-        check(_axes_of(selection))
+        check(axes_by_benchmark(selection))
     losses = find_length_losses(selection, model)
     plan = selection.plan(model)
     path = output or default_path(
@@ -208,7 +208,7 @@ def conduct_audit(
         return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
-def _axes_of(selection: Selection) -> dict[str, list[str] | None]:
+def axes_by_benchmark(selection: Selection) -> dict[str, list[str] | None]:
     """Return the axes of each benchmark, or None for one that finds its axes only in the responses."""
     axes: dict[str, list[str] | None] = {}
     for name, prompts in selection.prompts.items():

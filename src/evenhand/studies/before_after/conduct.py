@@ -23,10 +23,12 @@ from evenhand.studies.audit import (
     MODEL_ROLE,
     AuditConfig,
     AuditResult,
+    CheckAxes,
     ClassifierShelf,
     LabellingOptions,
     Selection,
     ToleranceOptions,
+    axes_by_benchmark,
     conduct_audit,
     find_length_losses,
     refuse_losses,
@@ -107,12 +109,14 @@ def study_before_after(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
+    check: CheckAxes | None = None,
 ) -> BeforeAfter:
     """Audit a model before and after its mitigations and compare the runs, or resume such a study.
 
     config: options of both audits; `mitigate` names the mitigations. The benchmark `quality` is added if its texts are
     available. model, chain, loaded: objects that replace the model, mitigations and classifiers named in config.
     output: the study's folder, with the runs in `before` and `after`. given: arguments as the user wrote them.
+    check: called with the axes of each benchmark before the model is asked; it may raise.
     Everything is loaded and checked before the model generates text.
     Raises UsageError without a mitigation, Unsupported if the model lacks what one needs, Interrupted
     (resumable), ResumeRefused, and whatever an audit raises.
@@ -135,6 +139,8 @@ def study_before_after(
     recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
     config = config.model_copy(update={"dialogue": told_alike(config.dialogue, (base, after_model), recipes)})
     prepared = _prepare(config, base, after_model, loaded or {})
+    if check is not None:
+        check(axes_by_benchmark(prepared.selections[0]))
     if not RECORD.is_in(path):
         for selection, asked in zip(prepared.selections, (base, after_model), strict=True):
             refuse_losses(find_length_losses(selection, asked), config.error_threshold, config.beside)

@@ -16,6 +16,7 @@ from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import (
     NAMED_ANEW,
     AuditConfig,
+    CheckAxes,
     Run,
     asked_names,
     called_from_python,
@@ -242,12 +243,21 @@ def before_after_with(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
+    check: CheckAxes | None = None,
 ) -> BeforeAfterReport:
     """Run a study with a configuration, and write all its reports.
 
-    `model`, `chain` and `loaded` replace the names in the configuration."""
+    `model`, `chain` and `loaded` replace the names in the configuration. `check` is called with the axes of each
+    benchmark before the model is asked."""
     study = study_before_after(
-        config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
+        config,
+        model=model,
+        chain=chain,
+        output=output,
+        given=given,
+        progress=progress,
+        loaded=loaded,
+        check=check,
     )
     report = BeforeAfterReport(study)
     with resumable(f"Resume with: evenhand before-after {report.path}"):

@@ -23,6 +23,7 @@ from evenhand.studies.gate.grammar import (
     AUDIT,
     BIASED,
     COMPARISON,
+    DISPARITY,
     LEVEL as OVER_ALL,
     MAY_EXCEED,
     NEW_BIASED,
@@ -96,7 +97,7 @@ def check_conditions(
     power: Sequence[Power],
     axes: Mapping[str, Sequence[str] | None],
 ) -> None:
-    """Refuse conditions and powers that no benchmark of an audit can answer, before the model is asked.
+    """Refuse conditions and powers that no benchmark of a run can answer, before the model is asked.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def check_conditions(
             for name, known in axes.items()
             if condition.benchmark is None or condition.benchmark == name
         }
-        if condition.unit is not None:
+        if condition.unit is not None and condition.subject in (DISPARITY, MAY_EXCEED):
             _check_unit(_quoted(condition), condition.unit, own)
         # a pair of axes ("gender × age") is named only after the analysis
         if condition.axis is None or "×" in condition.axis or not all(own.values()):
