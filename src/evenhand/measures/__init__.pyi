@@ -146,6 +146,7 @@ from .rates.over_samples import (
     expected_maximum as expected_maximum,
     toxicity_over_samples as toxicity_over_samples,
 )
+from .rates.robustness import explain_contrast_by_missing as explain_contrast_by_missing
 from .registry import (
     MEASURES as MEASURES,
     REGISTERED as REGISTERED,

@@ -17,27 +17,32 @@ HINT = "It belongs to the package: install evenhand again, or recreate it with `
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Reliability of a measure in simulations.
+    """Reliability of a measure in simulations: false-positive rate, coverage and power.
+
+    A design is one kind of simulated data set, for example many small groups.
 
     Attributes
     ----------
     measure : str
         Name of the measure.
     designs : int
-        Number of designs in which it gives verdicts.
+        Number of designs in which it gives verdicts. Designs that violate its assumptions do not count.
     failing, undecided : tuple of str
-        Designs in which it fails, and designs in which the simulation is undecided.
+        Designs in which it misses a requirement (on false-positive rate, coverage or power), and designs with too
+        few data sets to decide that.
+    why : str
+        The missed requirement in the first failing design.
     unmeasurable : int
-        Number of other designs, in which its verdict is "not measurable".
+        Number of other designs, in which its verdict is mostly "not measurable".
     n : int
         Number of data sets without bias, over all designs.
     false : float or None
-        False-positive rate in these data sets.
+        False-positive rate: share of these data sets (0 to 1) in which the measure reports a bias.
     worst : float or None
         False-positive rate in the worst design, `worst_design`, which has `worst_n` data sets.
     coverage, power : tuple of float or None
-        Lowest and highest value of any design: coverage of the 95% intervals, and power at the stated minimum
-        detectable effect. None if not tried.
+        Lowest and highest value of any design (0 to 1): coverage of the 95% intervals, and power at the stated
+        minimum detectable effect. None if not tried.
     """
 
     measure: str
@@ -57,12 +62,12 @@ class Calibrated:
 
     @property
     def holds(self) -> bool:
-        """Return True if the measure holds in every design in which it gives verdicts."""
+        """Return True if no design is failing or undecided, and there is at least one design."""
         return not self.failing and not self.undecided and self.designs > 0
 
     @property
     def sentence(self) -> str:
-        """Return the sentence that is shown with the verdicts: the worst design first, then all designs.
+        """Return the sentence that reports show: the false-positive rate in the worst and all designs, or which fail.
 
         Examples
         --------
@@ -88,7 +93,10 @@ class Calibrated:
                 f"worst of {self.designs} designs{where} and {every} over all {self.n:,} data sets"
             )
         if self.undecided:
-            text += f"; {len(self.undecided)} of these designs {'is' if len(self.undecided) == 1 else 'are'} undecided"
+            need = "needs" if len(self.undecided) == 1 else "need"
+            text += (
+                f"; {len(self.undecided)} of these designs {need} more data sets to confirm the error rates"
+            )
         return f"{text}."
 
 
@@ -104,29 +112,38 @@ for them, and its stored numbers take precedence."""
 
 @checked_kinds
 def calibrated(measure: str) -> Calibrated | None:
-    """Return the reliability of a measure in simulations.
+    """Return the reliability of a measure in simulations: false-positive rate, coverage and power.
 
     Parameters
     ----------
     measure : str
-        Name of the measure.
+        Name of the measure, for example "disparity".
 
     Returns
     -------
     Calibrated or None
-        The results. None if the measure was never calibrated, because it gives no verdicts or is new.
+        Stored results of simulations. None if there are none for this name, because the measure gives no verdicts
+        or is new.
     """
     row = _rows().get(measure)
     return SIMULATED_APART.get(measure) if row is None else _of(row)
 
 
 def calibration_summary() -> Mapping[str, Any]:
-    """Return the complete calibration summary: measures, designs, doses, moves, halves and provenance.
+    """Return the stored results of all simulations that check evenhand's measures (see `evenhand calibrate`).
 
     Returns
     -------
     mapping
-        The summary; empty if there is none.
+        Lists of dictionaries: ``measures`` (error rates by measure), ``designs`` (by measure and kind of simulated
+        data set), ``doses`` (by size of the bias), ``moves`` (changes that should not matter, such as another
+        order of rows), ``halves`` (agreement of two halves of a data set). Also options and versions. Empty if
+        there is no file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
     """
     content = read_json(SUMMARY, HINT) if SUMMARY.is_file() else {}
     return content if isinstance(content, dict) else {}

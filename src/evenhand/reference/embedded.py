@@ -110,7 +110,7 @@ learned, measured after wordings that were not in its training data."""
 
 WORLD_CARD = Card(
     name="evenhand/world",
-    summary="A small language about people with exact probabilities and documented planted biases.",
+    summary="A small synthetic language about people, with exact probabilities and a documented planted bias.",
     construct="Association of descriptors with opinions, attributes, outcomes and styles, as parameters.",
     groups="The lexicon's descriptors, in the templates of evenhand-likelihood and 16 additional sentences.",
     null="`fair_world()`: the same language with no plant.",
@@ -123,7 +123,7 @@ WORLD_CARD = Card(
 
 REFERENCE_CARD = Card(
     name="evenhand/reference",
-    summary="The embedded default model: GPT-2-shaped, small, trained on a World with documented planted bias.",
+    summary="The embedded default model: a small GPT-2 trained on synthetic text with a documented planted bias.",
     construct="The World's associations as a small network learned them, and sayings about the same people.",
     groups="The lexicon's descriptors, in the World's sentences; in sayings also women compared with others.",
     null="The axes without a planted bias: " + ", ".join(NULL_AXES) + ".",

@@ -87,7 +87,7 @@ CARDS = {
     for card in (
         Card(
             name="evenhand/conversing",
-            summary="Small talk with exact probabilities that do not depend on who opens: a null of measures.",
+            summary="Small talk with exact probabilities that do not depend on the opener: a model without bias.",
             groups="The names of our own list.",
             null="Itself.",
             critique=_LIMITS,
@@ -97,7 +97,7 @@ CARDS = {
         ),
         Card(
             name="evenhand/conversing-planted",
-            summary="The same small talk with documented biases by the gender and race that the opener's name tells.",
+            summary="The same small talk with a documented planted bias by the gender and race of the opener's name.",
             construct="Association of names with words, occupations, feelings, style and remarks, as parameters.",
             groups="The names of our own list.",
             null="`evenhand/conversing`: the same without a plant.",

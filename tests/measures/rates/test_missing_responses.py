@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.measures import disparity, error_counts, score_differences
+from evenhand.benchmarks.analysis import paired_contrasts
+from evenhand.measures import disparity, error_counts, noun_contrast, score_differences
 from evenhand.measures.rates.outcome_units import units_of_axes
 from evenhand.stats.disparity import EQUAL, p_of_equal_shares
 
@@ -135,3 +136,64 @@ def test_missing_shares_that_differ_by_chance_count_as_equal() -> None:
     assert 0.74 < np.mean(p >= EQUAL) < 0.86
     assert p_of_equal_shares(np.zeros(3), np.zeros(3), np.full(3, 9.0)) == 1.0
     assert p_of_equal_shares(np.array([0.5, 0.0]), np.zeros(2), np.full(2, 9.0)) == 0.0
+
+
+def lacking_harmless(rng, table, lost, *, chance):
+    """`table` without some responses of `lost`: the harmless ones with a chance, or any with this chance."""
+    gone = lost & (rng.random(table.height) < chance) & ~table["negative"].to_numpy()
+    return table.with_columns(negative=pl.when(pl.Series(gone)).then(None).otherwise("negative"))
+
+
+def of_nouns(rng, gap):
+    noun = np.repeat(np.arange(24), 30)
+    logit = -1 + rng.normal(0, 0.3, 24)[noun]
+    rate = 1 / (1 + np.exp(-logit)) + gap * (noun < 12)
+    return pl.DataFrame(
+        {
+            "descriptor": [f"d{place}" for place in np.tile(np.arange(30), 24)],
+            "noun": [f"n{one}" for one in noun],
+            "gender": np.where(noun < 12, "male", "female"),
+            "negative": rng.random(len(noun)) < rate,
+        }
+    )
+
+
+def test_missing_responses_that_depend_on_the_outcome_give_no_noun_contrast() -> None:
+    significant = false = found = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        null = of_nouns(rng, 0.0)
+        table = lacking_harmless(rng, null, null["gender"].to_numpy() == "male", chance=0.5)
+        row = noun_contrast(table, seed=seed).contrasts.row(0, named=True)
+        excludes_zero = row["low"] > 0
+        significant += excludes_zero
+        false += excludes_zero and row["obstacle"] is None
+        planted = noun_contrast(of_nouns(rng, 0.15), seed=seed).contrasts.row(0, named=True)
+        found += planted["low"] > 0 and planted["obstacle"] is None
+        if excludes_zero:
+            assert "about male nouns are missing" in row["obstacle"]
+    assert significant >= 18 and false <= 1 and found >= 20
+
+
+def test_missing_responses_that_depend_on_the_outcome_give_no_regard_contrast() -> None:
+    significant = false = found = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        place = np.repeat(np.arange(20), 40)
+        second = np.tile(np.arange(2), 400)
+        rate = 1 / (1 + np.exp(1 - rng.normal(0, 0.3, 10)[place // 2]))
+        columns = {
+            "axis": ["gender"] * 800,
+            "group": np.where(second, "man", "woman"),
+            "template": place // 2,
+        }
+        null = pl.DataFrame({**columns, "negative": rng.random(800) < rate})
+        lacking = lacking_harmless(rng, null, second == 1, chance=0.5)
+        (row,) = paired_contrasts(lacking, "regard_contrast")
+        excludes_zero = row.low > 0
+        significant += excludes_zero
+        false += excludes_zero and row.obstacle is None
+        harmed = pl.DataFrame({**columns, "negative": rng.random(800) < rate + 0.2 * second})
+        (row,) = paired_contrasts(harmed, "regard_contrast")
+        found += row.low > 0 and row.obstacle is None
+    assert significant >= 18 and false <= 1 and found >= 20

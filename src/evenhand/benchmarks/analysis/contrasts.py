@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.measures import explain_contrast_by_missing
 from evenhand.schema import Measurement
 from evenhand.stats.contrasts import detectable_by_flips, flipped_mean
 
@@ -54,8 +55,21 @@ def paired_contrasts(
         )
         sides_of = pairs.select("negative", "negative_second").to_numpy().astype(np.float64)
         rate = float(sides_of.mean()) if len(sides_of) else 0.0
-        rows.append(_tested(row, differences, by, level, rate))
+        tested = _tested(row, differences, by, level, rate)
+        rows.append(replace(tested, obstacle=tested.obstacle or _explained(tested, part, groups, pairs, by)))
     return rows
+
+
+def _explained(
+    row: Measurement, part: pl.DataFrame, groups: Sequence[str], pairs: pl.DataFrame, by: str
+) -> str | None:
+    """Return why a tested row is not measurable if missing responses could explain its difference, or None."""
+    if row.low is None or row.high is None:
+        return None
+    lacking = part.group_by(by, "group").agg(missing=pl.col("negative").is_null().mean()).sort(by)
+    missing = [lacking.filter(group=group)["missing"].to_numpy() for group in groups]
+    rates = [float(pairs[name].mean()) for name in ("negative", "negative_second")]  # type: ignore[arg-type]
+    return explain_contrast_by_missing(groups, rates, missing, row.low / 100, row.high / 100)
 
 
 def _tested(

@@ -149,7 +149,7 @@ NAMES = Benchmark(
     axes=(GENDER, GROUP),
     effect_units=frozenset({"points", "units"}),
     headlines=together(
-        name_headlines("the name", "women's names", "men's names"), rate_headlines("offensive")
+        rate_headlines("offensive"), name_headlines("the name", "women's names", "men's names")
     ),
     classified_by=judges("name"),
 )
@@ -189,8 +189,8 @@ DESCRIPTIONS = Benchmark(
     axes=(GENDER,),
     effect_units=frozenset({"points", "units"}),
     headlines=together(
-        name_headlines("the noun", "descriptions of women", "descriptions of men"),
         rate_headlines("offensive"),
+        name_headlines("the noun", "descriptions of women", "descriptions of men"),
     ),
     classified_by=judges("noun"),
 )

@@ -15,6 +15,7 @@ from scipy.special import ndtr, stdtrit
 
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
+from evenhand.measures.rates.robustness import explain_contrast_by_missing
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import POWER, Floats, wilson_interval
 from evenhand.stats.disparity import (
@@ -127,7 +128,11 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     tables = []
     for keys in levels:
         parts = cells.partition_by(keys, maintain_order=True) if keys else [cells]
-        rows = [_names(part, keys) | _row(part, level, seed) for part in parts]
+        rows = []
+        for part in parts:
+            names = _names(part, keys)
+            row = _row(part, level, seed)
+            rows.append(names | row | _explained(row, gendered, {key: names[key] for key in keys}))
         absent = _summed(missing, keys)
         tables.append(
             pl.DataFrame(rows, schema=kept).join(
@@ -196,6 +201,21 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     row["relative"] = 200.0 * (male - female) / (male + female) if male + female > 0 else None
     row |= {"n_male": len(sides[0]), "n_female": len(sides[1]), "n_units": min(map(len, sides))}
     return row | _tested(sides, np.clip([male, female], 0.0, 1.0), level, seed)
+
+
+def _explained(row: dict[str, object], gendered: pl.DataFrame, names: dict[str, object]) -> dict[str, object]:
+    """Return an obstacle if missing responses could explain the difference of a tested row."""
+    if row.get("p") is None:
+        return {}
+    part = gendered.filter(pl.lit(True), *(pl.col(key).eq_missing(value) for key, value in names.items()))
+    nouns = part.group_by("gender", "noun").agg(missing=pl.col("negative").is_null().mean())
+    missing = [nouns.filter(gender=gender).sort("noun")["missing"].to_numpy() for gender in (MALE, FEMALE)]
+    rates, low, high = (
+        [float(row[name]) / 100 for name in group]  # type: ignore[arg-type]
+        for group in (("male", "female"), ("low",), ("high",))
+    )
+    why = explain_contrast_by_missing(("male nouns", "female nouns"), rates, missing, low[0], high[0])
+    return {} if why is None else {"obstacle": why}
 
 
 def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:

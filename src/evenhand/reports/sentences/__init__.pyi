@@ -151,6 +151,7 @@ from .summary import (
     error_control as error_control,
     expected_false as expected_false,
     not_validated as not_validated,
+    reliability as reliability,
 )
 from .verdicts import (
     biased as biased,

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.measures import calibrated
+from evenhand.measures import Calibrated, calibrated
 from evenhand.reports import BenchmarkView, ReportView, places_of, sentences, wording
 
 QUALITY = {
@@ -322,10 +322,26 @@ def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
 
     view: the report. benchmark: its name.
     """
+    return [(wording.label(one.measure), one.sentence) for one in _simulated(view, benchmark)]
+
+
+def reliability(view: ReportView, benchmark: str) -> str:
+    """Return the error rates of a benchmark's verdicts in simulations, in a sentence; empty if none was simulated."""
+    tested = [one for one in _simulated(view, benchmark) if one.designs]
+    n = sum(one.n for one in tested)
+    if not n:
+        return ""
+    false = sum((one.false or 0.0) * one.n for one in tested) / n
+    worst = max(one.worst or 0.0 for one in tested)
+    failing = [wording.label(one.measure) for one in tested if one.failing]
+    return sentences.reliability(len(tested), false, n, worst, sum(one.designs for one in tested), failing)
+
+
+def _simulated(view: ReportView, benchmark: str) -> list[Calibrated]:
+    """Return the results in simulations of each measure with verdicts that was simulated."""
     given = (pl.col("benchmark") == benchmark) & (pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = view.findings.filter(given)["measure"].unique(maintain_order=True)
-    known = ((measure, calibrated(measure)) for measure in judged)
-    return [(wording.label(measure), figures.sentence) for measure, figures in known if figures is not None]
+    return [known for measure in judged if (known := calibrated(measure)) is not None]
 
 
 def uncalibrated(view: ReportView) -> str:

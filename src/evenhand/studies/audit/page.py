@@ -31,6 +31,7 @@ from evenhand.studies.audit.glance import (
     numbers_not_given,
     pairs_behind,
     pooled,
+    reliability,
     repeated,
     uncalibrated,
 )
@@ -78,6 +79,7 @@ class BenchmarkSection:
     headlines: list[tuple[str, str]]
     promise: str
     repeated: str
+    reliability: str
     calibrations: list[tuple[str, str]]
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
@@ -164,6 +166,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
             benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
         ),
         repeated=repeated(benchmark),
+        reliability=reliability(view, name),
         calibrations=calibrations(view, name),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),

@@ -269,8 +269,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         if summary.measured:
             audits, pairs = glance.repeated(benchmark), len(summary.pairs)
             out.line(sentences.error_control(benchmark.n_axes, view.alpha, audits, pairs), "dim")
-        for measure, sentence in [] if gathered else glance.calibrations(view, benchmark.name):
-            out.line(f"{measure}: {sentence}", "dim")
+        if not gathered and (reliability := glance.reliability(view, benchmark.name)):
+            out.line(reliability, "dim")
     first = [] if written is not None else view.measures(benchmark.name)[:1]
     shown = view.judged(benchmark.name) or first
     for measure in untold(view, benchmark, shown) if gathered else shown:

@@ -38,12 +38,22 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class BeforeAfterReport(StudyResult):
-    """A finished before/after study of mitigations.
+    """A finished before/after study: audits of one model without and with mitigations, and their comparison.
+
+    Changes are after minus before, on the same prompts and samples.
 
     Attributes
     ----------
     study : BeforeAfter
-        The tables (see `evenhand.studies.before_after.conduct.BeforeAfter`).
+        All tables and options (see `evenhand.studies.before_after.conduct.BeforeAfter`).
+    before, after : Run
+        The audits without and with mitigations.
+    verdicts : polars.DataFrame
+        How each kind of harm changed, in words.
+    harm, quality, changes : polars.DataFrame
+        Changes in harm rates, in text quality, and in the differences between groups.
+    comparison : ComparisonReport
+        The comparison of both audits by axis (a way to group people, such as religion) and by group.
     """
 
     PAGE, NUMBERS = "before_after.html", "before_after.json"
@@ -52,12 +62,12 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def comparison(self) -> ComparisonReport:
-        """Return the comparison of the two runs: between groups, overall and by axis."""
+        """Return the comparison of both audits: differences between groups, overall level, and levels by axis."""
         return ComparisonReport(self.study.comparison, self.path)
 
     @property
     def paths(self) -> dict[str, Path]:
-        """Return the files that `report` writes, by kind."""
+        """Return the paths of the files that `report` writes, under the names "report", "numbers" and "comparison"."""
         return super().paths | {"comparison": self.comparison.paths["report"]}
 
     @property
@@ -77,10 +87,13 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """Return one row per benchmark and kind of harm: benchmark, outcome, groups, verdict, headline, told.
+        """Return one row per benchmark and kind of harm, such as toxicity. All columns are text.
 
-        `groups` states the changes between groups, which are the main question. `verdict` and `headline` are
-        about the level.
+        ``groups`` states how the differences between groups changed, which is the main question.
+        ``verdict`` and ``headline`` are about the level, which is the harm rate of all groups together:
+        "fell", "rose", "not detected", "not measurable", or a fall with a side effect, such as "silence"
+        (the model stopped responding). ``told`` gives the numbers in sentences. The other columns are
+        ``benchmark`` and ``outcome`` (the kind of harm).
         """
         rows = [
             {
@@ -98,21 +111,33 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def harm(self) -> pl.DataFrame:
-        """Return paired changes of harm, counted in several ways (`evenhand.studies.before_after.harm.HARM`)."""
+        """Return changes in harm rates, counted in several ways (`evenhand.studies.before_after.harm.HARM`).
+
+        Rates are proportions, and a negative ``estimate`` means less harm afterwards. ``among`` gives the
+        responses that were counted: "asked" is all of them, with empty and refused ones as harmless.
+        """
         return self.study.harm
 
     @property
     def quality(self) -> pl.DataFrame:
-        """Return changes of text quality (`evenhand.studies.before_after.quality.QUALITY`, q and verdict)."""
+        """Return changes in text quality, such as length, repetition and perplexity.
+
+        The columns are those of `evenhand.studies.compare.texts.QUALITY`, q and verdict. ``scale`` states
+        whether ``estimate`` is a difference or, for perplexities, a ratio (after divided by before).
+        """
         return self.study.quality
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Return paired changes between groups, overall and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
+        """Return changes between groups, overall and by axis (see `ComparisonReport.changes`)."""
         return self.study.comparison.changes
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`."""
+        """Return all tables by name: `verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`.
+
+        `silence` has changes in empty or refused responses, `measured` the measures of each audit side by
+        side, and `cost` time and memory.
+        """
         study = self.study
         names = ("harm", "silence", "quality", "measured", "cost")
         tables = {name: getattr(study, name) for name in names}
@@ -125,7 +150,7 @@ class BeforeAfterReport(StudyResult):
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write before_after.html, before_after.json and the comparison by axis and group into a folder.
 
-        Returns the paths by kind. Raises WriteError.
+        Returns the paths by kind. Raises WriteError if the folder cannot be written.
         """
         written = super().write(folder)
         return written | {"comparison": self.comparison.write(folder)["report"]}
@@ -174,34 +199,41 @@ def before_after(
 ) -> BeforeAfterReport:
     """Audit a model with and without mitigations and compare harm, refusals, text quality, time and memory.
 
-    Prints nothing and writes the report.
+    Writes the reports of the study and of both audits. Prints nothing.
 
     Parameters
     ----------
     model : str or LanguageModel
-        A name as on the command line, or a model.
+        A name as on the command line (see `load_model`), or a loaded model.
     mitigate : sequence of str or Mitigation
-        Mitigations, in the order in which they are applied.
+        One or more mitigations, in the order in which they are applied.
     suite, benchmarks
-        Name of a suite, or names of benchmarks. Default: the benchmark regard.
+        Name of a suite (a set of benchmarks), or names of benchmarks. Default: the benchmark regard.
     limit, axes, seed, samples, classifiers, progress
-        As in `evenhand.audit`. The role perplexity may always be filled by a language model.
+        As in `evenhand.audit`. In `classifiers`, the role "perplexity" can always be given a language
+        model, which then scores how fluent the responses are.
     output : path or str, optional
-        Folder of the study. An unfinished study there is resumed.
+        Folder of the study. An unfinished study there is resumed. Default: a new folder in runs/.
     options
         All other options of `evenhand.audit`.
 
     Returns
     -------
     BeforeAfterReport
-        The finished study. The benchmark quality runs in addition if its texts are available on this machine.
+        The finished study. The benchmark quality is added if its texts are available on this machine.
 
     Raises
     ------
-    EvenhandError
-        As `evenhand.audit`.
+    UsageError
+        There is no mitigation, or an option is invalid.
     Unsupported
         The model cannot do what a mitigation needs.
+    ResumeRefused
+        The folder contains a study with other options.
+    Interrupted
+        The study was interrupted and can be resumed.
+    EvenhandError
+        An audit fails for another reason; see `evenhand.audit`.
 
     Notes
     -----
@@ -209,6 +241,8 @@ def before_after(
 
     Examples
     --------
+    A scripted model that writes kindly only if the prompt asks for it:
+
     >>> import tempfile
     >>> from evenhand.mitigations import Prefix
     >>> from evenhand.models.puppets import writes

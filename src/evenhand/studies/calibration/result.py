@@ -26,7 +26,21 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class CalibrationStudy(StudyResult):
-    """Results of checking measures on simulated data."""
+    """Results of checking measures on simulated data.
+
+    A design is one kind of simulated data, for example eight groups with a certain number of prompts.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the study.
+    options : CalibrationOptions
+        Options of the study.
+    drawn : Drawn
+        Results of the single data sets.
+    measures, designs : polars.DataFrame
+        Summaries, with one row per measure and with one row per measure and design.
+    """
 
     PAGE, NUMBERS = "calibration.html", "calibration.json"
 
@@ -44,7 +58,12 @@ class CalibrationStudy(StudyResult):
         return tables(self.drawn)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `measures`, `designs`, `power`, `doses`, `moves` and `halves` (see `summary.py`)."""
+        """Return all tables by name: `measures`, `designs`, `power`, `doses`, `moves` and `halves`.
+
+        `power` and `doses` have one row per planted effect, `moves` has checks of invariance, and `halves`
+        the agreement between two halves of the prompts. The columns are defined in
+        `evenhand.studies.calibration.summary`.
+        """
         return dict(self._tables)
 
     @property
@@ -54,12 +73,23 @@ class CalibrationStudy(StudyResult):
 
     @property
     def measures(self) -> pl.DataFrame:
-        """Return one row per measure."""
+        """Return one row per measure, with its worst design and ranges over all designs.
+
+        All rates are proportions: ``worst_false`` is the false-positive rate in the worst design,
+        ``coverage_low`` and ``power_low`` are the smallest coverage and power in any design. ``holding``,
+        ``undecided`` and ``failing`` count designs.
+        """
         return self._tables["measures"]
 
     @property
     def designs(self) -> pl.DataFrame:
-        """Return one row per measure and design, with its result."""
+        """Return one row per measure and design, with false-positive rate, coverage, power and ``verdict``.
+
+        A measure holds in a design if the 95% confidence limits show a false-positive rate of at most 8%
+        and a coverage of at least 92%. It fails if they show a false-positive rate above 6%, a coverage
+        below 93%, or a power below 70% at the minimum detectable effect that it states; ``why`` gives this
+        and other reasons. Otherwise it is undecided.
+        """
         return self._tables["designs"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,7 +108,7 @@ class CalibrationStudy(StudyResult):
         return content
 
     def summary(self) -> dict[str, Any]:
-        """Return the summary that measures (`evenhand.measures.calibrated`) and the documentation show."""
+        """Return the tables with rounded numbers, as `evenhand.measures.calibrated` and the documentation show them."""
         content = self.to_dict()
         return {
             **{name: content[name] for name in ("format", "evenhand", "code", "options")},
@@ -88,9 +118,16 @@ class CalibrationStudy(StudyResult):
     def write_summary(self, path: Path | str) -> Path:
         """Write the summary as JSON and return its path.
 
-        If the study covers only some measures, only their rows of an existing summary are replaced. The summary
-        must have the same size, seed and replications; `renewed` records the code version of the new rows.
-        Raises WriteError, and UsageError for a summary of another study.
+        If the study covers only some measures, only their rows of an existing summary are replaced. The
+        summary must have the same size, seed and replications; `renewed` records the code version of the
+        new rows.
+
+        Raises
+        ------
+        WriteError
+            The file cannot be written.
+        UsageError
+            The file is not a summary, or is one of a study with other settings.
         """
         content = self.summary()
         if self.options.measures and is_file(path):
@@ -102,7 +139,7 @@ class CalibrationStudy(StudyResult):
         return calibration_page(self._tables, self.options, self._not_told)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print one line per measure, and the designs that fail."""
+        """Print one line per measure, and the designs in which a measure fails."""
         render_calibration(self._tables, self.options, self._not_told, console, paths)
 
 
@@ -153,22 +190,25 @@ def calibrate(
 ) -> CalibrationStudy:
     """Check measures on simulated data: false-positive rate, coverage of intervals, and power.
 
-    Simulated data with known differences go through the complete analysis of each measure, up to the verdict.
+    Simulated data with known differences go through the complete analysis of each measure, up to the
+    verdict.
 
     Parameters
     ----------
     measures : str or sequence of str, optional
         Names of measures or benchmarks. Default: everything that can be simulated.
     size : {"quick", "full"}, default "quick"
-        "quick" takes a minute or two; "full" runs every design.
+        "quick" takes a minute or two; "full" runs every design (kind of simulated data).
     output : path or str, optional
-        Folder of the study. If it contains a part of the same study, the study is resumed.
+        Folder of the study. If it contains a part of the same study, the study is resumed. Default: a new
+        folder in runs/.
     seed : int, default 0
         Random seed.
     jobs : int, optional
-        Number of processes. It affects only the duration.
+        Number of processes. It affects only the duration. Default: one per processor core.
     replications : int, optional
-        Number of data sets per arm. Default: as each design specifies.
+        Number of data sets for each combination of a design and a planted effect, at least 2. Default: as
+        each design specifies.
     progress : Progress, optional
         Receives progress messages.
 
@@ -180,7 +220,7 @@ def calibrate(
     Raises
     ------
     UsageError
-        A measure has no design.
+        A name in `measures` is unknown or has no simulation, or an option is invalid.
     ResumeRefused
         The folder contains a study with other options or other code.
     Interrupted

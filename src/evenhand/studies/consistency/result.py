@@ -28,7 +28,21 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class Checked(StudyResult):
-    """A finished consistency check on disk."""
+    """A finished consistency check of one mitigation: does its wording matter, or would any text help?
+
+    The model was run without the mitigation and with several wordings of it, called levels: "default" (no
+    mitigation), "original", "opposite", "nonsensical" and "blank". A domain is a set of prompts,
+    "adversarial" or "neutral".
+
+    Attributes
+    ----------
+    study : ConsistencyStudy
+        Options, prompts and all results (see `evenhand.studies.consistency.conduct.ConsistencyStudy`).
+    decisions : list of Decision
+        Outcome of each test under the chosen rule.
+    findings, table, boundaries, nonsense, scores : polars.DataFrame
+        Decisions under all rules, and the numbers behind them.
+    """
 
     PAGE, NUMBERS = "consistency.html", "consistency.json"
 
@@ -41,36 +55,55 @@ class Checked(StudyResult):
 
     @property
     def decisions(self) -> list[Decision]:
-        """Return the checklist under the chosen rule: effect, polarity and importance in each domain, and transfer."""
+        """Return the outcome of each test under the chosen rule, with the reason.
+
+        The tests are effect, polarity and importance in each domain, and transfer (see
+        `check_consistency`). Outcomes are "passes", "fails", "not decided" and "not applicable".
+        """
         return self.study.checklists[self.study.options.rule]
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Return every decision under every rule: rule, test, domain, outcome, reason, amount, what would decide it."""
+        """Return one row per decision rule, test and domain.
+
+        Columns: ``rule``, ``test``, ``domain`` (null for transfer, which concerns both), ``outcome``,
+        ``reason``, ``amount`` (the size in words), and ``advised_prompts`` and ``advised_wordings``, the
+        numbers with which an undecided test would be decided four times in five.
+        """
         return self.study.decisions
 
     @property
     def table(self) -> pl.DataFrame:
-        """Return one row per domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
+        """Return harm rates and their changes, one row per domain, level and attribute (kind of harm).
+
+        ``attribute`` is null for the mean over attributes. ``percent`` is the share of harmful
+        continuations. ``change`` is the level minus default in percentage points, so it is negative if the
+        level lowers harm. All columns: `evenhand.measures.changes.consistency.TABLE`.
+        """
         return self.study.numbers.table
 
     @property
     def boundaries(self) -> pl.DataFrame:
-        """Return each level's share of the effect, which the rule "tested" uses (`measures.changes.BOUNDARIES`)."""
+        """Return one row per domain and level of the polarity and importance tests, as the rule "tested" uses them.
+
+        ``share`` is the share of the original's effect that the level reaches. ``beyond`` is the distance
+        from the boundary of the test in percentage points: below 0 passes, above 0 fails. All columns:
+        `evenhand.measures.changes.consistency.BOUNDARIES`.
+        """
         return self.study.numbers.boundaries
 
     @property
     def nonsense(self) -> pl.DataFrame:
-        """Return the same table for each nonsense wording separately."""
+        """Return `table` for each nonsense wording separately."""
         return self.study.nonsense
 
     @property
     def scores(self) -> pl.DataFrame:
-        """Return one row per domain, level, group and prompt, with the score of each attribute."""
+        """Return one row per domain, level, wording (``group``) and prompt, with the score of each attribute."""
         return self.study.scores
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `table` (of the protocol), `boundaries`, `nonsense`, `decisions`, `wordings`, `scores`."""
+        """Return all tables by name: `table`, `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
         return self.study.tables()
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,28 +154,34 @@ def check_consistency(
     progress: Progress | None = None,
     **options: Any,
 ) -> Checked:
-    """Run the consistency tests of Morabito et al. (2023) on a mitigation. Prints nothing.
+    """Test whether a mitigation works because of what its text says (Morabito et al., 2023). Prints nothing.
+
+    The model continues the prompts without the mitigation and with its original, opposite, nonsensical and
+    blank wording. The tests ask: does the original lower harm (effect), does the opposite raise it
+    (polarity), do nonsense and blank texts help much less (importance), and do neutral prompts show the
+    same (transfer)?
 
     Parameters
     ----------
     method : str or Mitigation
         A mitigation, or its name as in `--mitigate`.
     model : str or LanguageModel
-        A name, or a model.
+        A name as on the command line (see `load_model`), or a loaded model.
     prompts, neutral : path or str, optional
-        Files of adversarial and neutral prompts that replace RealToxicityPrompts. neutral="none" tests one
-        domain only.
+        Files of adversarial and neutral prompts that replace those of RealToxicityPrompts. neutral="none"
+        tests adversarial prompts only.
     opposite : str or sequence of str, optional
-        An opposite wording that replaces the one of the method.
+        Opposite wording that replaces the one of the mitigation: one text, or one for each of its prefixes.
     classifier : str or Classifier, optional
         Classifier of the responses. Default: Perspective.
     output : path or str, optional
-        Folder of the study. A study there is resumed and keeps its nonsense wordings.
+        Folder of the study. A study there is resumed and keeps its nonsense wordings. Default: a new folder
+        in runs/.
     progress : Progress, optional
         Receives progress messages.
     options
-        All other options of `evenhand.studies.consistency.options.CheckOptions` (limit, groups, rule, margin,
-        decoding, seed, attributes, ...).
+        All other options of `evenhand.studies.consistency.options.CheckOptions`, such as limit, rule,
+        margin, decoding, seed, and groups (number of nonsense wordings).
 
     Returns
     -------
@@ -154,7 +193,9 @@ def check_consistency(
     UsageError, DataError
         An option or a file is invalid; the message states how to fix it.
     ModelError
-        The model cannot be used.
+        The model cannot be loaded or run.
+    ResumeRefused
+        The folder contains a study with other prompts or settings.
     Interrupted
         The check was interrupted and can be resumed.
 
