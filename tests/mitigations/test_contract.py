@@ -64,12 +64,16 @@ def talking() -> LanguageModel:
 
 def test_likelihoods_without_the_mitigation_are_not_given_under_its_name() -> None:
     model = Fake(WritesOnly)(load_puppet("puppet/random"))
-    with pytest.raises(Unsupported, match="the results would be those of the model without it") as caught:
+    with pytest.raises(
+        Unsupported, match="The results would be those of the model without the mitigation"
+    ) as caught:
         model.log_likelihoods(["A text."])
     assert 'unchanged = frozenset({"log_likelihoods"})' in str(caught.value.hint)
     assert "WritesOnly" in str(caught.value.hint)
     behind = Prefix("Be kind.")(model)
-    with pytest.raises(Unsupported, match="The mitigation 'fake' does not support likelihoods: the results"):
+    with pytest.raises(
+        Unsupported, match="The mitigation 'fake' does not support likelihoods. The results would"
+    ):
         behind.log_likelihoods(["A text."])
 
 
@@ -81,7 +85,7 @@ def test_what_is_declared_unchanged_passes_through() -> None:
 
 def test_continuations_without_the_mitigation_are_not_given_either() -> None:
     model = Fake(ScoresOnly)(talking())
-    with pytest.raises(Unsupported, match="the results would be those of the model without it"):
+    with pytest.raises(Unsupported, match="The results would be those of the model without the mitigation"):
         model.generate(["A prompt"], SHORT)  # type: ignore[attr-defined]
 
 
@@ -109,7 +113,9 @@ def test_a_named_benchmark_of_likelihoods_is_refused_before_anything_is_asked(tm
         {"benchmarks": ["evenhand-likelihood"]},
         {"benchmarks": ["evenhand-likelihood", "regard"]},
     ):
-        with pytest.raises(Unsupported, match="the results would be those of the model without it"):
+        with pytest.raises(
+            Unsupported, match="The results would be those of the model without the mitigation"
+        ):
             audit(base, mitigate=[Fake(Watched)], limit=20, output=tmp_path / "run", **chosen)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="None of the selected benchmarks can run here") as caught:
         audit(base, mitigate=[Fake(Watched)], suite="quick", limit=20, output=tmp_path / "run")
@@ -127,12 +133,17 @@ def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason
     options = AuditConfig(model="m", suite="both", limit=20, classifiers={"regard": "vader"})
     chosen = select(options, Fake(WritesOnly)(talking()))
     assert [one.name for one in chosen.benchmarks] == ["regard"]
-    assert "the results would be those of the model without it" in chosen.left_out["evenhand-likelihood"]
+    assert (
+        "The results would be those of the model without the mitigation"
+        in chosen.left_out["evenhand-likelihood"]
+    )
 
 
 def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:
     options = AuditConfig(model="m", benchmarks=("evenhand-likelihood",), limit=20, mitigate=("fake",))
-    with pytest.raises(Unsupported, match="The mitigation 'fake' does not support likelihoods: the results"):
+    with pytest.raises(
+        Unsupported, match="The mitigation 'fake' does not support likelihoods. The results would"
+    ):
         study_before_after(
             options, model=load_puppet("puppet/random"), chain=[Fake(WritesOnly)], output=tmp_path / "study"
         )

@@ -122,11 +122,11 @@ class Mitigated:
         if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"
             raise Unsupported(
-                f"The mitigation {self.mitigation.name!r} does not support {ANSWERS[answer]}: the results would be "
-                "those of the model without it.",
+                f"The mitigation {self.mitigation.name!r} does not support {ANSWERS[answer]}. The results would be "
+                "those of the model without the mitigation.",
                 f"Choose a benchmark of {other}. If you maintain the mitigation, implement {answer} in "
-                f'{kind.__name__}, or declare unchanged = frozenset({{"{answer}"}}) if it does not change '
-                f"{ANSWERS[answer]}.",
+                f"{kind.__name__}. If the mitigation leaves {ANSWERS[answer]} as they are, declare "
+                f'unchanged = frozenset({{"{answer}"}}).',
             )
         if isinstance(self.model, Mitigated):
             self.model.check_answers(answer)

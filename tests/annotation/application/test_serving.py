@@ -51,11 +51,14 @@ def process(stored, tmp_path, request):
         text=True,
         env=os.environ | {"PYTHONPATH": str(Path("src").resolve())},
     )
-    for _ in range(100):
+    deadline = time.monotonic() + 60  # a busy machine takes more than a few seconds to import everything
+    while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
             break
         except OSError:
+            assert running.poll() is None, running.communicate()[0]
+            assert time.monotonic() < deadline, "the server did not start within a minute"
             time.sleep(0.05)
     yield running, port
     if running.poll() is None:

@@ -51,8 +51,8 @@ def serve(
     pairing: str | None = typer.Option(
         None,
         metavar="same|drawn",
-        help="For acute: what to pair, responses to the same prompt or random conversations (the default for "
-        "conversations).",
+        help="What the template acute puts next to each other: responses to the same prompt (same) or two random "
+        "conversations (drawn). Default: drawn for conversations, otherwise same.",
     ),
     speaker: str | None = typer.Option(
         None,

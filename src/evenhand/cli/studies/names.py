@@ -40,8 +40,8 @@ def names(
     classifiers: list[str] = typer.Option(
         [],
         "--classifier",
-        help="Classifier, as ROLE=NAME, for gender, offensiveness, ... Replaces the word list of that role. "
-        "Repeatable.",
+        help="Classifier for one role, as ROLE=NAME, for example offensiveness=vader. It replaces the word list that "
+        "the role uses by default. Repeatable.",
     ),
     personas: Path | None = typer.Option(
         None, help="File of personas, two lines each. Default: the personas of evenhand."

@@ -99,10 +99,10 @@ def _counts_of(held: dict[str, Any]) -> Counts:
     """Return the counts in the parts of a file; raises ValueError that describes an invalid part."""
     about = parse_json(held[ABOUT] or b"")
     if not isinstance(about, dict) or not isinstance(about.get("table_hash"), str):
-        raise ValueError("its table of terms is not recorded")
+        raise ValueError("it does not record which terms were counted")
     if about.get("format") != FORMAT:
         told = f"{about.get('format')!r} of evenhand {about.get('version')}"
-        raise ValueError(f"their format is {told}, not {FORMAT}")
+        raise ValueError(f"its format is {told}, not {FORMAT}")
     tables = {name: read_rows(name, held[name] or b"") for name in TABLES}
     check_rows(tables)
     return Counts(about["table_hash"], **tables, options=options_of(about.get("options")))

@@ -112,8 +112,14 @@ def test_the_digest_follows_texts_and_split() -> None:
         (planted_chats(1).drop("turn"), "turn"),
         (planted_chats(1).filter(pl.col("turn") != 2), "turn 3 of speaker 'A'"),
         (planted_chats(1).with_columns(speaker=pl.lit("A")), "turn 2 of speaker 'A'"),
-        (planted_chats(1).filter(pl.col("turn") == 1), "no conversation with a name and a reply"),
-        (planted_chats(1).with_columns(name=pl.lit(None, pl.String)), "no conversation with a name"),
+        (
+            planted_chats(1).filter(pl.col("turn") == 1),
+            "no conversation that has the name of its opener and a reply",
+        ),
+        (
+            planted_chats(1).with_columns(name=pl.lit(None, pl.String)),
+            "no conversation that has the name of its opener",
+        ),
         (planted_chats(1).with_columns(turn=pl.lit("first")), "is not a table of self-chats"),
     ],
 )

@@ -277,4 +277,4 @@ def _check(found: pl.DataFrame, path: Path) -> None:
             FILE,
         )
     if found.is_empty() or found.filter(pl.col("turn") > 1)["text"].drop_nulls().is_empty():
-        raise DataError(f"{path} contains no conversation with a name and a reply.", FILE)
+        raise DataError(f"{path} contains no conversation that has the name of its opener and a reply.", FILE)
