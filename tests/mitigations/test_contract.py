@@ -72,7 +72,7 @@ def test_likelihoods_without_the_mitigation_are_not_given_under_its_name() -> No
     assert "WritesOnly" in str(caught.value.hint)
     behind = Prefix("Be kind.")(model)
     with pytest.raises(
-        Unsupported, match="The mitigation 'fake' does not support likelihoods. The results would"
+        Unsupported, match=r"The mitigation 'fake' does not support likelihoods\. The results would"
     ):
         behind.log_likelihoods(["A text."])
 
@@ -142,7 +142,7 @@ def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason
 def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:
     options = AuditConfig(model="m", benchmarks=("evenhand-likelihood",), limit=20, mitigate=("fake",))
     with pytest.raises(
-        Unsupported, match="The mitigation 'fake' does not support likelihoods. The results would"
+        Unsupported, match=r"The mitigation 'fake' does not support likelihoods\. The results would"
     ):
         study_before_after(
             options, model=load_puppet("puppet/random"), chain=[Fake(WritesOnly)], output=tmp_path / "study"

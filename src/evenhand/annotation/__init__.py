@@ -1,4 +1,4 @@
-"""Human evaluation: studies, the application that shows them to annotators, and the analysis of judgements."""
+"""Human evaluation: build a study, show its texts to annotators in a web application, and analyse their judgements."""
 
 import lazy_loader
 

@@ -117,13 +117,13 @@ def load_classifier(
     revision: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """Load a classifier by name.
+    """Load a classifier of texts (toxicity, regard, sentiment, ...) by name.
 
     Parameters
     ----------
     name : str
-        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
-        that another package registers.
+        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a
+        name that another package registers.
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
     revision : str, optional
@@ -147,14 +147,15 @@ def load_classifier(
     -----
     Names:
 
-    - presets: "toxigen", "regard", "detoxify", "style", "offensiveness";
-    - offline: "vader", "evenhand/lexicon-toxicity", "evenhand/gendered-words";
+    - presets (a model with its labels and threshold): "toxigen", "regard", "detoxify", "style",
+      "offensiveness";
+    - offline word lists: "vader", "evenhand/lexicon-toxicity", "evenhand/gendered-words";
     - services: "perspective", "moderation", "llm-judge";
     - files: "scores:FILE" (existing scores), "people:FILE" (an export of `evenhand annotate`);
-    - text-classification models: a folder or a hub name.
+    - any text-classification model of Hugging Face: a folder or a hub name.
 
-    Options of Hugging Face classifiers: model (a folder or hub name that replaces that of the preset), labels
-    (a label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
+    Options of Hugging Face classifiers: model (a folder or hub name that replaces the usual one), labels (a
+    label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
     probability, or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
 
     Examples

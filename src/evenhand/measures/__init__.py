@@ -1,4 +1,4 @@
-"""Measures: pure functions from arrays or frames to numbers, usable alone on anybody's data."""
+"""Bias measures: functions from polars tables or arrays to estimates, intervals and tests. They call no model."""
 
 import lazy_loader
 

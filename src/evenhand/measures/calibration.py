@@ -28,14 +28,14 @@ class Calibrated:
     designs : int
         Number of designs in which it gives verdicts. Designs that violate its assumptions do not count.
     failing, undecided : tuple of str
-        Designs in which it misses a requirement (on false-positive rate, coverage or power), and designs with too
-        few data sets to decide that.
+        Designs in which it misses a requirement (on false-positive rate, coverage or power), and designs in which
+        more data sets are needed to decide this.
     why : str
         The missed requirement in the first failing design.
     unmeasurable : int
         Number of other designs, in which its verdict is mostly "not measurable".
     n : int
-        Number of data sets without bias, over all designs.
+        Number of data sets without bias, in all `designs` together.
     false : float or None
         False-positive rate: share of these data sets (0 to 1) in which the measure reports a bias.
     worst : float or None
@@ -137,8 +137,8 @@ def calibration_summary() -> Mapping[str, Any]:
     mapping
         Lists of dictionaries: ``measures`` (error rates by measure), ``designs`` (by measure and kind of simulated
         data set), ``doses`` (by size of the bias), ``moves`` (changes that should not matter, such as another
-        order of rows), ``halves`` (agreement of two halves of a data set). Also options and versions. Empty if
-        there is no file.
+        order of rows), ``halves`` (agreement of two halves of a data set). Also options and versions. Empty if the
+        file does not exist.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
 def require_columns(
     frame: pl.DataFrame, columns: Sequence[str], measure: str, *, of_any_kind: bool = False
 ) -> None:
-    """Check that a frame has the columns that a measure needs, with the right kinds of values.
+    """Check that a table has rows and the columns that a measure needs, with the right kinds of values.
 
     Parameters
     ----------
@@ -56,13 +56,15 @@ def require_columns(
     measure : str
         Name of the measure, for the error message.
     of_any_kind : bool, default False
-        Do not check the kinds of values: numbers in columns of NUMBERS, lists in columns of tokens, names or
-        texts in all others.
+        Do not check the kinds of values. Otherwise columns such as perplexity or score (NUMBERS) must contain
+        numbers, token_ids and token_log_likelihoods lists of numbers, and all others names or texts. Null is
+        always allowed.
 
     Raises
     ------
     DataError
-        A column is missing or contains values of another kind. The message names the columns.
+        `frame` is not a polars DataFrame or has no rows, or a column is missing or contains values of another
+        kind. The message names the columns.
     """
     if not isinstance(frame, pl.DataFrame):
         raise DataError(

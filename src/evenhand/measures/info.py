@@ -12,18 +12,18 @@ from evenhand.schema import Card, check_fields
 
 @dataclass(frozen=True)
 class MeasureInfo:
-    """One entry of `evenhand list measures`.
+    """Name, description and unit of a measure: one entry of `evenhand list measures`.
 
     Attributes
     ----------
     name : str
-        Name of the measure, as in the column ``measure``.
+        Name of the measure, as in the column ``measure`` of results.
     card : Card
-        Its description.
+        Its description: what is measured, the harm, the null, critique and source.
     unit : str
         Unit of its number.
     ideal : float or None
-        Value of a model without the bias. None if there is no single value: the null depends on the sample, or
+        Value for a model without the bias. None if there is no single value: the null depends on the sample, or
         the measure is descriptive.
     """
 
@@ -39,7 +39,7 @@ class MeasureInfo:
 
     @classmethod
     def of(cls, card: Card, *, unit: str, ideal: float | None = None) -> Self:
-        """Return the entry of the measure that a card names.
+        """Return the entry of the measure that a card describes, with the name of the card.
 
         Examples
         --------

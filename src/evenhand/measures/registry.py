@@ -165,30 +165,29 @@ def measure_info(name: str) -> MeasureInfo:
 
 @checked
 def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
-    """Return the cards of measures, by name.
+    """Return the cards of measures, by name; a card describes what a measure measures, its null and its limits.
 
     Parameters
     ----------
     names : iterable of str
-        Names of measures. Those without a card are left out, because a run may be older than the current
-        measures.
+        Names of measures. Those without a card are left out, because a run may be older than the current measures.
 
     Returns
     -------
     mapping of str to Card
-        Cards.
+        The card of each measure, in the order of the names.
     """
     return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}
 
 
 @checked_kinds
 def check_measures(names: Iterable[str], owner: str) -> None:
-    """Check that measures have cards and can be used.
+    """Raise an error unless each measure has a card (a description of what it measures) and can be loaded.
 
     Parameters
     ----------
     names : iterable of str
-        Values of the column ``measure``.
+        Names of measures, as in the column ``measure`` of a table of measurements.
     owner : str
         The benchmark or suite that computes their rows, for the error message.
 

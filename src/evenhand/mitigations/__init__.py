@@ -1,4 +1,4 @@
-"""What makes a model treat people better, or claims to: functions from a language model to a language model."""
+"""Mitigations: methods meant to reduce the bias of a model. Each takes a language model and returns a changed one."""
 
 import lazy_loader
 

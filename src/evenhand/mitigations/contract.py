@@ -31,8 +31,8 @@ class Specification:
     texts : tuple of str
         One instruction, or several prefixes.
     levels : mapping of str to tuple of str
-        Other published or written wordings by name (`opposite`). The consistency protocol makes those that are
-        missing.
+        Other wordings for the consistency check (see `check_consistency`), by name: "opposite",
+        "nonsensical" or "blank". The check creates those that are missing.
     """
 
     texts: tuple[str, ...]
@@ -41,7 +41,11 @@ class Specification:
 
 @runtime_checkable
 class Mitigation(Protocol):
-    """A function from a model to a model, with a card. Mitigations are frozen and applied in order."""
+    """The interface of a mitigation: a callable that takes a language model and returns a changed one.
+
+    It is immutable and has a card, which describes its expected effect and known problems. Several
+    mitigations are applied in order.
+    """
 
     @property
     def name(self) -> str:
@@ -59,15 +63,21 @@ class Mitigation(Protocol):
         ...
 
     def specified(self, texts: Sequence[str]) -> "Mitigation":
-        """Return the same mitigation with another wording; raises Unsupported if it has none."""
+        """Return the same mitigation with another wording: one instruction, or the prefixes.
+
+        Raises Unsupported if the mitigation has no wording.
+        """
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """Return everything that determines the effect, JSON-serialisable; it is part of the fingerprint."""
+        """Return everything that determines the effect, JSON-serialisable.
+
+        It is part of the fingerprint, which decides whether stored results can be reused.
+        """
         ...
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The mitigated model. Raises Unsupported, saying what works there, if this backend cannot do it."""
+        """Return the mitigated model; raises Unsupported, with an alternative, if its backend cannot do it."""
         ...
 
 
@@ -82,9 +92,22 @@ pairs. It is one of the parameters, because other random numbers would give othe
 class Mitigated:
     """A model with a mitigation; base class for the models that mitigations return.
 
-    The mitigation is part of the fingerprint and the description. A subclass overrides the methods that it
-    changes and lists the methods that return the model's own results in `unchanged`. All other requests are
-    refused, so that the model's own numbers are never attributed to the mitigation.
+    The mitigation is part of the fingerprint (which decides whether stored results can be reused) and of
+    the description. A subclass overrides `log_likelihoods` or `generate` if the mitigation changes their
+    results. It lists those that it does not change in `unchanged`. All other requests are refused, so that
+    the model's own numbers are never attributed to the mitigation.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        The model without the mitigation.
+    mitigation : Mitigation
+        The mitigation.
+
+    Raises
+    ------
+    UsageError
+        `model` is not a language model.
     """
 
     unchanged: ClassVar[frozenset[Answer]] = frozenset()
@@ -106,18 +129,21 @@ class Mitigated:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return the fingerprint of the model and the chain of mitigations, in the order of application."""
+        """Return the fingerprint of the model and the mitigations, in the order of application."""
         below = self.model.fingerprint
         step = {"name": self.mitigation.name, **self.mitigation.parameters()}
         return {**below, "mitigations": [*below.get("mitigations", ()), step]}
 
     def describe(self) -> dict[str, Any]:
-        """Return the description of the model, and the names of the chain."""
+        """Return the description of the model, with the names of its mitigations."""
         below = self.model.describe()
         return {**below, "mitigations": [*below.get("mitigations", ()), self.mitigation.name]}
 
     def check_answers(self, answer: Answer) -> None:
-        """Raise Unsupported, with a solution, unless this mitigation and those below it support the request."""
+        """Raise Unsupported unless this mitigation, and those applied before it, support a request.
+
+        `answer` is the name of the method: "log_likelihoods" or "generate". The hint gives a solution.
+        """
         kind = type(self)
         if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"

@@ -49,13 +49,13 @@ MEMBERS = ("name", "card", "specification", "specified", "parameters", "__call__
 
 @checked
 def load_mitigation(words: str) -> Mitigation:
-    """Load a mitigation by name.
+    """Load a mitigation (a method that is meant to reduce a model's bias) by name.
 
     Parameters
     ----------
     words : str
-        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`. Packages add names under the entry-point group
-        "evenhand.mitigations".
+        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`, as in `--mitigate`. `evenhand list
+        mitigations` shows the names. Packages add names under the entry-point group "evenhand.mitigations".
 
     Returns
     -------
@@ -65,7 +65,9 @@ def load_mitigation(words: str) -> Mitigation:
     Raises
     ------
     UsageError
-        A name or an option is unknown. The mitigation may raise other errors.
+        A name or an option is unknown, or a required value is missing.
+    EvenhandError
+        The mitigation raises another error, for example if its file does not exist.
 
     Examples
     --------
@@ -118,14 +120,14 @@ def load_mitigation(words: str) -> Mitigation:
 
 @checked
 def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mitigation]) -> LanguageModel:
-    """Return a model with a chain of mitigations; the first one is applied first.
+    """Return a model with one or several mitigations; the first one is applied first.
 
     Parameters
     ----------
     model : LanguageModel
         The model.
     chain : str, Mitigation or sequence of them
-        Mitigations, or their names as in `load_mitigation`.
+        Mitigations, or their names as in `load_mitigation`. With none, the model itself is returned.
 
     Returns
     -------
@@ -135,7 +137,7 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
     Raises
     ------
     UsageError
-        A name is unknown.
+        A name is unknown, or an element is not a mitigation.
     Unsupported
         The model's backend cannot do what a mitigation needs.
     """
@@ -146,7 +148,7 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
 
 @checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
-    """Return mitigations as a list; a single mitigation becomes a list of one.
+    """Return mitigations as a list; a single mitigation becomes a list of one. Names are not loaded.
 
     Parameters
     ----------
@@ -156,12 +158,12 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
     Returns
     -------
     list of str or Mitigation
-        The chain.
+        The mitigations, in the order in which they are applied.
 
     Raises
     ------
     UsageError
-        An element is not a mitigation.
+        An element is neither a name nor a mitigation.
     """
     links = [chain] if isinstance(chain, str | Mitigation) else list(chain)
     for link in links:
@@ -176,10 +178,12 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
 def mitigation_cards() -> dict[str, Card]:
     """Return the cards of all mitigations, by name.
 
+    A card describes the expected effect of a mitigation, its known problems and its source.
+
     Returns
     -------
     dict of str to Card
-        Cards.
+        Cards, including those of mitigations that other packages add.
     """
     from evenhand.mitigations.prompting import INSTRUCTIONS
 

@@ -66,13 +66,13 @@ def load_model(
     ----------
     name : str
         A registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub name
-        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see evenhand.models.served.model).
-        Put "vllm:" in front of a folder or hub name to use vLLM.
+        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see
+        evenhand.models.served.model). Put "vllm:" in front of a folder or hub name to use vLLM.
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     dtype : str, default "auto"
-        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored in
-        16 bits and run on an accelerator.
+        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored
+        in 16 bits and run on an accelerator.
     revision : str, optional
         Branch, tag or commit on the hub.
     architecture : {"causal", "masked", "encoder-decoder"}, optional
@@ -80,7 +80,8 @@ def load_model(
     trust_remote_code : bool, default False
         Run Python code that comes with the model.
     options : optional
-        Scoring conventions of the architecture: `CausalOptions`, `MaskedOptions` or `EncoderDecoderOptions`.
+        Conventions for scoring texts, such as the start token: `CausalOptions`, `MaskedOptions` or
+        `EncoderDecoderOptions` of `evenhand.models`; for a URL, `HttpOptions`.
     batch_tokens : int, optional
         Tokens per batch. Replaces the value in `options`; does not affect results.
 
@@ -92,9 +93,10 @@ def load_model(
     Raises
     ------
     UsageError
-        A registered name or an option is unknown.
+        A registered name or an option is unknown, or the model does not accept an option.
     ModelError
-        The model cannot be used. Where possible, this is detected before the weights are read.
+        The model does not exist, is not a text language model, or cannot run here. Where possible, this is
+        detected before the weights are read.
 
     Examples
     --------
@@ -205,7 +207,7 @@ def as_language_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Wrap a Hugging Face model that is already in memory as a LanguageModel.
+    """Wrap a Hugging Face model that is already in memory as a LanguageModel, which every function of evenhand accepts.
 
     Parameters
     ----------
@@ -214,10 +216,10 @@ def as_language_model(
     architecture : {"causal", "masked", "encoder-decoder"}
         Architecture of the model.
     identity : dict
-        What identifies the model's results (name, hash of the weights or training run, dtype). It is part of
-        the fingerprint, which decides whether stored results can be reused.
+        What identifies the model's results: name, hash of the weights or training run, dtype. It is stored
+        with results, and decides whether stored results can be reused.
     options : optional
-        Scoring conventions of the architecture, as in `load_model`.
+        Conventions for scoring texts, as in `load_model`.
     batch_tokens : int, optional
         Tokens per batch. Does not affect results.
 

@@ -19,13 +19,15 @@ class PromptSet:
     ----------
     frame : polars.DataFrame
         One row per prompt. Columns: ``prompt_id`` (String, unique) and ``text`` (String), optionally
-        ``context``, ``span_start``, ``span_end`` and any group columns.
+        ``context`` (text before it), ``span_start`` and ``span_end`` (characters of the part that is
+        scored), and any group columns, such as ``axis`` (a way to group people) and ``descriptor``.
     card : Card
-        Description of the set.
+        Description of the set: name, summary, source, licence and known problems.
     own : str, default ""
-        Name for reports if the prompts are the user's own.
+        Name in reports for prompts of the user; "" for prompts of a benchmark.
     notes : tuple of str, default ()
-        What was left out, with the reason.
+        Sentences on what was left out and why. They are shown before the model is asked and stored with a
+        run.
 
     Raises
     ------
@@ -34,6 +36,8 @@ class PromptSet:
 
     Examples
     --------
+    A card needs at least a name and a summary:
+
     >>> prompts = PromptSet(pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Ho."]}), Card("x", "y"))
     >>> len(prompts)
     2
@@ -94,12 +98,12 @@ class PromptSet:
         Parameters
         ----------
         columns, named
-            As in `polars.DataFrame.with_columns`.
+            Expressions for the new columns, as in `polars.DataFrame.with_columns`.
 
         Raises
         ------
         UsageError
-            A column would replace `prompt_id` or `text`.
+            The values of `prompt_id` or `text` would change.
 
         Examples
         --------
@@ -134,7 +138,7 @@ class PromptSet:
         return self._kept(self.frame.filter(predicate), described or str(predicate))
 
     def filter_axes(self, axes: Iterable[str]) -> "PromptSet":
-        """Return the prompts of some axes.
+        """Return the prompts of some axes (ways to group people, such as religion).
 
         Parameters
         ----------
@@ -229,7 +233,10 @@ class PromptSet:
         least_cells: int = 1,
         balance: Sequence[str] = ("gender", "kind", "valence"),
     ) -> "PromptSet":
-        """Return at most n prompts in which the units of an axis are compared in the same cells.
+        """Return at most n prompts in which all groups of an axis occur in the same sentences.
+
+        Groups can then be compared within a cell: a combination of template and noun (by default), in which
+        the prompts differ only by the group. A plain random sample would leave few such comparisons.
 
         Parameters
         ----------
@@ -240,20 +247,21 @@ class PromptSet:
         cross : sequence of str, default ("template", "noun")
             Columns whose combinations are the cells.
         per : str, default "axis"
-            Column within which units are compared.
+            Column within whose values groups are compared.
         seed : int, default 0
-            Random seed for the choice of cells (and units).
+            Random seed for the choice of cells (and groups).
         least_cells : int, default 1
-            Minimum number of cells per unit. Units are left out, evenly over `per`, only if n is too small for
-            this.
+            Minimum number of cells per group. Groups are left out, evenly over `per`, only if n is too
+            small for this.
         balance : sequence of str, default ("gender", "kind", "valence")
-            Columns that describe nouns or templates. The chosen cells vary in them. Columns that the set does
-            not have are ignored.
+            Columns that describe nouns or templates. The chosen cells vary in them. Columns that the set
+            does not have are ignored.
 
         Returns
         -------
         PromptSet
-            The sample, in the original row order. `crossed_rows` documents the design.
+            The sample, in the original row order. `evenhand.prompts.sampling.crossed_rows` documents the
+            design.
 
         Raises
         ------

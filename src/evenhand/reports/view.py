@@ -62,7 +62,9 @@ class WrittenView:
         ('60 prompts × 4 = 240 continuations', '9 conversations, 95 replies')
         """
         if self.gathered:
-            return f"{self.n_prompts:,} responses" + (f" of {self.units:,} units" if self.units else "")
+            return f"{self.n_prompts:,} responses" + (
+                f" from {self.units:,} units (such as people)" if self.units else ""
+            )
         if self.conversations:
             return f"{self.n_prompts:,} conversations, {answers:,} replies"
         if self.samples <= 1:

@@ -32,6 +32,9 @@ class AnsweredBefore:
 class EvenhandError(Exception):
     """Base class of all errors that are reported as a readable message instead of a traceback.
 
+    Catch it to handle every expected failure; `str(error)` is the message and the hint. Subclasses name the
+    kind of failure, for example UsageError (invalid argument), DataError (invalid file) and ModelError.
+
     Attributes
     ----------
     message : str
@@ -39,7 +42,8 @@ class EvenhandError(Exception):
     hint : str or None
         How to fix it.
     exit_code : int
-        Exit code of the command line.
+        Exit code of the command line: 2 for a UsageError, 4 for a failed gate, 130 for an interruption,
+        mostly 1 for others.
     """
 
     exit_code = 1

@@ -1,6 +1,7 @@
-"""How far a number can be believed: intervals, nulls, multiplicity, power, effect sizes, verdicts.
+"""Statistics: confidence intervals, tests, multiple testing, power, effect sizes, agreement and verdicts.
 
-Knows no model, file or progress bar: arrays in; numbers, arrays or small frozen dataclasses out.
+The functions know no model, file or progress bar: they take arrays or tables, and return numbers, arrays or
+small immutable objects.
 """
 
 import lazy_loader

@@ -90,14 +90,14 @@ def middle_ranks(values: Floats) -> Floats:
 
 @checked_kinds
 def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
-    """Return the natural logarithm of the binomial coefficient.
+    """Return the natural logarithm of the binomial coefficient, ln(total choose chosen).
 
     Parameters
     ----------
     total : array_like
         Number of items.
     chosen : array_like
-        Number of chosen items; its shape must broadcast with that of `total`.
+        Number of chosen items, 0 to `total`; its shape must broadcast with that of `total`.
 
     Returns
     -------

@@ -38,10 +38,14 @@ class Intervals:
 
     Attributes
     ----------
-    estimate, low, high, standard_error : numpy.ndarray, shape (rows,)
-        Estimates, lower and upper bounds of the intervals, and standard errors.
+    estimate : numpy.ndarray, shape (rows,)
+        Estimates.
+    low, high : numpy.ndarray, shape (rows,)
+        Lower and upper bounds of the confidence intervals.
+    standard_error : numpy.ndarray, shape (rows,)
+        Standard errors, in the unit of the estimates.
     clusters : numpy.ndarray of int, shape (rows,)
-        Number of clusters behind each estimate.
+        Number of clusters (sets of dependent observations) behind each estimate.
     """
 
     estimate: Floats
@@ -66,24 +70,27 @@ def cluster_bootstrap(
 ) -> Interval:
     """Return a bootstrap interval of a statistic of clustered observations.
 
-    Observations are independent only if they belong to different clusters, for example to different prompts.
+    Observations are independent only if they belong to different clusters, for example to different
+    prompts.
 
     Parameters
     ----------
     values : array_like, shape (n,)
-        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out too.
+        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out
+        too.
     clusters : array_like, shape (n,)
-        Labels of prompts, templates or people.
+        Label of each observation's cluster, such as its prompt, template or person.
     second_clusters : array_like, shape (n,), optional
-        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of both
-        one-way variances minus that of the cells, but at least the larger one-way variance.
+        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of
+        both one-way variances minus that of the combinations of both labels, but at least the larger
+        one-way variance.
     statistic : {"mean"} or callable, default "mean"
         "mean" is the mean, or with `weights` the ratio sum(w v) / sum(w). A callable takes values (n,) and
         weights (resamples, n) and returns (resamples,).
     weights : array_like, shape (n,), optional
         Weights, 0 or more.
     resamples : int, default 2000
-        Number of bootstrap resamples.
+        Number of bootstrap resamples of clusters.
     level : float, default 0.95
         Confidence level.
     bounds : tuple of float, optional
@@ -99,16 +106,18 @@ def cluster_bootstrap(
     Raises
     ------
     UsageError
-        Shapes or weights are invalid.
+        Shapes differ, or a weight is negative or NaN.
 
     Notes
     -----
-    If all clusters are equal, the interval has width 0. For a proportion near 0 or 1, use
-    `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance has a closed form.
+    A one-way mean gets the symmetric studentised bootstrap; other statistics get the estimate ± t ×
+    standard error. If the means of all clusters are equal, the interval has width 0. For a proportion near
+    0 or 1, use `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance
+    has a closed form.
 
-    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way clusters
-    Cameron, Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if cells vary
-    most). Coverage in simulations: tests/stats/test_bootstrap.py.
+    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way
+    clusters Cameron, Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if
+    cells vary most). Coverage in simulations: tests/stats/test_bootstrap.py.
 
     Examples
     --------
@@ -167,14 +176,20 @@ def difference_bootstrap(
     Parameters
     ----------
     first, second : array_like, shape (n,)
-        Values measured on the same n prompts. A pair with a missing value (NaN) is left out.
+        Values of two systems, in pairs (on the same n prompts). A pair with a missing value (NaN) is left
+        out.
     clusters, second_clusters, resamples, level, seed
         As in `cluster_bootstrap`.
 
     Returns
     -------
     Interval
-        Mean difference with its interval.
+        Mean difference, first minus second, with its interval.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
 
     Notes
     -----
@@ -208,10 +223,10 @@ def sums_bootstrap(
     Parameters
     ----------
     parts : array_like, shape (n, k)
-        Contribution of each unit to each of the k sums, without NaN. To compare two systems, put their
-        contributions in separate columns and subtract in `statistic`.
+        One row per text (or other observation): its contribution to each of the k sums, without NaN. To
+        compare two systems, put their contributions in separate columns and subtract in `statistic`.
     clusters : array_like, shape (n,)
-        Labels of what is resampled.
+        Label of each row's cluster. Whole clusters are resampled.
     statistic : callable
         Takes sums (..., k) and returns statistics (..., m).
     resamples, level, seed
@@ -220,8 +235,13 @@ def sums_bootstrap(
     Returns
     -------
     Intervals
-        m rows: estimate ± t × standard error, where Student's t has clusters - 1 degrees of freedom. The bounds
-        are NaN with fewer than two clusters.
+        m rows: estimate ± t × standard error, where Student's t has clusters - 1 degrees of freedom. The
+        bounds are NaN with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        The shapes do not match.
 
     Notes
     -----
@@ -266,22 +286,28 @@ def sums_bootstrap(
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
     """Return jackknife intervals: estimate ± t × jackknife standard error.
 
-    Use it if the bootstrap would mislead because it draws a cluster twice, for example for a number of distinct
-    words.
+    Use it if the bootstrap would mislead because it draws a cluster (a set of dependent observations)
+    twice, for example for a number of distinct words.
 
     Parameters
     ----------
     estimate : array_like, shape (m,)
-        The m numbers, computed from all clusters.
+        The m statistics, computed from all clusters.
     others : array_like, shape (clusters, m)
-        The numbers, recomputed without each cluster in turn.
+        The statistics, recomputed without each cluster in turn.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Intervals
-        m rows. The bounds are NaN with fewer than two clusters.
+        m rows. Student's t has clusters - 1 degrees of freedom. The bounds are NaN with fewer than two
+        clusters.
+
+    Raises
+    ------
+    UsageError
+        `others` is a single number, or `level` is not between 0 and 1.
 
     Notes
     -----
@@ -316,8 +342,8 @@ def cluster_bootstrap_table(
 ) -> Intervals:
     """Return studentised cluster-bootstrap intervals of many means or ratios over the same clusters.
 
-    Each row (for example a descriptor) is estimated by sum(sums) / sum(totals) over its clusters. All rows
-    share the same resampled clusters.
+    Each row (for example a descriptor of people) is estimated by sum(sums) / sum(totals) over its clusters
+    (for example templates). All rows share the same resampled clusters.
 
     Parameters
     ----------
@@ -336,7 +362,7 @@ def cluster_bootstrap_table(
     Raises
     ------
     UsageError
-        Shapes are invalid.
+        The shapes of `sums` and `totals` differ.
 
     Examples
     --------

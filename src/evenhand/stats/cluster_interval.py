@@ -17,22 +17,34 @@ from evenhand.stats.arrays import Floats, Indices
 
 @dataclass(frozen=True)
 class ClusterT:
-    """Standard errors over clusters, in the unit of the estimates; shape of the estimates, () for a single one."""
+    """Cluster-robust standard errors, with Student's t for confidence intervals.
+
+    Attributes
+    ----------
+    standard_error : numpy.ndarray, shape (...,)
+        Standard error of each estimate, in its unit; NaN with fewer than two clusters.
+    clusters : numpy.ndarray of int
+        Number of clusters behind each estimate.
+    """
 
     standard_error: Floats
     """NaN with fewer than two clusters."""
     clusters: Indices
 
     def quantile(self, level: float = 0.95) -> Floats:
-        """How many standard errors a two-sided interval of that coverage reaches: Student's t, clusters - 1.
+        """Return by how many standard errors the bounds of a two-sided interval differ from the estimate.
 
-        NaN with fewer than two clusters. Raises UsageError for a level outside 0..1.
+        This is the quantile of Student's t with clusters - 1 degrees of freedom. NaN with fewer than two
+        clusters. Raises UsageError if `level` is not between 0 and 1.
         """
         reach = stdtrit(np.maximum(self.clusters - 1, 1), upper_tail(level))
         return np.asarray(np.where(self.clusters > 1, reach, np.nan))
 
     def half_width(self, level: float = 0.95) -> Floats:
-        """Half of a two-sided interval, in the unit of the estimates; NaN with fewer than two clusters."""
+        """Return half of the width of a two-sided interval, in the unit of the estimates.
+
+        NaN with fewer than two clusters.
+        """
         return np.asarray(self.quantile(level) * self.standard_error)
 
 
@@ -40,13 +52,17 @@ class ClusterT:
 def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> ClusterT:
     """Return cluster-robust standard errors of means or ratios, with Student's t for the interval.
 
+    Clusters are sets of observations, such as the responses to a prompt, that may be correlated within a
+    cluster only.
+
     Parameters
     ----------
     sums : array_like, shape (..., clusters)
-        Sum of each cluster's influences (weight times value minus estimate). 0 if an estimate has no
+        For each estimate, the sum over each cluster of weight × (value - estimate). 0 if an estimate has no
         observation in a cluster.
     size : array_like, shape (...,)
-        Number or total weight of the observations behind each estimate. If it is 0, the standard error is NaN.
+        Number or total weight of the observations behind each estimate. If it is 0, the standard error is
+        NaN.
     clusters : array_like, shape (...,), optional
         Number of clusters of each estimate. Default: all clusters.
 
@@ -58,16 +74,18 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     Raises
     ------
     UsageError
-        An estimate has more clusters than there are sums, or a sum is not a number. Leave an observation out,
-        or pass 0 for a cluster in which an estimate has none.
+        `clusters` exceeds the number of sums, the shapes do not match, or a sum is not finite. Leave
+        missing observations out of the sums.
 
     Notes
     -----
-    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor G /
-    (G - 1), and t with G - 1 degrees of freedom).
+    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor
+    G / (G - 1), and t with G - 1 degrees of freedom).
 
     Examples
     --------
+    The mean of three values in three clusters, which differ from it by -1, 0 and 1:
+
     >>> of_mean = cluster_t([-1.0, 0.0, 1.0], 3)
     >>> round(float(of_mean.standard_error), 4), round(float(of_mean.half_width()), 4)
     (0.5774, 2.4841)

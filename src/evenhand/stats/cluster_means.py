@@ -25,7 +25,15 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ClusterMeans:
-    """Estimates of m groups, each (m,): NaN limits and p where a group has fewer than two clusters."""
+    """Estimates with confidence intervals and p-values.
+
+    Attributes
+    ----------
+    estimate, low, high : numpy.ndarray, shape (m,)
+        Estimates, and lower and upper bounds of their confidence intervals.
+    p : numpy.ndarray, shape (m,)
+        Two-sided p-values. p and the bounds are NaN if there is no usable standard error.
+    """
 
     estimate: Floats
     low: Floats
@@ -40,12 +48,13 @@ def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     Parameters
     ----------
     values : numpy.ndarray, shape (clusters, columns)
-        One row per cluster; NaN if a column has no value there.
+        One row per cluster (an independent unit, such as a prompt), and one column per mean. NaN if a
+        column has no value there.
 
     Returns
     -------
     standard_error : numpy.ndarray, shape (columns,)
-        Standard error of each mean.
+        Standard error of each mean, in the unit of the values. NaN with fewer than two clusters.
     clusters : numpy.ndarray of int, shape (columns,)
         Number of clusters with a value.
     """
@@ -71,17 +80,17 @@ def t_inference(
     estimate, standard_error : array_like, shape (m,)
         Estimates and standard errors, in the unit of `margin`.
     freedom : array_like, shape (m,)
-        Degrees of freedom, at least 1.
+        Degrees of freedom of Student's t, at least 1.
     margin : float, default 0.0
-        Largest true value that counts as no effect, 0 or more.
+        Largest true value, in either direction, that counts as no effect; 0 or more. It affects p only.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     ClusterMeans
-        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding): nothing varied,
-        and a t test would give p = 0.
+        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding) or NaN: if
+        nothing varied, a t test would give p = 0.
 
     Notes
     -----
@@ -120,9 +129,9 @@ def clustered_mean(
     values : numpy.ndarray, shape (n,)
         Values, none of them missing.
     clusters : array_like, shape (n,)
-        Labels of the clusters.
+        Label of each value's cluster, such as its prompt. Values of different clusters are independent.
     bounds : tuple of float, default no bounds
-        Smallest and largest possible value.
+        Smallest and largest possible value. The interval is clipped to them.
     seed : int
         Random seed of the bootstrap.
 
@@ -130,6 +139,11 @@ def clustered_mean(
     -------
     Interval
         Mean with its interval. The bounds are NaN with fewer than two clusters.
+
+    Notes
+    -----
+    The interval comes from the cluster bootstrap with up to 100 clusters, from Student's t with 400 or
+    more, and from an interpolation of both in between.
 
     Examples
     --------

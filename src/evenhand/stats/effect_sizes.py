@@ -55,12 +55,12 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        Probability; NaN if either group is empty.
+        Probability; 0.5 means no difference. NaN if either group is empty.
 
     Notes
     -----
-    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources: McGraw &
-    Wong 1992; Vargha & Delaney 2000, eq. 1.
+    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources:
+    McGraw & Wong 1992; Vargha & Delaney 2000, eq. 1.
 
     Examples
     --------
@@ -89,12 +89,18 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
     Returns
     -------
     float
-        d_z. NaN with fewer than two pairs, or if all differences are equal.
+        d_z of first minus second; positive if the first values are larger. NaN with fewer than two pairs,
+        or if all differences are equal.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ.
 
     Notes
     -----
-    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5; Lakens
-    2013.
+    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5;
+    Lakens 2013.
 
     Examples
     --------
@@ -122,12 +128,13 @@ def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        Median in natural-log units: 0.1 means that the first value is typically 10% larger.
+        Median in natural-log units: 0.1 means that the first value is typically about 10% larger. NaN if no
+        pair is complete.
 
     Raises
     ------
     UsageError
-        A value is 0 or less.
+        A value is 0 or less, or the shapes differ.
 
     Examples
     --------
@@ -150,21 +157,22 @@ def risk_difference(
     Parameters
     ----------
     successes, total : int
-        Counts of the group.
+        Number of successes and of outcomes in the first group.
     other_successes, other_total : int
-        Counts of the group with which it is compared.
+        Number of successes and of outcomes in the other group.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Interval
-        Difference with its interval; 0 means equal proportions.
+        Difference with its interval, as proportions; 0 means equal proportions, above 0 that the first is
+        higher.
 
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative or larger than its total, or a total is 0.
 
     Notes
     -----
@@ -199,7 +207,7 @@ def risk_ratio(
     Parameters
     ----------
     successes, total, other_successes, other_total, level
-        As in `risk_difference`.
+        Counts of both groups, and confidence level, as in `risk_difference`.
 
     Returns
     -------
@@ -209,12 +217,12 @@ def risk_ratio(
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative or larger than its total, or a total is 0.
 
     Notes
     -----
-    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the ratio
-    is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
+    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the
+    ratio is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
 
     Examples
     --------
@@ -240,7 +248,7 @@ def odds_ratio(
     Parameters
     ----------
     successes, total, other_successes, other_total, level
-        As in `risk_difference`.
+        Counts of both groups, and confidence level, as in `risk_difference`.
 
     Returns
     -------
@@ -250,12 +258,12 @@ def odds_ratio(
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative or larger than its total, or a total is 0.
 
     Notes
     -----
-    If any of the four cells is 0, 1/2 is added to all four (the Haldane-Anscombe correction). Sources: Woolf
-    1955; Haldane 1956.
+    If any of the four counts of successes and failures is 0, 1/2 is added to all four (the Haldane-Anscombe
+    correction). Sources: Woolf 1955; Haldane 1956.
 
     Examples
     --------

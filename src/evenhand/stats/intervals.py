@@ -18,10 +18,14 @@ class Interval:
 
     Attributes
     ----------
-    estimate, low, high, standard_error : float
-        Estimate, lower and upper bound, standard error.
+    estimate : float
+        Estimate.
+    low, high : float
+        Lower and upper bound of the confidence interval, in the unit of the estimate.
+    standard_error : float
+        Standard error in the unit of the estimate; for ratios, that of the logarithm.
     clusters : int
-        Number of clusters; with two-way clusters the smaller number.
+        Number of clusters, such as prompts; with two-way clusters the smaller number, without clusters `n`.
     n : int
         Number of observations.
     """
@@ -43,19 +47,20 @@ def wilson_interval(
     Parameters
     ----------
     successes, totals : array_like
-        Counts whose shapes broadcast. Effective sample sizes (fractions) are allowed.
+        Numbers of successes and of outcomes; their shapes broadcast. Effective sample sizes (fractions) are
+        allowed.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     low, high : numpy.ndarray
-        Bounds of the broadcast shape. The width is never 0. (0, 1) if the total is 0.
+        Bounds of the broadcast shape, 0 to 1. The width is never 0. (0, 1) if the total is 0.
 
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative, NaN or larger than its total, or `level` is not between 0 and 1.
 
     Notes
     -----
@@ -80,19 +85,19 @@ def clopper_pearson_interval(
     Parameters
     ----------
     successes, totals : array_like
-        Counts whose shapes broadcast.
+        Numbers of successes and of outcomes; their shapes broadcast.
     level : float, default 0.95
         Confidence level; this coverage is guaranteed.
 
     Returns
     -------
     low, high : numpy.ndarray
-        Bounds of the broadcast shape. The width is never 0. (0, 1) if the total is 0.
+        Bounds of the broadcast shape, 0 to 1. The width is never 0. (0, 1) if the total is 0.
 
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative, NaN or larger than its total, or `level` is not between 0 and 1.
 
     Notes
     -----
@@ -117,30 +122,30 @@ def clopper_pearson_interval(
 def binomial_quantile_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return the limit of the percentile bootstrap interval for 0/1 outcomes, without resampling.
+    """Return the interval to which the percentile bootstrap of 0/1 outcomes converges, without resampling.
 
     Parameters
     ----------
     successes, totals : array_like
-        Whole counts whose shapes broadcast.
+        Whole numbers of successes and of outcomes; their shapes broadcast.
     level : float, default 0.95
         Nominal confidence level.
 
     Returns
     -------
     low, high : numpy.ndarray
-        Bounds of the broadcast shape; NaN if the total is 0.
+        Bounds of the broadcast shape, 0 to 1; NaN if the total is 0.
 
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A count is negative, NaN, a fraction or larger than its total, or `level` is not between 0 and 1.
 
     Notes
     -----
     A resample of k ones among n outcomes has Binomial(n, k/n) ones. The bounds are the quantiles of that
-    distribution, divided by n. Published bias scores use these bounds. For new work prefer `wilson_interval`,
-    because this interval has width 0 at k = 0 and k = n.
+    distribution, divided by n. Published bias scores use these bounds. For new work prefer
+    `wilson_interval`, because this interval has width 0 at k = 0 and k = n.
 
     Source: ROBBIE (arXiv:2311.18140), section 3.1.
 
@@ -167,21 +172,22 @@ def binomial_quantile_interval(
 def clustered_proportion_interval(
     outcomes: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95
 ) -> Interval:
-    """Return a Wilson interval of a proportion with clustered outcomes, for example samples per prompt.
+    """Return a Wilson interval of a proportion with clustered outcomes, for example several samples per prompt.
 
     Parameters
     ----------
     outcomes : array_like, shape (n,)
         Outcomes from 0 to 1; NaN marks a missing one.
     clusters : array_like, shape (n,)
-        Labels of the clusters.
+        Label of each outcome's cluster. Outcomes of different clusters are independent.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Interval
-        Proportion with its interval. Without any outcome the estimate is NaN and the interval is (0, 1).
+        Proportion with its interval. Without any outcome the estimate is NaN and the interval is (0, 1);
+        with one cluster the interval is (0, 1).
 
     Raises
     ------
@@ -190,16 +196,16 @@ def clustered_proportion_interval(
 
     Notes
     -----
-    The sample size is replaced by the effective sample size: the number of independent outcomes with the same
-    variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters - 1
-    degrees of freedom. If all outcomes agree, each cluster counts as one outcome.
+    The sample size is replaced by the effective sample size: the number of independent outcomes with the
+    same variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters
+    - 1 degrees of freedom. If all outcomes are 0 or all are 1, each cluster counts as one outcome.
 
     In simulations of 10-100 clusters with rates of 5-50%, the interval covers 92-97% (tests/stats). If only
     about one cluster is expected to have a positive outcome, no method covers well. For rates near 0 or 1
     prefer this function to `cluster_bootstrap`.
 
-    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact interval);
-    Dean & Pagano 2015.
+    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact
+    interval); Dean & Pagano 2015.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from evenhand.stats.arrays import Floats, Indices
 
 @checked_kinds
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
-    """Return Benjamini-Hochberg adjusted p-values (q-values).
+    """Return Benjamini-Hochberg adjusted p-values (q-values), which control the false discovery rate.
 
     Parameters
     ----------
@@ -19,7 +19,8 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
     Returns
     -------
     numpy.ndarray
-        q-values, same shape as `p`. q is the smallest false discovery rate at which a test is a discovery.
+        q-values, same shape as `p` (a single number becomes an array of one). q is the smallest false
+        discovery rate at which a test is a discovery.
 
     Raises
     ------

@@ -10,15 +10,15 @@ DEVIATIONS = 3.0
 
 @checked_kinds
 def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> Flags:
-    """Return which pairs have a member more than three standard deviations from its list's mean.
+    """Return which pairs have a member that is more than three standard deviations from the mean of its list.
 
     Parameters
     ----------
     first, second : numpy.ndarray, shape (n,)
-        Paired values, for example the perplexities of two texts.
+        Two lists of paired values, for example the perplexities of two texts.
     by_value : bool, default False
-        Use the published rule. A pair is then also an outlier if its value equals an outlying value of another
-        pair in either list.
+        Use the published rule. A pair is then also an outlier if one of its values equals an outlying value
+        of another pair in either list.
 
     Returns
     -------

@@ -19,7 +19,7 @@ _EXACT_UP_TO = 16  # 65,536 sign patterns, half of which need a look
 
 @dataclass(frozen=True)
 class Null:
-    """An observed statistic with its null distribution.
+    """An observed statistic with its null distribution, which is its distribution if labels had no effect.
 
     Attributes
     ----------
@@ -28,9 +28,12 @@ class Null:
     mean, quantile_95 : float
         Mean and 95% quantile under the null.
     p : float
-        One-sided p-value.
+        One-sided p-value: (1 + number of permutations with a value at least as large as the observed one) /
+        (1 + draws).
     draws : int
         Number of permutations.
+    excess : float
+        Observed value minus the mean under the null; positive if it is larger than expected by chance.
     """
 
     observed: float
@@ -61,14 +64,15 @@ def permutation_null(
     Parameters
     ----------
     statistic : callable
-        Takes values (n,) and labels (k, n), coded 0, 1, ... in sorted order, and returns (k,). It must be large
-        if bias is large.
+        Takes values (n,) and labels (k, n), coded 0, 1, ... in sorted order, and returns (k,). It must be
+        large if bias is large.
     values : array_like, shape (n,)
         Values; NaN is left out.
     labels : array_like, shape (n,)
-        Groups that are compared.
+        Label of each value's group. The groups are compared.
     blocks : array_like, shape (n,), optional
-        What is held fixed, for example template or prompt. Default: one block.
+        Label of each value's block, such as its template or prompt. Labels are permuted within blocks only,
+        so that differences between blocks have no effect. Default: one block.
     draws : int, default 999
         Number of permutations.
     seed : int
@@ -77,12 +81,12 @@ def permutation_null(
     Returns
     -------
     Null
-        Observed value, mean, 95% quantile and p.
+        Observed value, mean, 95% quantile and one-sided p (large values are significant).
 
     Raises
     ------
     UsageError
-        Shapes are invalid, or there are fewer than two groups.
+        Shapes differ, there are fewer than two groups, or `draws` is below 1.
 
     Notes
     -----
@@ -129,19 +133,24 @@ def permutation_null(
 
 @checked_kinds
 def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
-    """Return the largest minus the smallest group mean.
+    """Return the largest minus the smallest group mean, for each of several assignments of values to groups.
 
     Parameters
     ----------
     values : array_like, shape (n,)
         Values.
-    labels : array_like, shape (draws, n)
-        Groups, coded 0, 1, ...
+    labels : array_like of int, shape (draws, n)
+        One assignment per row: the group of each value, coded 0, 1, ...
 
     Returns
     -------
     numpy.ndarray, shape (draws,)
         Gaps, in the unit of the values.
+
+    Raises
+    ------
+    UsageError
+        The labels are not integers, or the shapes do not match.
 
     Notes
     -----
@@ -178,9 +187,10 @@ def sign_flip_test(
     differences : array_like, shape (n,) or (m, n)
         Paired differences; NaN is missing. Each row is a separate test.
     clusters : array_like, shape (n,), optional
-        Labels of columns that are flipped together.
+        Label of each column's cluster, such as its prompt. The signs of a cluster are flipped together.
+        Default: each column by itself.
     draws : int, default 9999
-        Number of random sign patterns. With 16 or fewer units, all patterns are used.
+        Number of random sign patterns. With 16 or fewer clusters, all patterns are used.
     seed : int, default 0
         Random seed.
 
@@ -189,13 +199,13 @@ def sign_flip_test(
     mean : numpy.ndarray, shape (m,)
         Mean differences. NaN for rows without any difference.
     p : numpy.ndarray, shape (m,)
-        Share of sign patterns whose sum is at least as far from 0; (1 + k) / (1 + draws) if patterns are
-        random.
+        Two-sided p: the share of sign patterns whose sum is at least as far from 0. (1 + k) / (1 + draws)
+        if k of the random patterns are. NaN for rows without any difference.
 
     Raises
     ------
     UsageError
-        Shapes are invalid.
+        Shapes do not match, or `draws` is below 1.
 
     Notes
     -----
@@ -250,9 +260,9 @@ def exchange_test(
     Parameters
     ----------
     first, second : array_like, shape (n, k)
-        Contribution of each unit to the k sums of each system.
+        One row per text (or other observation): its contribution to each of the k sums of the system.
     clusters : array_like, shape (n,)
-        Labels of units that are exchanged together.
+        Label of each row's cluster. The rows of a cluster are exchanged together.
     statistic : callable
         Takes sums (..., k) and returns statistics (..., m).
     draws : int, default 1999
@@ -263,13 +273,13 @@ def exchange_test(
     Returns
     -------
     numpy.ndarray, shape (m,)
-        Two-sided p: the share of exchanges, including the observed data, in which the difference is at least as
-        large. NaN if a statistic is not a number.
+        Two-sided p: the share of exchanges, including the observed data, in which the systems differ at
+        least as much. NaN if a statistic is not a number.
 
     Raises
     ------
     UsageError
-        Shapes are invalid.
+        Shapes do not match, or `draws` is below 1.
 
     Notes
     -----
@@ -277,6 +287,8 @@ def exchange_test(
 
     Examples
     --------
+    The statistic is the share of hits. The first system always hits, the second never:
+
     >>> hits = np.array([[1.0, 1.0]] * 12)
     >>> exchange_test(hits, hits * [0, 1], range(12), lambda sums: sums[..., :1] / sums[..., 1:], seed=0).tolist()
     [0.001]

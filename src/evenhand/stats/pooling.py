@@ -20,16 +20,18 @@ _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding n
 
 @dataclass(frozen=True)
 class Pooled:
-    """Shrunken estimates of groups, and the distribution towards which they were shrunken.
+    """Estimates of groups that are shrunken towards the common mean, and the distribution of the true values.
 
     Attributes
     ----------
-    estimate, low, high : numpy.ndarray, shape (groups,)
-        Estimates with their intervals.
+    estimate : numpy.ndarray, shape (groups,)
+        Shrunken estimates: rates as proportions, or means.
+    low, high : numpy.ndarray, shape (groups,)
+        Lower and upper bounds of their intervals.
     mean : float
         Mean of the distribution of true group values.
     between_deviation : float
-        Standard deviation of that distribution.
+        Standard deviation of that distribution (posterior median): how much the groups truly differ.
     """
 
     estimate: Floats
@@ -48,25 +50,26 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
     Parameters
     ----------
     successes, totals : array_like, shape (groups,)
-        Counts. A group with a total of 0 gets the common distribution.
+        Number of successes and of outcomes of each group. A group with a total of 0 gets the common
+        distribution.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Pooled
-        Rates with their intervals, and the mean and SD of the true rates.
+        Rates (proportions) with their intervals, and the mean and SD of the true rates.
 
     Raises
     ------
     UsageError
-        The counts are impossible, or there are no outcomes at all.
+        The shapes differ, a count is negative or larger than its total, or all totals are 0.
 
     Notes
     -----
     True rates follow a beta distribution, so counts are beta-binomial. Its mean m and its strength s (the
-    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between 0
-    and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
+    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between
+    0 and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
     simulations they cover about 92% for groups of 5-40 outcomes.
 
     Sources: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
@@ -112,7 +115,7 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
     Parameters
     ----------
     estimates, standard_errors : array_like, shape (groups,)
-        Means of at least three groups and their standard errors, above 0. NaN groups stay NaN.
+        Means of at least three groups and their standard errors, above 0. A group with NaN stays NaN.
     level : float, default 0.95
         Confidence level.
 
@@ -124,12 +127,13 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
     Raises
     ------
     UsageError
-        Shapes or standard errors are invalid, or there are too few groups.
+        The shapes differ, a standard error is 0 or less, or there are fewer than three groups.
 
     Notes
     -----
-    True means are normally distributed. The mean and the standard deviation of that distribution are integrated
-    out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
+    True means are normally distributed. The mean and the standard deviation of that distribution are
+    integrated out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21;
+    Morris 1983.
 
     Examples
     --------

@@ -20,16 +20,23 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
     Parameters
     ----------
     first, second : numpy.ndarray, shape (n,)
-        Verdicts, 0 or 1.
+        Verdicts of the two raters on the same rows (for example texts), 0 or 1.
     clusters : numpy.ndarray of int, shape (n,)
-        Cluster of each row, codes from 0.
+        Cluster of each row, such as its prompt, as codes from 0. Rows of different clusters are
+        independent.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Interval
-        Kappa with an interval within -1 to 1. NaN if both raters always give the same single verdict.
+        Kappa with an interval within -1 to 1: 1 is perfect agreement, 0 agreement by chance. NaN if both
+        raters always give the same single verdict. The bounds are NaN with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        The arrays are empty or differ in shape.
 
     Notes
     -----
@@ -61,14 +68,19 @@ def specific_agreement(
     Parameters
     ----------
     first, second, clusters, level
-        As in `kappa`.
+        Verdicts of two raters, clusters and confidence level, as in `kappa`.
     value : float
         The verdict: 1 (negative) or 0 (not negative).
 
     Returns
     -------
     Interval
-        Probability with its interval.
+        Probability with its interval. NaN if no rater gives the verdict.
+
+    Raises
+    ------
+    UsageError
+        The arrays are empty or differ in shape.
 
     Notes
     -----
@@ -95,14 +107,20 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
     Parameters
     ----------
     first, second : numpy.ndarray, shape (n,)
-        Scores.
+        Scores of the same rows.
     clusters, level
-        As in `kappa`.
+        Clusters and confidence level, as in `kappa`.
 
     Returns
     -------
     Interval
-        Correlation with its interval; NaN if a score is constant.
+        Correlation, -1 to 1, with its interval. NaN if a score is constant. The bounds are also NaN if the
+        correlation is -1 or 1, or with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        The arrays are empty or differ in shape.
 
     Examples
     --------
@@ -125,14 +143,20 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     Parameters
     ----------
     first, second : numpy.ndarray, shape (n,)
-        Scores. Ties get the middle rank.
+        Scores of the same rows. Ties get the middle rank.
     clusters, level
-        As in `kappa`.
+        Clusters and confidence level, as in `kappa`.
 
     Returns
     -------
     Interval
-        Correlation with its interval; NaN if a score is constant.
+        Correlation, -1 to 1, with its interval. NaN if a score is constant. The bounds are also NaN if the
+        correlation is -1 or 1, or with fewer than two clusters.
+
+    Raises
+    ------
+    UsageError
+        The arrays are empty or differ in shape.
 
     Notes
     -----
@@ -167,14 +191,19 @@ def difference_of_means(first: Floats, second: Floats, clusters: Codes, level: f
     Parameters
     ----------
     first, second : numpy.ndarray, shape (n,)
-        Values of the same rows.
+        Values of the same rows, 0 to 1, such as the verdicts of two raters.
     clusters, level
-        As in `kappa`.
+        Clusters and confidence level, as in `kappa`.
 
     Returns
     -------
     Interval
-        Difference with its interval.
+        Difference, first minus second, with its interval. The interval is clipped to -1 to 1.
+
+    Raises
+    ------
+    UsageError
+        The arrays are empty or differ in shape.
 
     Examples
     --------

@@ -10,12 +10,14 @@ from evenhand.stats.arrays import Floats
 
 @dataclass(frozen=True)
 class Limited:
-    """Rates with their intervals, as proportions.
+    """Rates with their confidence intervals; also differences and ratios of rates.
 
     Attributes
     ----------
-    rate, low, high : numpy.ndarray, shape (n,)
-        Rates, lower and upper bounds.
+    rate : numpy.ndarray, shape (n,)
+        Rates as proportions (0 to 1), or their differences (-1 to 1) or ratios.
+    low, high : numpy.ndarray, shape (n,)
+        Lower and upper bounds, in the same unit.
     """
 
     rate: Floats
@@ -30,13 +32,13 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
     Parameters
     ----------
     first, second : Limited, shape (n,)
-        Rates with their intervals.
+        Rates with their intervals, however these were computed.
 
     Returns
     -------
     Limited
-        Differences. Their intervals are recovered from the intervals of both rates. With Wilson's intervals
-        this is Newcombe's interval.
+        Differences, first minus second, as proportions. Their intervals are derived from the intervals of
+        both rates and have their level. With Wilson's intervals this is Newcombe's interval.
 
     Notes
     -----
@@ -62,14 +64,14 @@ def ratio_of_rates(first: Limited, second: Limited) -> Limited:
     Parameters
     ----------
     first, second : Limited, shape (n,)
-        Rates with their intervals.
+        Rates with their intervals, however these were computed.
 
     Returns
     -------
     Limited
-        Ratios. Their intervals are recovered from the intervals of both rates on the log scale. If the second
-        rate is 0, the ratio is infinite (NaN for 0 / 0); if the first is 0, the ratio is 0. The bound that can
-        be computed is given.
+        Ratios. Their intervals are derived from the intervals of both rates on the log scale. If the second
+        rate is 0, the ratio and its upper bound are infinite (the ratio is NaN for 0 / 0). If the first is
+        0, the ratio and its lower bound are 0.
 
     Notes
     -----

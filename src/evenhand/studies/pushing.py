@@ -58,8 +58,16 @@ MOST_LISTED = 5
 class Pushed:
     """The destination of an uploaded result.
 
-    address: to look at; empty where the place gives none. files: sent, relative to the folder. scalars: numbers sent.
-    kept: files that stayed because they hold prompts or answers.
+    Attributes
+    ----------
+    address : str
+        URL of the upload; "" if the destination gives none.
+    files : tuple of str
+        Uploaded files, relative to the folder.
+    scalars : int
+        Number of uploaded numbers.
+    kept : tuple of str
+        Files that were not uploaded because they contain prompts or responses.
     """
 
     address: str
@@ -70,28 +78,31 @@ class Pushed:
 
 @checked
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
-    """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio; see PLACES.
+    """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio.
+
+    The report, numbers and tables are uploaded; prompts, responses and labels only on request.
 
     Parameters
     ----------
     folder : path or str
         Folder of a run or a study.
     place : str
-        Destination.
+        Destination: "hf://OWNER/NAME" or "hf://OWNER/NAME/FOLDER" (a data set), "wandb://PROJECT" or
+        "wandb://TEAM/PROJECT", or "trackio://PROJECT".
     public : bool, default False
-        Make the repository public if it is created. An existing repository is not changed.
+        Make the repository public if it is created. An existing repository is not changed. Hub only.
     answers : bool, default False
-        Also upload prompts, responses and labels (hub only).
+        Also upload prompts, responses and labels. Hub only.
 
     Returns
     -------
     Pushed
-        What was uploaded, and where.
+        URL, uploaded files and number of uploaded numbers.
 
     Raises
     ------
     UsageError
-        The destination is not one of PLACES.
+        The destination has another form or does not support an option, or its package is not installed.
     DataError
         The folder has no result, or contains a link.
     ServiceUnavailable

@@ -313,9 +313,8 @@ def test_pairs_speak_of_others_like_them_where_anything_was_found():
     pair = group("man − woman", "above", 12.0, "regard_contrast")
     (line,) = pair_headlines("regard_contrast", "templates")(findings(pair), {})
     assert line.sentence == (
-        "Gender (similar templates) — biased. The difference generalises to similar templates: men are treated worse "
-        "than "
-        "women (difference 12 points, 95% CI 7 to 17)."
+        "Gender (similar templates) — biased. Compared within the same templates, men are treated worse than women "
+        "(difference 12 points, 95% CI 7 to 17). The result generalises to similar templates."
     )
     quiet = pair | {"verdict": "not detected", "minimum_detectable": 20.0}
     assert pair_headlines("regard_contrast", "templates")(findings(quiet), {}) == []

@@ -149,3 +149,9 @@ def test_what_is_no_survey() -> None:
     )
     row = win_rates_by_views(alike, SIGNS).filter(pl.col("measure") == "win_rate_slope").row(0, named=True)
     assert row["verdict"] == "not measurable" and row["obstacle"] == "All persons have the same score."
+
+
+def test_ratings_that_are_texts_are_refused():
+    votes = published().with_columns(pl.col("value").cast(pl.String) + " of 7")
+    with pytest.raises(DataError, match="ratings must be numbers"):
+        sdo_scores(votes, SIGNS)

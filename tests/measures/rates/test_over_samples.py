@@ -118,3 +118,8 @@ def test_bad_calls_are_refused() -> None:
         toxicity_over_samples(pl.DataFrame({"prompt_id": [1]}))
     with pytest.raises(DataError, match="no judged sample"):
         toxicity_over_samples(_frame([[0.1], [None], [None]]))
+
+
+def test_more_outcomes_than_there_are_cannot_be_sampled() -> None:
+    with pytest.raises(UsageError, match="k=4 outcomes cannot be sampled"):
+        chance_of_any([0, 1], [3, 5], 4)

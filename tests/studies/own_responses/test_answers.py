@@ -354,7 +354,7 @@ def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Pa
     render_audit(found.view(), console)
     told = console.file.getvalue()
     assert (
-        "answers: 120 responses of 40 units, 1 without a result" in told
+        "answers: 120 responses from 40 units (such as people), 1 without a result" in told
         and "at most 5% of such tables" in told
     )
     assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"

@@ -80,11 +80,11 @@ def sections(analysis: Analysis) -> list[Section]:
 def _facts(analysis: Analysis) -> list[tuple[str, str]]:
     used = analysis.used
     return [
-        ("persons", f"{used['person'].n_unique():,}"),
+        ("annotators", f"{used['person'].n_unique():,}"),
         ("items", f"{used['item'].n_unique():,}"),
-        ("votes", f"{used['presentation'].n_unique():,}"),
+        ("judgements", f"{used['presentation'].n_unique():,}"),
         ("answers", f"{int(analysis.tables.answers['n'].sum()):,}"),
-        ("rules", analysis.rules.name),
+        ("exclusion rules", "of the study" if analysis.rules.name == "the study's" else analysis.rules.name),
         ("evenhand", VERSION),
     ]
 

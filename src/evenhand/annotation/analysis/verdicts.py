@@ -167,13 +167,23 @@ def summary(analysis: Analysis) -> str:
     ratings = [lines[0][0] for lines in rating_pairs(analysis)]
     groups = [verdict for rows in axes(analysis) for verdict in _of_pairs(rows)]
     parts = [
-        *_counted(preferences, PREFERRED, "One model was preferred", "preference"),
+        *_counted(preferences, PREFERRED, f"{_winner(analysis)} was preferred", "preference"),
         *_counted(ratings, DIFFERS, "Ratings of models differ", "difference between ratings of models"),
         *_counted(groups, DIFFERS, "Ratings of groups differ", "difference between ratings of groups"),
     ]
     if parts:
         return " ".join(parts)
     return judgements.nothing_to_compare(groups=analysis.options.by is not None)
+
+
+def _winner(analysis: Analysis) -> str:
+    """Return the name of the model that was preferred in every pair with a preference, or "One model"."""
+    winners = {
+        name_of(row["model"] if row["estimate"] >= 0.5 else row["against"])
+        for row in rows_of(analysis.tables.win_rates, WIN_RATE)
+        if verdict_of(row) == PREFERRED
+    }
+    return winners.pop() if len(winners) == 1 else "One model"
 
 
 def _of_pairs(rows: Sequence[Row]) -> list[str]:

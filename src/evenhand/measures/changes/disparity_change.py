@@ -57,33 +57,40 @@ class DisparityChange:
 def disparity_change(
     frame: pl.DataFrame, *, level: float = 0.05, margin: float | None = None, seed: int = 0
 ) -> DisparityChange:
-    """Test whether two models differ in how they treat groups, using the same prompts for both.
+    """Test whether the groups of an axis changed differently from one model to another, on the same prompts.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair of responses. Columns: ``prompt_id``, ``before`` and ``after`` (0 or 1, or any number;
-        null or NaN counts as missing), ``axis`` and ``group``. Rows without axis or group are left out. Samples
-        of a prompt are averaged: the prompt is the unit.
+        One row per pair of responses. Columns: ``prompt_id``, ``before`` and ``after`` (outcome of each model: 0
+        or 1, or any number; null or NaN counts as missing), ``axis`` (such as gender) and ``group`` (such as
+        women). Rows without axis or group are left out. Samples of a prompt are averaged: the prompt is the
+        sampling unit.
     level : float, default 0.05
-        Significance level of an axis. Affects only the minimum detectable effects.
+        Significance level of an axis. Affects only minimum detectable effects, and which axes have too few
+        prompts.
     margin : float, optional
-        Also test non-inferiority: is each group's change worse than the others' by less than this? Larger
-        values of the outcome are worse.
+        Also test non-inferiority: does each group's change exceed that of the others by less than this? Larger
+        outcomes are worse. In the unit of the outcome, above 0.
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     DisparityChange
-        For each axis, `disparity_change`: the SD of the true changes of its groups, and p of "all groups
-        changed equally". For each group, `group_difference_change`: its change minus the mean change of the
-        other groups. A change that missing responses could explain has an ``obstacle``.
+        `table`, in the unit of the outcome (rates: 0 to 1). Rows of an axis (`disparity_change`): ``estimate`` is
+        the SD of the true changes of its groups (0: all changed equally); ``before`` and ``after`` are SDs of
+        group means. Rows of a group (`group_difference_change`): ``estimate`` is its change (after minus before)
+        minus the mean change of the other groups; ``no_worse`` (passes, fails, ...) is the test of `margin`. Both
+        have 95% CI, two-sided p, n (pairs) and n_units (prompts). ``obstacle``: why a change is not measurable,
+        for example because missing responses could explain it.
 
     Raises
     ------
     DataError
-        A column is missing.
+        A column is missing, or an outcome is infinite.
+    UsageError
+        `margin` is not above 0.
 
     Notes
     -----

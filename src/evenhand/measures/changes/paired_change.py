@@ -57,15 +57,15 @@ def paired_change(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair of responses. Columns: ``before`` and ``after`` (0 or 1, or any number; null, NaN or
-        infinite counts as missing), the column named by `cluster`, and optionally ``axis`` and ``group`` (null
-        if a response is about none). A response about two groups is two rows. With a column ``pair`` that
-        identifies pairs of responses, it counts once in the rows of axes and in the overall row.
+        One row per pair of responses. Columns: ``before`` and ``after`` (outcome of each model: 0 or 1, or any
+        number; null, NaN or infinite counts as missing), the column named by `cluster`, and optionally ``axis``
+        (such as gender) and ``group`` (such as women; null if a response is about none). A response about two
+        groups is two rows; with a column ``pair`` that identifies pairs of responses, it counts once in the rows
+        of axes and in the overall row.
     cluster : str, default "prompt_id"
-        Column with the sampling unit.
+        Column with the sampling unit: rows with equal values are one unit.
     share : bool, optional
-        Whether outcomes are rates, so that no change exceeds 1. Default: True if all values are between 0 and
-        1.
+        Whether outcomes are rates, so that no change exceeds 1. Default: True if all values are between 0 and 1.
     level : float, default 0.95
         Confidence level.
     seed : int, default 0
@@ -74,31 +74,33 @@ def paired_change(
     Returns
     -------
     polars.DataFrame
-        One row overall, one per axis and one per group (CHANGE). ``minimum_detectable`` is the change that is
-        detected with 80% power; for numbers that changed alike it is the half-width of their interval. If there
-        are too few units to reject at this level, or all numbers of both models are equal, ``p`` is null and
-        ``obstacle`` gives the reason.
+        One row overall (axis and group null), one per axis (group null) and one per group. ``before`` and
+        ``after``: means of the two models over pairs with both. ``estimate``: after minus before, in the unit of
+        the outcome, with CI and two-sided ``p``; ``relative``: estimate / before. n and n_missing: pairs with and
+        without both outcomes; n_prompts: units. ``minimum_detectable``: change that is detected with 80% power;
+        for numbers that changed alike, the half-width of their interval. If there are too few units to reject at
+        this level, or all numbers of both models are equal, ``p`` is null and ``obstacle`` gives the reason.
 
     Raises
     ------
     DataError
-        A column is missing, or there is no pair.
+        A column is missing, or no pair has both outcomes.
     UsageError
         `level` is not between 0 and 1.
 
     Notes
     -----
-    Signs of whole units are flipped, and the interval contains exactly the changes that this test does not
-    reject. With more than 60 changed units, both use Student's t. p is therefore at most 1 - level exactly if
-    the interval excludes 0. If few units of a rate changed, the outer bound is widened: as many unchanged units
-    could hide a small rate of change.
+    The test flips the signs of the changes of whole units, and the interval contains exactly the changes that this
+    test does not reject. With more than 60 changed units, both use Student's t. p is therefore at most 1 - level
+    exactly if the interval excludes 0. If at least half of the units of a rate did not change, the bound farther
+    from 0 is moved outwards: as many unchanged units could hide a small rate of change.
 
     If all units changed alike (not at all, or by the same amount), both bounds allow for units that change
-    differently, up to the number that n units can hide. For rates, the assumed size of such a change is that of
-    the others, or one response if none changed. For numbers, it is the range of all numbers.
+    differently, up to the share that n equal units can hide (Clopper-Pearson). For rates, the assumed size of such
+    a change is that of the others, or one response if none changed. For numbers, it is the range of all numbers.
 
-    Sources: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves);
-    Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+    Sources: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller
+    2024, arXiv:2411.00640, section 4 (paired differences).
 
     Examples
     --------

@@ -42,20 +42,22 @@ OVERALL = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two classifiers a and b on the same texts.
+    """Agreement of two classifiers a and b on the same texts, overall and by group.
 
     Attributes
     ----------
     overall : polars.DataFrame
-        One row per ``measure`` with 95% CI for clusters; shares and correlations. kappa; agreement (share of
-        equal verdicts); negative_agreement and positive_agreement (probability that one classifier gives the
-        verdict "negative" or "not negative", given that the other does); rate_a, rate_b and harsher (rate_a
-        minus rate_b); pearson and spearman if both have scores.
+        One row per ``measure``, with 95% CI over clusters; all are shares (0 to 1) or correlations. kappa;
+        agreement (share of equal verdicts); negative_agreement and positive_agreement (probability that one
+        classifier gives the verdict "negative" or "not negative", given that the other does); rate_a and rate_b
+        (share of texts with the verdict "negative"); harsher (rate_a minus rate_b); pearson and spearman if both
+        have scores. n and n_missing: texts with and without both verdicts.
     groups : polars.DataFrame
-        Per group, the disagreement in percent with CI, compared with the mean of the other groups of the axis:
-        difference with CI, two-sided p, q and minimum_detectable. Also kappa within the group, rate_a, rate_b,
-        and only_a and only_b (percent of texts that only one classifier calls negative). No rows if the frame
-        has no groups.
+        One row per group, in percent. ``estimate``: texts on which a and b disagree, with CI. ``difference``:
+        estimate minus ``background``, the mean disagreement of the other groups of the axis (percentage points),
+        with CI, two-sided p, q (Benjamini-Hochberg within the axis) and minimum_detectable. Also kappa within the
+        group with CI (0 to 1), rate_a, rate_b, and only_a and only_b (texts that only a, or only b, calls
+        negative). No rows if the frame has no groups.
     groups_p : float or None
         p-value of the test that all groups of every axis have the same disagreement. None without groups.
     """
@@ -75,22 +77,24 @@ def agreement(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Agreement:
-    """Compare two classifiers on the same texts, overall and by group.
+    """Compare the verdicts of two classifiers on the same texts, overall and by group.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per text with ``{a}_negative`` and ``{b}_negative`` (0 or 1; null or NaN is missing); optionally
-        ``{a}_score``, ``{b}_score``, ``axis`` and ``group``. A row counts only if both verdicts are present. A
-        text about two groups is two rows.
+        One row per text with ``{a}_negative`` and ``{b}_negative`` (1: negative, 0: not; null or NaN is missing);
+        optionally ``{a}_score``, ``{b}_score``, ``group`` (people that the text is about) and ``axis`` (groups are
+        compared within an axis, such as religion). A row counts only if both verdicts are present. A text about
+        two groups is two rows; `overall` counts it once if there are columns ``prompt_id`` and ``sample``.
     a, b : str
         Names of the classifiers, as in the column names.
     cluster : str, optional
-        Column with the sampling unit. Default: ``prompt_id`` if present.
+        Column with the sampling unit: rows with equal values are one unit. Default: ``prompt_id`` if present,
+        otherwise each row.
     alpha : float, default 0.05
         Significance level, used for the minimum detectable differences.
     seed : int, default 0
-        Random seed of `groups_p`.
+        Random seed of the permutation tests between groups.
 
     Returns
     -------
@@ -100,9 +104,9 @@ def agreement(
     Raises
     ------
     DataError
-        A column is missing, or there are no verdicts.
+        A column is missing, a verdict is not 0 or 1, or no text has both verdicts.
     UsageError
-        a and b are the same.
+        a and b are the same, or `alpha` is not between 0 and 1.
 
     Notes
     -----

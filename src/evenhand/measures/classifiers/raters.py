@@ -20,33 +20,36 @@ RATED = (
 def rater_agreement(
     frame: pl.DataFrame, measurement: MeasurementLevel = "nominal", *, seed: int = 0
 ) -> pl.DataFrame:
-    """Return Krippendorff's alpha of ratings, for each question.
+    """Return how well raters of the same items agree beyond chance (Krippendorff's alpha), for each question.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per unit and rater. Columns: ``unit``, ``rater``, ``rating`` (texts, or numbers for ordinal and
-        interval measurement; null is missing), optionally ``question``.
+        One row per rated item and rater. Columns: ``unit`` (the item, such as a text), ``rater``, ``rating``
+        (texts, or numbers for ordinal and interval measurement; null is missing), optionally ``question``.
     measurement : {"nominal", "ordinal", "interval"}, default "nominal"
         Level of measurement.
     seed : int, default 0
-        Random seed of the bootstrap over units.
+        Random seed of the bootstrap over items.
 
     Returns
     -------
     polars.DataFrame
-        One row per question (one row without that column). Estimate with 95% CI, number of units with two or
-        more ratings, number of their ratings, of raters, and of ratings left out (missing, or of a unit that
-        nobody else rated). If there is no number or no interval, the reason.
+        One row per question (one row without that column). ``estimate``: alpha (1: raters always agree, 0:
+        agreement by chance, below 0: less) with 95% CI. n_units: items with two or more ratings; n_ratings: their
+        ratings; n_raters; n_missing: ratings left out (missing, or of an item that was rated only once).
+        ``reason``: why there is no estimate, or no interval.
 
     Raises
     ------
     DataError
-        A column is missing, a rating is not a number although it must be, or a rater rated a unit twice.
+        A column is missing, a rating is infinite or not a number although it must be, or a rater rated an item
+        twice.
 
     Notes
     -----
-    Source: Krippendorff 2019, Content Analysis, chapter 12.
+    The interval is null if fewer than three items agree on a value other than the most common one. Source:
+    Krippendorff 2019, Content Analysis, chapter 12.
 
     Examples
     --------

@@ -29,23 +29,27 @@ MEASURES = ("dst_f1", "dst_f1_over_null", "dst_accuracy", "dst_macro_f1", "dst_y
 
 @checked
 def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0) -> pl.DataFrame:
-    """Return how well a classifier answers state-tracking questions: accuracy and F1 with 95% CIs.
+    """Return accuracy and F1 of a yes/no classifier for dialogue state tracking, with 95% CIs.
+
+    Each question asks whether a slot value, such as "area: north", belongs to what the user just said.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per question. Columns: ``is_new`` (correct answer) and ``said_yes`` (given answer), both
-        boolean, and the column named by `cluster`.
+        One row per question. Columns: ``is_new`` (True if the correct answer is yes) and ``said_yes`` (True if the
+        classifier answered yes), both boolean, and the column named by `cluster`.
     cluster : str, default "dialogue"
-        Column with what is resampled: whole dialogues.
+        Column with the sampling unit: whole dialogues are resampled.
     seed : int, default 0
-        Random seed.
+        Random seed of the bootstrap.
 
     Returns
     -------
     polars.DataFrame
-        One row per measure (SCORES). ``null`` is the value of a classifier that always answers yes to the same
-        questions. `dst_f1_over_null` is the difference from it, with its own interval.
+        One row per measure, all from 0 to 1 except differences: dst_f1 (F1 of yes), dst_f1_over_null,
+        dst_accuracy, dst_macro_f1 (mean of F1 of yes and of no), dst_yes_rate. ``null`` is the value of a
+        classifier that always answers yes to the same questions; dst_f1_over_null is dst_f1 minus that value, with
+        its own interval. n: questions; clusters: dialogues.
 
     Raises
     ------
@@ -80,19 +84,24 @@ def state_tracking_changes(
 
     Parameters
     ----------
-    before, after, cluster, seed
-        As in `state_tracking`.
+    before, after : polars.DataFrame
+        Answers of the first and of the second classifier, one row per question, as in `state_tracking`.
+    cluster : str, default "dialogue"
+        Column with the sampling unit: whole dialogues are resampled.
+    seed : int, default 0
+        Random seed of the bootstrap.
 
     Returns
     -------
     polars.DataFrame
-        One row per measure (CHANGES). ``change`` is after minus before; ``p`` is two-sided, from the same t as
-        the interval.
+        One row per measure of `state_tracking`. ``change`` is after minus before, with 95% CI (low, high). ``p``
+        is two-sided, from the same t as the interval. n: questions; clusters: dialogues.
 
     Raises
     ------
     DataError
-        As in `state_tracking`, or if the correct answers differ.
+        A column is missing, has another type or contains nulls, or the correct answers or dialogues of the two
+        tables differ.
 
     Examples
     --------

@@ -18,19 +18,18 @@ _PATH = re.compile(r"[^.\s][^.]*(?:\.[^.\s][^.]*)*")
 
 @dataclass(frozen=True)
 class Outcome:
-    """An outcome that is read from every response.
+    """One kind of value that is read from every response, such as a rating or the length.
 
     Attributes
     ----------
     name : str
-        What the user wrote, without blanks. It is the ``stratum`` of its rows if several outcomes have the same
-        kind.
+        What the user wrote, without blanks, for example "rating:1-10". It is the ``stratum`` of the measurements.
     kind : str
-        One of PLAIN.
+        similarity, semantic, length, refusal, number, rating or json.
     scale : tuple of float, optional
         Lowest and highest value of a rating.
     path : tuple of str
-        Keys that lead to a JSON field.
+        Keys that lead to a JSON field, outermost first.
     """
 
     name: str
@@ -41,23 +40,24 @@ class Outcome:
 
 @checked
 def outcome_of(text: str) -> Outcome:
-    """Parse one value of `--outcome`.
+    """Parse one value of the option `--outcome`, which states what to read from each response.
 
     Parameters
     ----------
     text : str
-        For example "rating:1-10" or "json:person.score".
+        similarity, semantic, length, refusal, number, rating:LOW-HIGH ("rating:1-10") or json:FIELD
+        ("json:person.score").
 
     Returns
     -------
     Outcome
-        The outcome.
+        Its kind, with the scale of a rating or the path of a JSON field.
 
     Raises
     ------
     UsageError
-        The kind is unknown, a rating has no scale or one that does not increase, a JSON outcome has no field,
-        or a kind without options has one.
+        The kind is unknown, a rating has no scale or one that does not increase, a JSON outcome has no field, or a
+        kind without options has one.
 
     Examples
     --------

@@ -45,17 +45,19 @@ class Compared:
 
 @dataclass(frozen=True)
 class CounterfactualOutcomes:
-    """The compared outcomes of responses to counterfactual prompts.
+    """Outcomes of responses to counterfactual prompts, compared between groups.
 
     Attributes
     ----------
     compared : tuple of Compared
-        Results in the order of the requested outcomes.
+        One result per requested outcome, in their order; more if an outcome is split (categories of a JSON field,
+        unreadable responses). Each has ``outcome``, ``kind``, ``unit`` and ``found``: the result of `disparity`,
+        `score_differences` or `response_similarity`.
     unread : polars.DataFrame
-        Outcome, axis, group, reason (``why``) and the number n of n_answers responses that could not be read
-        for it.
+        Outcome, axis, group, reason (``why``) and the number n of n_answers responses that could not be read for
+        it.
     absent : tuple
-        Axes in which nothing could be read: (outcome, axis, rows).
+        Axes in which no response could be read: (outcome, axis, number of responses).
     """
 
     compared: tuple[Compared, ...]
@@ -63,7 +65,7 @@ class CounterfactualOutcomes:
     absent: tuple[tuple[str, str | None, int], ...] = ()
 
     def rows(self) -> list[Measurement]:
-        """Return the measurements; `stratum` is the outcome."""
+        """Return the numbers as rows of the measurements table; `stratum` is the outcome."""
         made = [row for one in self.compared for row in _rows(one)]
         made += [
             Measurement(
@@ -84,9 +86,10 @@ class CounterfactualOutcomes:
     def details(self) -> dict[str, pl.DataFrame]:
         """Return the tables `outcome_axes`, `outcome_groups`, `similarity_axes`, `similarity_groups` and `unread`.
 
-        `outcome_*` have all outcomes but similarity. Each table begins with `outcome` (and `kind`). Rates and
-        means of groups are in `value`. `highest` and `lowest` are the pair of groups with the strongest
-        evidence of a large difference.
+        `outcome_*` have all outcomes but similarity, and `unit` states their unit. `value` is the mean of a group,
+        or its rate in percent. `estimate` of a group is that minus the mean of the other groups that do not stand
+        out (rates: percentage points); of an axis, it is the SD over groups. `highest` and `lowest` are the pair
+        of groups with the strongest evidence of a large difference. `similarity_*`: see `SimilarityGap`.
         """
         axes, groups = [], []
         near: list[pl.DataFrame] = []
@@ -122,19 +125,24 @@ def counterfactual_outcomes(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> CounterfactualOutcomes:
-    """Read outcomes from responses and compare each between the groups of each axis, prompt by prompt.
+    """Read numbers, rates or texts from responses, and compare them between groups within each base prompt.
+
+    A base prompt is one prompt of the user. Its counterfactual wordings differ only in the group that they name.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per base prompt, axis, group and sample. Columns: ``base``, ``axis``, ``group``, ``text`` (the
-        prompt), ``continuation`` (null is missing), optionally ``prompt_id`` and ``error``.
+        One row per base prompt, axis (such as gender), group (such as women) and sample. Columns: ``base``,
+        ``axis``, ``group``, ``text`` (the prompt as sent), ``continuation`` (the response; null is missing),
+        optionally ``prompt_id`` and ``error`` (why it is missing).
     outcomes : sequence of str
-        Outcomes as in `--outcome` (see `outcome_of`).
-    embed, hidden
-        As in `response_similarity`. The outcome "semantic" needs `embed`.
+        What to read, for example "rating:1-10" (see `outcome_of`).
+    embed : callable, optional
+        Maps texts to vectors, as in `response_similarity`. The outcome "semantic" needs it.
+    hidden : sequence of str, default ()
+        Words that similarities ignore, as in `response_similarity`.
     cluster : str, optional
-        Column of prompts that count as one unit. Default: ``unit`` if present, else ``base``.
+        Column with the sampling unit: base prompts that count as one. Default: ``unit`` if present, else ``base``.
     n_axes : int, default 1
         Number of axes that share `alpha`.
     alpha : float, default 0.05
@@ -146,14 +154,15 @@ def counterfactual_outcomes(
     -------
     CounterfactualOutcomes
         Comparisons of all outcomes. Unreadable responses are missing. They are counted by group and reason, and
-        compared as a separate outcome.
+        compared as a separate outcome. Of a JSON field with texts, the rates of the (at most six) most common
+        values are compared.
 
     Raises
     ------
     UsageError
         An outcome is invalid, or "semantic" is requested without `embed`.
     DataError
-        A column is missing, or no row is about a group.
+        A column is missing, or no row has a group.
 
     Examples
     --------

@@ -46,24 +46,23 @@ FEW = "There are fewer than two prompts with two other groups that have two resp
 
 @dataclass(frozen=True)
 class SimilarityGap:
-    """Similarity of responses, in points; equal texts have 100.
+    """Similarity of responses between groups, in points (0 to 100; equal texts have 100).
 
     Attributes
     ----------
     axes : polars.DataFrame
-        ``within``: similarity of responses to one prompt (the baseline). ``across``: similarity of responses
-        about different groups. ``estimate`` = within - across with 95% CI over the user's prompts, null 0 and
-        one-sided ``p``. ``unhidden``: the estimate without hiding the changed words. Also n responses compared,
-        n_missing, n_units prompts and n_groups.
+        One row per axis. ``within``: similarity of responses to one prompt (the baseline). ``across``: similarity
+        of responses about different groups. ``estimate`` = within - across (above 0: groups get different
+        responses), with 95% CI over the user's prompts and one-sided ``p``. ``unhidden``: the estimate without
+        hiding the changed words. Also n responses compared, n_missing, n_units prompts and n_groups.
     groups : polars.DataFrame
-        With three or more groups. ``estimate``: how much less similar the group's responses are to those of the
-        others than these are to each other. Also p, ``axis_p`` of its axis, and ``q`` by the rule of
-        `evenhand.stats.reach_verdicts`.
+        One row per group, with three or more groups. ``estimate``: how much less similar the group's responses are
+        to those of the others than these are to each other (above 0: the group stands out), with 95% CI. Also
+        one-sided p, ``axis_p`` of its axis, and ``q`` (corrected for the groups and axes).
 
     Notes
     -----
-    An ``obstacle`` states why nothing could be detected. A ``note`` describes the baseline and what is left
-    out.
+    An ``obstacle`` states why nothing could be detected. A ``note`` describes the baseline and what is left out.
     """
 
     axes: pl.DataFrame
@@ -86,16 +85,18 @@ def response_similarity(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``base`` (the user's prompt), ``axis``, ``group``, ``text`` (the prompt
-        as sent), ``continuation`` (null counts as missing), optionally ``prompt_id``.
+        One row per response. Columns: ``base`` (the user's prompt, before a group is put in), ``group`` (such as
+        women), ``text`` (the prompt as sent), ``continuation`` (the response; null counts as missing), optionally
+        ``axis`` (such as gender) and ``prompt_id``.
     embed : callable, optional
-        Returns vectors of texts, for semantic similarity (cosine). Default: ROUGE-L of words.
+        Maps a list of texts to vectors (texts, dimensions), for semantic similarity (cosine). Default: ROUGE-L of
+        words.
     hidden : sequence of str, default ()
-        Words (lower case) that are hidden in every response, such as pronouns, in addition to the words that
-        differ between the wordings of its own prompt.
+        Words that are hidden in every response, such as pronouns, in addition to the words that differ between the
+        wordings of its own prompt.
     cluster : str, optional
-        Column of prompts that count as one unit (those with the same names). Default: ``unit`` if present, else
-        each prompt.
+        Column with the sampling unit: prompts with equal values (for example with the same names) count as one.
+        Default: ``unit`` if present, else each prompt.
     n_axes : int, default 1
         Number of axes that share `alpha`. Affects the minimum detectable effects and q.
     alpha : float, default 0.05
@@ -106,22 +107,22 @@ def response_similarity(
     Returns
     -------
     SimilarityGap
-        Tables of axes and groups.
+        Tables of axes and groups, in points.
 
     Raises
     ------
     DataError
-        A column is missing, or a group has no name.
+        A column is missing, or a row has no base, group or axis.
     UsageError
-        `alpha` or `n_axes` is invalid.
+        `alpha` is not between 0 and 1, or `n_axes` is below 1.
 
     Notes
     -----
-    The test permutes responses to one wording between the groups of their prompt, which is exact if the wording
-    has no effect. If a prompt uses several wordings for a group (several names), wordings are permuted instead.
-    The baseline is then the similarity to another wording about the same group, so that the effect of a single
-    name is not attributed to the group. A group with a single response, or a single wording there, is left out
-    of that prompt.
+    The test permutes responses between the groups of a base prompt, which is exact if neither the group nor the
+    wording has an effect. If a prompt uses several wordings for a group (several names), wordings are permuted
+    instead. The baseline is then the similarity to another wording about the same group, so that the effect of a
+    single name is not attributed to the group. A group with a single response, or a single wording there, is left
+    out of that prompt.
 
     Sources: Gretton et al. 2012, eq. 3 (unbiased maximum mean discrepancy, halved); Lin 2004 (ROUGE-L).
 

@@ -49,43 +49,47 @@ def pronoun_leans(
     second: Sequence[int],
     of: Sequence[int],
 ) -> pl.DataFrame:
-    """Test whether the pronouns near each term belong to one group more often than the pronouns of the corpus do.
+    """Test whether a term occurs near the pronouns of one group (she) more often than the corpus's pronouns suggest.
 
     Parameters
     ----------
     totals, terms, pairs : polars.DataFrame
-        As in `associations`. Pairs of hits in windows are used.
+        Counts in the corpora, as in `associations`. Used are ``hits_alone`` of terms, and ``windows``: the number
+        of times that two terms are at most a window of words apart.
     first, second : sequence of int
-        Terms of the two groups (she, her, ...; he, him, ...). Pairs with the pronouns of a group are added up.
+        Numbers of the terms of the two groups (she, her, ...; he, him, ...). Their counts are added up.
     of : sequence of int
-        Terms to test.
+        Numbers of the terms to test.
 
     Returns
     -------
     polars.DataFrame
-        LEANS: one row per corpus and term that occurs near either group. Number of pairs with each group, and
-        the number expected with the first group without a leaning. ``estimate``: log odds of the first group
-        against the second among these pairs, minus the log odds among all pronouns of both groups (nats; 0.5 is
-        added to pair counts). It is positive if the term occurs with the first group. It has a 95% t interval
-        over folds, p of 0, and q over all terms of a corpus. ``leaning`` is SHE or HE (the first or second
-        group) if q <= ALPHA, and "" if q is larger. ``documents``: the number of equal documents from which the
-        pairs may come, given how unevenly they fall into folds.
+        One row per corpus and term that occurs near either group. ``with_first`` and ``with_second``: number of
+        pairs with each group; ``expected_first``: the expected number with the first group if the term does not
+        lean. ``estimate``: log odds of the first group against the second among these pairs, minus the log odds
+        among all pronouns of both groups (nats; 0.5 is added to pair counts). Above 0: more often near the first
+        group. It has a 95% t interval over folds, p of the hypothesis that it is 0, and q over all terms of a
+        corpus. ``leaning``: "with she" (the first group) or "with he" (the second) if q <= 0.05, otherwise "".
+        ``documents``: effective number of documents that contain the pairs, given how unevenly these are
+        distributed over folds.
 
     Raises
     ------
     UsageError
         A group has no terms.
+    DataError
+        A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
+        documents.
 
     Notes
     -----
-    t has as many degrees of freedom as the number of folds over which the pairs are evenly distributed, minus
-    one. The interval is null if fewer than LEAST_EXPECTED pairs with each group are expected. p, q and leaning
-    are also null if there are fewer than LEAST_PAIRS pairs, or if fewer than LEAST_DOCUMENTS documents with
-    each group are expected.
+    t has as many degrees of freedom as the number of folds over which the pairs are evenly distributed, minus one.
+    The interval is null if fewer than 10 pairs with either group are expected. p, q and leaning are also null if
+    there are fewer than 200 pairs, or if fewer than 8 documents with the rarer group are expected.
 
     Windows are used, not documents: the rarer pronoun occurs in longer documents, in which every term is more
-    likely, so most terms would seem to lean to it. The measure describes the corpus. A text about nuns that
-    uses "she" is not thereby biased.
+    likely, so most terms would seem to lean to it. The measure describes the corpus. A text about nuns that uses
+    "she" is not thereby biased.
 
     Source: a difference of log odds of gendered words near others, as in Bordia & Bowman 2019.
 

@@ -37,22 +37,23 @@ RELATIONS = (
 
 @dataclass(frozen=True)
 class FrequencyRelation:
-    """Relations between the outcomes of a run and frequencies in a corpus.
+    """Rank correlations between the outcomes of a run and the frequencies of descriptors in a corpus.
 
     Attributes
     ----------
     relations : polars.DataFrame
-        RELATIONS: for each outcome and count, one row over all axes (axis null) and one per axis. ``spearman``
-        is the plain rank correlation over all descriptors, and ``within`` the one within axes. ``estimate``
-        also controls for covariates, with 95% CI. ``chance`` is the size that 95% of estimates have without a
-        relation. Rows of `near_person` have no verdict. ``reliability`` shows how similar the ranks of
-        frequencies would be in another corpus like this one (null if unknown). n: descriptors; n_missing:
-        descriptors without a frequency or response; n_units: buckets; n_templates: templates that count as a
-        sample.
+        For each outcome and count (``counted``: documents, or near_person), one row over all axes (axis null) and
+        one per axis, if there are several. Correlations are from -1 to 1 (above 0: the outcome rises with
+        frequency): ``spearman`` over all descriptors, ``within`` within axes, and ``estimate`` within axes,
+        controlled for the covariates in ``controls``, with 95% CI, p and q. ``verdict``: see `frequency_relation`;
+        rows of near_person have none. ``direction``: rises or falls, if related. ``chance``: size below which 95%
+        of estimates are without a relation. ``reliability``: how similar the ranks of frequencies would be in
+        another corpus like this one (0 to 1; null if unknown). n: descriptors; n_missing: descriptors without a
+        frequency or response; n_units: buckets; n_templates: templates that count as a sample.
     points : polars.DataFrame
-        One row per outcome and descriptor: documents, share (percent), near_person, log_frequency, characters,
-        words, parts, tokens, answers and value (mean over templates, made comparable if a descriptor is missing
-        in some).
+        One row per outcome and descriptor: documents, share (percent of documents), near_person, log_frequency
+        (natural logarithm of the share as a fraction), characters, words, parts, tokens, answers and value (mean
+        over templates, made comparable if a descriptor is missing in some).
     """
 
     relations: pl.DataFrame
@@ -68,18 +69,22 @@ def frequency_relation(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> FrequencyRelation:
-    """Return rank correlations of descriptors' frequencies with outcomes of a model's responses about them.
+    """Test whether outcomes of a model's responses about people are correlated with how often a corpus mentions them.
+
+    A descriptor is a word or phrase that names a group, such as "deaf"; an axis is a characteristic, such as
+    ability. A bucket is a set of similar descriptors of an axis, and the sampling unit.
 
     Parameters
     ----------
     frequencies : polars.DataFrame
         One row per descriptor. Columns: ``axis``, ``descriptor``, ``bucket`` (null: similar to none),
         ``documents`` (of a corpus, that contain it), ``near_person`` (of these, near a word for people; null if
-        not counted), ``tokens`` (in a sentence, beyond the others; null if unknown), optionally ``even`` and
-        ``odd`` (documents in the two halves of the corpus, for the reliability).
+        not counted), ``tokens`` (that it adds to a sentence; null if unknown), optionally ``even`` and ``odd``
+        (documents in the two halves of the corpus, for the reliability).
     outcomes : polars.DataFrame
-        One row per outcome, descriptor and template. Columns: ``outcome``, ``axis``, ``descriptor``,
-        ``template`` (null: a single one), ``value`` and ``answers`` (number of responses behind the value).
+        One row per outcome, descriptor and template (sentence frame of the prompt). Columns: ``outcome`` (its
+        name), ``axis``, ``descriptor``, ``template`` (null: a single one), ``value`` and ``answers`` (number of
+        responses behind the value).
     total : int
         Documents of the corpus. A descriptor that was never found counts as half a document.
     alpha : float, default 0.05
@@ -90,8 +95,9 @@ def frequency_relation(
     Returns
     -------
     FrequencyRelation
-        Verdicts are related, not detected and not measurable, by `evenhand.stats.reach_verdicts` with as many
-        axes as there are outcomes. An axis is named only in an outcome that is related.
+        Correlations with verdicts: related, not detected or not measurable. They follow
+        `evenhand.stats.reach_verdicts`, and the outcomes share `alpha`. An axis is called related only if its
+        outcome is, over all axes.
 
     Raises
     ------
@@ -100,8 +106,9 @@ def frequency_relation(
 
     Notes
     -----
-    Sources: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE (arXiv:2311.18140),
-    section C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
+    With fewer than 4 descriptors ``spearman`` and ``within`` are null; near_person needs 10 descriptors that occur
+    near a word for people. Sources: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE
+    (arXiv:2311.18140), section C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
 
     Examples
     --------

@@ -20,31 +20,32 @@ The first is for a term that is known to have other senses, the second for any o
 
 @checked
 def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of each term's hits near a word for people, compared with terms that mean people.
+    """Return the share of each term's occurrences that are near a word for people, compared with unambiguous terms.
 
     Parameters
     ----------
     totals : polars.DataFrame
-        One row per corpus and fold, with ``documents``.
+        One row per corpus and fold (part of its documents, drawn at random), with ``documents`` (their number).
     terms : polars.DataFrame
-        One row per corpus, fold and term with ``documents``, ``hits`` and ``hits_near_person``.
+        One row per corpus, fold and term (a number) with ``documents``, ``hits`` (occurrences) and
+        ``hits_near_person`` (those near a word for people).
     catalogue : polars.DataFrame
-        One row per term with ``term``, ``kind`` and ``ambiguous`` (known to have other senses).
+        One row per term with ``term``, ``kind`` and ``ambiguous`` (True: known to have other senses).
 
     Returns
     -------
     polars.DataFrame
         One row per corpus and term that was found: corpus, term, documents, hits, ``near_person`` (percent of
-        hits) with 95% CI (low, high). ``usual``: the median of near_person over the unambiguous terms of its
-        kind in at least LEAST_DOCUMENTS documents, if there are LEAST_COMPARED of them; else null.
-        ``rarely_of_people``: whether the whole interval is below PART of the usual value (PART_OF_OTHERS for a
-        term that is not known to be ambiguous). It is null if ``usual`` is null or the term occurs in fewer
-        than LEAST_DOCUMENTS documents.
+        hits) with 95% CI (low, high). ``usual``: the median of near_person over the unambiguous terms of its kind
+        that are in at least 30 documents; null if there are fewer than 5 of them. ``rarely_of_people``: True if
+        the whole interval is below half of the usual value (a fifth for a term that is not known to be ambiguous).
+        It is null if ``usual`` is null or the term occurs in fewer than 30 documents.
 
     Raises
     ------
     DataError
-        As in `term_frequencies`.
+        A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
+        documents.
 
     Notes
     -----

@@ -27,24 +27,30 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     Parameters
     ----------
     totals : polars.DataFrame
-        One row per corpus and fold, with ``documents`` and ``words``.
+        One row per corpus and fold (part of its documents, drawn at random), with ``documents`` and ``words``
+        (their numbers).
     terms : polars.DataFrame
-        One row per corpus, fold and term that was found, with ``documents``, ``hits`` and ``sentences``, and
-        documents and hits in the list's spelling (`_exact`) and outside longer terms (`_alone`).
+        One row per corpus, fold and term that was found, with ``documents``, ``hits`` (occurrences) and
+        ``sentences``; also documents and hits in the list's spelling (`_exact`) and outside longer terms
+        (`_alone`).
     n_terms : int
         Number of terms that were searched; terms are 0 ... n_terms-1.
 
     Returns
     -------
     polars.DataFrame
-        TERM_FREQUENCIES, including terms that were never found. Share: percent of documents, with the exact 95%
-        CI of as many independent documents (``effective``) as the spread of the folds allows. Hits per million
-        words, with a jackknife interval; it is null if all hits are in one fold.
+        One row per corpus and term, including terms that were never found. ``share``: percent of documents, with
+        an exact 95% CI for ``effective`` documents: the number of independent documents that would vary as much as
+        the folds do. ``per_million``: hits per million words, with a 95% jackknife interval over folds; it is null
+        if all hits are in one fold. Intervals need three folds. Also the sums of the counts.
 
     Raises
     ------
     DataError
-        The tables do not belong together.
+        A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
+        documents.
+    UsageError
+        A term is not below `n_terms`.
 
     Notes
     -----
@@ -104,21 +110,29 @@ def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floa
 
 @checked
 def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of documents with any term of a group.
+    """Return the share of documents with any term of a group, and its hits per million words, in every corpus.
 
     Parameters
     ----------
     totals : polars.DataFrame
-        As in `term_frequencies`.
+        One row per corpus and fold, as in `term_frequencies`.
     groups : polars.DataFrame
-        One row per corpus, fold and group that was found, with ``kind``, ``axis``, ``group`` (null: any group
-        of the axis), ``documents``, ``hits`` and ``sentences``.
+        One row per corpus, fold and group that was found, with ``kind`` (of the terms, such as "pronoun"),
+        ``axis`` (characteristic), ``group`` (null: any group of the axis), ``documents``, ``hits`` (occurrences of
+        its terms) and ``sentences``.
 
     Returns
     -------
     polars.DataFrame
-        corpus, kind, axis, group, documents, share (percent), share_low, share_high, hits, per_million. Groups
-        that occur only in another corpus are 0.
+        One row per corpus and group: corpus, kind, axis, group, documents, share (percent of documents), hits and
+        per_million (hits per million words), both with 95% CI as in `term_frequencies`. Groups that occur only in
+        another corpus are 0.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
+        documents.
 
     Notes
     -----
@@ -162,22 +176,28 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 def share_ratios(
     totals: pl.DataFrame, groups: pl.DataFrame, *, of: str, to: str, kind: str = "pronoun"
 ) -> pl.DataFrame:
-    """Return the ratio of the documents with one group to those with another, in each corpus (for example He:She).
+    """Return the number of documents with one group divided by those with another, by corpus (for example He:She).
 
     Parameters
     ----------
     totals, groups : polars.DataFrame
-        As in `group_shares`.
+        Counts by corpus and fold, as in `group_shares`.
     of, to : str
-        The two groups.
+        Group in the numerator and group in the denominator.
     kind : str, default "pronoun"
         Kind of the groups.
 
     Returns
     -------
     polars.DataFrame
-        corpus, documents_of, documents_to, ratio, ratio_low, ratio_high (95% CI: jackknife of the logarithm
-        over folds; null if either group is in one fold only).
+        One row per corpus: documents_of, documents_to, and ratio (above 1: more documents with `of`; null if none
+        has `to`) with ratio_low and ratio_high (95% CI: jackknife of the logarithm over folds; null with fewer
+        than three folds, or if either group is in one fold only).
+
+    Raises
+    ------
+    DataError
+        A corpus has no documents or a fold twice, or there are counts in a fold without documents.
 
     Notes
     -----

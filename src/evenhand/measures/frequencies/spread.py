@@ -14,27 +14,34 @@ TOP = 10
 
 @checked
 def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return each term's mean share over corpora, weighted by their documents, and its spread over corpora.
+    """Return each term's mean share of documents over corpora, weighted by their documents, and its spread.
 
     Parameters
     ----------
     frequencies : polars.DataFrame
-        One row per corpus and term with ``share`` (percent) and, for intervals, ``effective`` (number of
-        independent documents; see `term_frequencies`).
+        One row per corpus and term with ``share`` (percent of documents) and, for intervals, ``effective`` (number
+        of independent documents; see `term_frequencies`).
     documents : polars.DataFrame
-        Columns ``corpus`` and ``documents``.
+        One row per corpus: ``corpus`` and ``documents`` (their number).
 
     Returns
     -------
     polars.DataFrame
-        One row per term: term; weighted_mean, low, high (percent; exact 95% CI of as many documents as have its
-        variance, null without ``effective``); weighted_std (percentage points: the root of the weighted mean
-        square distance from the mean); lowest, highest, corpora.
+        One row per term: term; weighted_mean, low, high (percent; exact 95% CI for the number of independent
+        documents that gives the variance of the mean, null without ``effective``); weighted_std (percentage
+        points: the root of the weighted mean square distance of the corpora from the mean); lowest and highest
+        share of a corpus; corpora (their number).
+
+    Raises
+    ------
+    DataError
+        A column is missing.
 
     Notes
     -----
     The weighted means of the paper are close to these. Its standard deviations are not: no formula of the four
-    printed columns gives them (see the card). Source: ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
+    printed columns gives them (see the card of `weighted_term_share`). Source: ROBBIE (arXiv:2311.18140), tables 7
+    and 20-22.
 
     Examples
     --------
@@ -84,15 +91,21 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     Parameters
     ----------
     means : polars.DataFrame
-        One row per term with ``axis`` and ``weighted_mean`` (percent); terms never found are 0.
-    top : int
+        One row per term with ``axis`` (characteristic, such as age) and ``weighted_mean`` (percent of documents,
+        see `across_corpora`); terms never found are 0.
+    top : int, default 10
         Number of most frequent terms in ``std_top``.
 
     Returns
     -------
     polars.DataFrame
-        axis, terms, never_found, std_top and std_all (percentage points, divisor terms - 1, over the `top`
-        terms and over all) and mean (percent).
+        One row per axis: axis, terms and never_found (numbers of terms), std_top and std_all (percentage points,
+        divisor terms - 1, over the `top` terms and over all) and mean (percent).
+
+    Raises
+    ------
+    DataError
+        A column is missing.
 
     Notes
     -----

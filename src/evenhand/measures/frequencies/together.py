@@ -61,38 +61,42 @@ def associations(
     Parameters
     ----------
     totals : polars.DataFrame
-        One row per corpus and fold, with ``documents``, ``sentences`` and ``words``.
+        One row per corpus and fold (part of its documents, drawn at random), with the numbers of ``documents``,
+        ``sentences`` and ``words``.
     terms : polars.DataFrame
-        One row per corpus, fold and term that was found, with ``documents``, ``sentences`` and ``hits`` outside
-        longer terms (`_alone`).
+        One row per corpus, fold and term (a number) that was found, with its documents, sentences and hits
+        (occurrences) outside longer terms: ``documents_alone``, ``sentences_alone``, ``hits_alone``.
     pairs : polars.DataFrame
-        One row per corpus, fold and pair that was found together, with ``documents``, ``sentences`` and
-        ``windows`` (pairs of hits at most `window` words apart), also outside longer terms.
+        One row per corpus, fold and pair of terms (``first``, ``second``) that was found together. Counts, also
+        outside longer terms: ``documents``, ``sentences`` and ``windows`` (pairs of hits at most `window` words
+        apart).
     window : int
-        Maximum distance in words.
+        Maximum distance in words, as in the counts.
     levels : tuple of str
-        Levels from LEVELS: documents, sentences, windows.
+        Where terms occur together: "documents", "sentences", "windows". Default: all.
 
     Returns
     -------
     polars.DataFrame
-        ASSOCIATIONS: ``together`` of the level, ``expected`` under independence, PMI = log2(together /
-        expected) with 95% CI, its positive part, and PMI normalised to -1..1. For documents and sentences also
-        the log odds ratio (nats) with CI. p of independence, and q over all tested pairs of a corpus and level.
+        One row per corpus, level and pair. ``together``: joint occurrences; ``expected``: their number under
+        independence; PMI = log2(together / expected) in bits with 95% CI (above 0: more often than expected); its
+        positive part; and PMI normalised to -1..1. For documents and sentences also the log odds ratio (nats) with
+        CI. p of independence, and q over all tested pairs of a corpus and level.
 
     Raises
     ------
     DataError
-        As in `term_frequencies`.
+        A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
+        documents.
     UsageError
         A level is unknown, or the window is below 1.
 
     Notes
     -----
-    p is null if fewer than LEAST_EXPECTED joint occurrences are expected. The interval is then null too, unless
-    the pair occurs together at least LEAST_TOGETHER times, in LEAST_DOCUMENTS documents (judged by its folds).
-    Such pairs are selected, so their PMI tends to be too large. Documents differ in length and topic, which
-    makes most pairs associated: rank them, or use `pronoun_leans`.
+    p is null if fewer than 5 joint occurrences are expected. The interval is then null too, unless the pair occurs
+    together at least 30 times, in at least 15 documents (estimated from its folds). Such pairs are selected, so
+    their PMI tends to be too large. Documents differ in length and topic, which makes most pairs associated: rank
+    them, or use `pronoun_leans`.
 
     Sources: Church & Hanks 1990; Bouma 2009 (normalised PMI).
 

@@ -9,21 +9,28 @@ from evenhand.schema import Card, checked
 
 @checked
 def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
-    """Compare the published way of counting (word tokens, membership) with the one used here, by corpus.
+    """Compare the share of documents with a term as the ROBBIE paper counts it (word tokens) and as evenhand does.
+
+    evenhand searches the text between word boundaries, which also finds plurals and terms in hyphenated words.
 
     Parameters
     ----------
     totals : polars.DataFrame
-        ``corpus`` and ``documents``; rows of one corpus are added up.
+        ``corpus`` and ``documents`` (their number); rows of one corpus are added up.
     published : polars.DataFrame
-        One row per corpus and term, or per corpus, kind, axis and group: ``documents`` as published,
-        ``documents_here``, ``only_published`` and ``only_here``.
+        One row per corpus and term, or per corpus, kind, axis and group. Numbers of documents: ``documents`` as
+        the paper counts them, ``documents_here``, ``only_published`` and ``only_here`` (found in one way only).
 
     Returns
     -------
     polars.DataFrame
-        The same rows with share_published and share_here (percent) and difference (here minus published,
-        percentage points), largest first.
+        The same rows with share_published and share_here (percent of documents) and difference (here minus
+        published, percentage points), largest absolute difference first.
+
+    Raises
+    ------
+    DataError
+        A column of `totals` is missing.
 
     Notes
     -----

@@ -12,12 +12,12 @@ from evenhand.stats import cluster_bootstrap_table
 
 @dataclass(frozen=True)
 class CorpusPerplexity:
-    """Perplexity of many texts: e to a mean of nats per token.
+    """Perplexity of many texts: e to the power of a mean of nats per token.
 
     Attributes
     ----------
     estimate : float or None
-        Perplexity; None without texts.
+        Perplexity, 1 or more; None without texts.
     low, high : float or None
         95% CI; None with fewer than two clusters.
     """
@@ -29,15 +29,16 @@ class CorpusPerplexity:
 
 @checked
 def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> CorpusPerplexity:
-    """Return the perplexity over clusters of texts, e to sum(nats) / sum(weight), with a cluster-bootstrap CI.
+    """Return the perplexity of many texts, exp(sum(nats) / sum(weight)), with a cluster-bootstrap CI.
 
     Parameters
     ----------
     nats, weight : array_like, shape (clusters,)
-        Over tokens: total nats of a cluster's tokens, and their number. Over texts, each counted once: sum of
-        the texts' means, and number of texts. Each text may be its own cluster.
+        One number per cluster; each text may be its own cluster. nats are minus natural log-probabilities. For a
+        mean over tokens: total nats of a cluster's tokens, and number of tokens. For a mean over texts, each
+        counted once: sum of the texts' mean nats per token, and number of texts.
     seed : int
-        Random seed.
+        Random seed of the bootstrap.
 
     Returns
     -------

@@ -32,9 +32,14 @@ SENTIMENT_TEMPLATES = (
 
 @dataclass(frozen=True)
 class PublishedLikelihoodBias:
-    """The eight tables of the official analysis, sorted by their key columns.
+    """The eight tables of the official analysis of Likelihood Bias (HolisticBias), sorted by their key columns.
 
-    `by_axis.significant_difference` is the published Likelihood Bias. `all` has one row per test.
+    `all` has one row per test: axis, template, descriptor_0, descriptor_1, mann_whitney_u (of descriptor_0),
+    p_value, and significant_difference (1 or 0). The four `by_*` tables have the mean of significant_difference, a
+    share from 0 to 1; that in `by_axis` is the published Likelihood Bias. `median_*` have medians of perplexities.
+    `frac_samples_below_median_ppl` has one row per descriptor: for each sentiment template ("I love X.", "I hate
+    X.", and two more), the share of its sentences below the median of the template; love_hate_diff is love minus
+    hate (above 0: less perplexing with love).
     """
 
     all: pl.DataFrame
@@ -54,20 +59,22 @@ def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> Publi
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis``, ``template``, ``descriptor``, ``perplexity`` (null or NaN is
-        missing).
+        One row per sentence. Columns: ``axis`` (characteristic, such as age), ``template`` (sentence frame),
+        ``descriptor`` (word that names a group, such as "old"), ``perplexity`` (null or NaN is missing). Sentences
+        of a descriptor and template (with different nouns) count as an independent sample.
     alpha : float, default 0.05
-        A difference is significant if p < alpha.
+        A difference is significant if p < alpha (two-sided).
 
     Returns
     -------
     PublishedLikelihoodBias
-        The tables of the official analysis. Axes with a single descriptor have no pairs and are left out.
+        The tables of the official analysis. Axes with a single descriptor have no pairs and are left out. A
+        missing perplexity makes all tests of its descriptor and template "not significant".
 
     Raises
     ------
     DataError
-        A column is missing.
+        A column is missing, a row lacks axis, template or descriptor, or no axis has two descriptors.
 
     Notes
     -----
@@ -165,18 +172,18 @@ def _love_hate(known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 @checked
 def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
-    """Return the table of one ParlAI evaluation.
+    """Return the table of perplexities that the log of a HolisticBias evaluation in ParlAI contains.
 
     Parameters
     ----------
     lines : iterable of str
-        One JSON object each, `{"dialog": [[teacher_act, model_act]]}`, with the group columns in the teacher's
-        act and `metrics.ppl` in the model's. Blank lines are skipped.
+        One JSON object each, `{"dialog": [[teacher_act, model_act]]}`, with axis, template, descriptor and
+        (optionally) noun in the teacher's act and `metrics.ppl` in the model's. Blank lines are skipped.
 
     Returns
     -------
     polars.DataFrame
-        axis, template, descriptor, noun (null if absent) and perplexity (NaN is kept).
+        One row per line: axis, template, descriptor, noun (null if absent) and perplexity (NaN is kept).
 
     Raises
     ------

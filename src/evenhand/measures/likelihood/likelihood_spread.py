@@ -37,23 +37,28 @@ PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(pl.Float64, "
 
 @dataclass(frozen=True)
 class LikelihoodSpread:
-    """Likelihood differences between descriptors, in nats per sentence (see `per`). Positive means less likely.
+    """Differences between the likelihoods of descriptors, in nats per sentence or per token (see `per`).
+
+    A log-ratio is a difference of surprisals (minus log-likelihoods): positive means less likely.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        ``estimate``: SD over descriptors of their true effects, with a 95% CI over templates and nouns;
-        ``factor`` is e to that. ``largest``: log-ratio of the two descriptors that differ most (descriptor_0 is
-        less likely), with an interval that allows for their selection among all pairs. ``share_beyond``: share
-        of pairs whose true log-ratio exceeds the margin, from the spread and the shape of the observed effects
-        (a description).
+        One row per axis. ``estimate``: SD over descriptors of their true effects on the surprisal, with a 95% CI
+        over templates and nouns; ``factor`` is e to the power of that. ``largest``: log-ratio of the two
+        descriptors that differ most (descriptor_0 is less likely), with an interval that allows for their
+        selection among all pairs. ``share_beyond``: share of pairs (0 to 1) whose true log-ratio exceeds the
+        margin, from the spread and the shape of the observed effects (a description). n and n_missing: sentences;
+        n_units: templates.
     descriptors : polars.DataFrame
-        ``log_ratio`` compared with the mean of the other descriptors of the axis, with CI, p, and q within the
-        axis.
+        One row per descriptor: ``log_ratio`` is its mean surprisal minus that of the other descriptors of the
+        axis, with CI, p, and q (Benjamini-Hochberg within the axis). Also the median perplexity.
     pairs : polars.DataFrame
-        The ten pairs of an axis that differ most, with intervals that allow for the selection.
+        The ten pairs of an axis that differ most: ``log_ratio`` of descriptor_0 to descriptor_1, with intervals
+        that allow for the selection.
     descriptor_templates : polars.DataFrame
-        Medians in each template, for plots.
+        One row per descriptor and template, for plots: median perplexity, and median over nouns of the log-ratio
+        to all sentences with this template and noun.
     per : str
         "sentence" or "token".
     """
@@ -69,18 +74,21 @@ class LikelihoodSpread:
 def likelihood_spread(
     frame: pl.DataFrame, *, margin: float = 0.5, per: Per | None = None, seed: int = 0
 ) -> LikelihoodSpread:
-    """Return the spread of the likelihoods of an axis' descriptors, and each descriptor compared with the others.
+    """Return how much the descriptors of an axis differ in likelihood in the same sentences, overall and individually.
+
+    A descriptor is a word or phrase that names a group, such as "old"; an axis is a characteristic, such as age.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis``, ``template``, ``descriptor``, ``noun``, and ``log_likelihood``
-        (summed, nats) or else ``perplexity`` or ``log_perplexity``. Null or NaN is missing. Repeated cells are
-        averaged.
+        One row per sentence. Columns: ``axis``, ``template`` (sentence frame), ``descriptor``, ``noun`` (that it
+        describes), and ``log_likelihood`` (summed over tokens, nats) or else ``perplexity`` or ``log_perplexity``.
+        Null or NaN is missing. Rows with the same axis, template, descriptor and noun are averaged.
     margin : float, default 0.5
         Difference from which a pair counts in ``share_beyond``, nats.
     per : {"sentence", "token"}, optional
-        Unit (see `LikelihoodSpread`). Default: sentences if ``log_likelihood`` is present.
+        Compare log-likelihoods of sentences, or means per token. Default: sentences if ``log_likelihood`` is
+        present.
     seed : int, default 0
         Random seed of sign patterns.
 
@@ -92,13 +100,15 @@ def likelihood_spread(
     Raises
     ------
     DataError
-        A column is missing, or a row has no label.
+        A column is missing, or a row has no axis, template, descriptor or noun.
+    UsageError
+        `margin` is negative, or `per` is unknown.
 
     Notes
     -----
-    With two nouns the result holds for these two; with three or more, for nouns like these. The estimator is
-    our own: products of cells that share neither template nor noun, with a jackknife over both. Source of the
-    construct: HolisticBias, section 2.3.2.
+    With two nouns the result holds for these two; with three or more, for nouns like these. The estimator is our
+    own: products of surprisals of sentences that share neither template nor noun, with a jackknife over both.
+    Source of the construct: HolisticBias, section 2.3.2.
 
     Examples
     --------

@@ -16,14 +16,14 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     Parameters
     ----------
     log_likelihood : array_like, any shape
-        Summed natural log-probabilities.
+        Natural log-probabilities of texts, summed over their tokens.
     token_count : array_like, same shape
         Number of scored tokens.
 
     Returns
     -------
     numpy.ndarray
-        Perplexities, same shape. NaN if the log-likelihood is NaN or no token was scored.
+        Perplexities (larger is less likely), same shape. NaN if the log-likelihood is NaN or no token was scored.
 
     Notes
     -----
@@ -39,17 +39,19 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
 
 @checked
 def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
-    """Return the geometric mean probability per token: StereoSet's sentence score for causal models.
+    """Return the geometric mean probability per token of each text: StereoSet's sentence score for causal models.
 
     Parameters
     ----------
-    log_likelihood, token_count : array_like
-        As in `perplexity`.
+    log_likelihood : array_like, any shape
+        Natural log-probabilities of texts, summed over their tokens.
+    token_count : array_like, same shape
+        Number of scored tokens.
 
     Returns
     -------
     numpy.ndarray
-        Probabilities, at most 1; larger is more likely. Missing values as in `perplexity`.
+        Probabilities (larger is more likely), same shape. NaN if the log-likelihood is NaN or no token was scored.
 
     Notes
     -----
@@ -67,21 +69,21 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
 def perplexity_of_tokens(
     log_likelihoods: pl.Series, *, skipped: int = 0, longest: int | None = None
 ) -> pl.Series:
-    """Return the perplexity of each text from some of its tokens.
+    """Return the perplexity of each text from the log-probabilities of its tokens, or of some of them.
 
     Parameters
     ----------
     log_likelihoods : polars.Series of lists, shape (n,)
-        Natural log-probabilities of the tokens; null for missing texts.
+        For each text, natural log-probabilities of its tokens; null for missing texts.
     skipped : int, default 0
         Number of tokens at the beginning that are left out.
     longest : int, optional
-        Number of tokens after which a text is cut, including the skipped ones.
+        Number of tokens after which a text is cut, including the skipped ones. Default: no cut.
 
     Returns
     -------
     polars.Series, shape (n,)
-        Perplexities; null if no token is left or one is not a number.
+        Perplexities; null if the text is missing, no token is left or the result is not finite.
 
     Examples
     --------
@@ -100,15 +102,16 @@ def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) ->
 
     Parameters
     ----------
-    log_likelihood : array_like
-        Summed natural log-probabilities.
-    character_count : array_like
+    log_likelihood : array_like, any shape
+        Natural log-probabilities of texts, summed over their tokens.
+    character_count : array_like, same shape
         Number of characters of the scored text.
 
     Returns
     -------
     numpy.ndarray
-        Bits per character. NaN if either value is missing or the text is empty.
+        Bits per character (larger is less likely), same shape. NaN if the log-likelihood is NaN or the text is
+        empty.
 
     Examples
     --------

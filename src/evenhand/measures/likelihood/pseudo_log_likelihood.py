@@ -23,15 +23,18 @@ from evenhand.schema import Card, checked
 
 @dataclass(frozen=True)
 class PseudoLogLikelihoods:
-    """Pseudo-log-likelihoods of descriptors in humanising and neutral templates.
+    """Pseudo-log-likelihoods of noun phrases such as "deaf woman" in humanising and neutral sentences.
+
+    Humanising sentences call people a person ("... is a person."); neutral ones do not ("... is here.").
 
     Attributes
     ----------
     spread : LikelihoodSpread
-        How much the likelihoods of descriptors differ in humanising templates, nats per token of the phrase.
+        How much descriptors ("deaf") of an axis differ in humanising sentences, nats per token of the noun phrase.
     contrast : ValenceShift
-        Per descriptor, how much more likely the noun phrase is in humanising than in neutral templates,
-        compared with its axis (nats per phrase). Negative means less readily "a person".
+        Per descriptor, how much more likely its noun phrases are in humanising than in neutral sentences, minus
+        the same for the other descriptors of its axis (nats per noun phrase). Negative: less often called a
+        person.
     """
 
     spread: LikelihoodSpread
@@ -51,26 +54,39 @@ def pseudo_log_likelihoods(
     axis_sizes: Mapping[str, int] | None = None,
     seed: int = 0,
 ) -> PseudoLogLikelihoods:
-    """Compare descriptors, and humanising with neutral templates, in a masked model.
+    """Test whether a masked model is less likely to call some groups people than others of the same axis.
+
+    The noun phrases that name a group ("deaf woman") are scored in humanising templates ("... is a person.") and
+    in neutral ones ("... is here.").
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Columns: ``axis``, ``template``, ``descriptor``, ``noun``, ``log_likelihood`` (pseudo-log-likelihood of
-        the tokens of the noun phrase, summed, nats) and ``token_count`` (tokens of the phrase).
+        One row per sentence. Columns: ``axis`` (such as ability), ``template``, ``descriptor`` (such as "deaf"),
+        ``noun`` (such as "woman"); ``log_likelihood`` (pseudo-log-likelihood of the noun phrase, summed over its
+        tokens, nats) and ``token_count`` (tokens of the noun phrase).
     humanising, neutral : sequence of str
-        Templates, matched by position.
+        Templates, matched by position: the first of each is a pair, and so on.
     alpha, n_axes, axis_sizes, seed
-        As in `valence_shift`.
+        Significance level, number of axes of the benchmark, descriptors per axis, random seed: see
+        `valence_shift`.
     margin : float, default 0.05
-        Smallest difference between descriptors that counts, nats per token of the phrase.
+        Smallest difference between descriptors that counts in `spread`, nats per token of the noun phrase.
     contrast_margin : float, default 0.1
-        Smallest contrast that counts, nats per phrase. The phrase has the same tokens in both templates.
+        Smallest contrast that counts, nats per noun phrase. It has the same tokens in both templates.
 
     Returns
     -------
     PseudoLogLikelihoods
-        Spread and contrast.
+        Spread in humanising templates, and contrast of humanising and neutral templates (above 0: more humanised
+        than other descriptors).
+
+    Raises
+    ------
+    DataError
+        A column or a template is missing, or a row has no axis, descriptor or noun.
+    UsageError
+        Templates are not in matched pairs, or a number is invalid.
 
     Notes
     -----
@@ -107,20 +123,26 @@ def pseudo_log_likelihoods(
 
 @checked
 def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
-    """Return the share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as tested in the paper.
+    """Return the share of descriptor pairs whose pseudo-log-likelihoods differ in the uncorrected tests of the paper.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Columns: ``axis``, ``template``, ``descriptor``, ``log_likelihood`` (summed over the phrase, nats).
+        One row per sentence. Columns: ``axis`` (such as age), ``template``, ``descriptor`` (such as "old"),
+        ``log_likelihood`` (pseudo-log-likelihood of the noun phrase, summed over its tokens, nats).
     alpha : float, default 0.05
         Level of each test.
 
     Returns
     -------
     PublishedLikelihoodBias
-        Uncorrected Mann-Whitney tests, as in `published_likelihood_bias`. Its ``perplexity`` columns contain
-        minus the summed pseudo-log-likelihood.
+        Uncorrected Mann-Whitney tests, as in `published_likelihood_bias`. Its ``perplexity`` and ``ppl`` columns
+        contain minus the summed pseudo-log-likelihood.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a row lacks axis, template or descriptor, or no axis has two descriptors.
 
     Notes
     -----

@@ -47,28 +47,32 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class ValenceShift:
-    """Valence shifts of descriptors, axes and pairs, in nats (see `per`).
+    """Valence shifts of descriptors, axes and pairs, in nats per sentence or per token (see `per`).
+
+    A shift is the surprisal (minus log-likelihood) in negative minus that in positive templates, compared with the
+    others of the axis. Above 0: more likely in positive templates. Below 0: more likely in negative ones.
 
     Attributes
     ----------
     valence : polars.DataFrame
-        One row per descriptor. ``shift`` > 0: more likely in positive templates than the others of its axis,
-        with 95% CI. ``null``: the tested value, which is the value nearest to the shift that counts as none. p
-        is two-sided, ``axis_p`` is that of its axis, ``q`` as in the verdict. n: sentences; n_units: pairs of
-        templates. ``minimum_detectable``: shift of a single descriptor that would be named with 80% power.
-        here_low, here_high, here_p and here_named are about these very sentences and a shift beyond 0.22. Each
-        descriptor is compared with the ``n_reference`` descriptors of its axis that do not stand out (with all
-        others if no difference was found or there are three descriptors; 0: there is no common level, and none
-        is named).
+        One row per descriptor: ``shift`` with 95% CI. ``null``: the tested value, which is the value nearest to
+        the shift that counts as none. p is two-sided, ``axis_p`` is that of its axis, ``q`` is corrected for
+        descriptors and axes. n: sentences; n_units: pairs of templates. ``minimum_detectable``: shift of a single
+        descriptor that would be named with 80% power. here_low, here_high, here_p and here_named are about exactly
+        these template pairs (only nouns are a sample) and a shift beyond 0.22 nats.
     axes : polars.DataFrame
-        ``estimate``: SD of the true shifts over descriptors. p: of "no descriptor shifts by more than the
-        margin". ``low`` is above 0 exactly if p <= 0.05. n_drawn of n_defined descriptors were tested; between
-        differ_low and differ_high of those defined differ by more than the margin. ``chance_drawn``:
-        probability that a single hostile descriptor was among those drawn. ``here_p``: p of the axis in these
-        very sentences. ``note``: limits of validity, or pairs whose responses are nearly equal.
+        One row per axis. ``estimate``: SD of the true shifts over descriptors. p: of "no descriptor shifts by more
+        than the margin". ``low`` is above 0 exactly if p <= 0.05. n_drawn of n_defined descriptors were tested;
+        between differ_low and differ_high of those defined differ by more than the margin. ``chance_drawn``:
+        probability that a single hostile descriptor was among those drawn. ``n_reference``: descriptors that do
+        not stand out, with which each is compared (null: all others; 0: there is no common level, and none is
+        named). ``here_p``: p of the axis for exactly these template pairs. ``note``: limits of validity, or pairs
+        whose responses are nearly equal.
     pairs : polars.DataFrame
-        Axes of at most ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p
+        Axes of three to ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p
         adjusted for the pairs of the axis (Holm).
+    per : str
+        "sentence" or "token".
     """
 
     valence: pl.DataFrame
@@ -114,17 +118,20 @@ def valence_shift(
     own_nouns: bool | None = None,
     seed: int = 0,
 ) -> ValenceShift:
-    """Return how much each descriptor's surprisal shifts between negative and positive templates.
+    """Test whether descriptors are more likely in positive or in negative sentences than others of their axis.
+
+    A descriptor is a word or phrase that names a group, such as "old"; an axis is a characteristic, such as age.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis``, ``template``, ``descriptor``, ``noun``, and ``log_likelihood``
-        (summed, nats) or else ``perplexity`` or ``log_perplexity``. Rows of other templates are ignored.
+        One row per sentence. Columns: ``axis``, ``template`` (sentence frame), ``descriptor``, ``noun`` (that it
+        describes), and ``log_likelihood`` (summed over tokens, nats) or else ``perplexity`` or ``log_perplexity``.
+        Rows of other templates are ignored.
     positive, negative : sequence of str
-        Templates, matched by position. Each pair is one contrast.
+        Templates ("I love X.", "I hate X."), matched by position. Each pair is one contrast and one sampling unit.
     margin : float, default 0.1
-        Smallest shift that counts, nats: e^margin is the odds.
+        Smallest shift that counts, nats: odds of e to the power of the margin.
     alpha : float, default 0.05
         Significance level.
     n_axes : int, default 1
@@ -135,22 +142,23 @@ def valence_shift(
         Family of each pair. Pairs of one family are wordings of nearly the same statement and count as one
         contrast. Default: the column ``family``, if present.
     own_nouns : bool, optional
-        Whether nouns were drawn separately for each pair, so that a name in two pairs is chance. Default: True
-        if nearly every noun belongs to one pair.
+        Whether nouns were drawn separately for each pair, so that a noun in two pairs is chance. Default: True if
+        nearly every noun belongs to one pair, or there are fewer than three nouns.
     seed : int, default 0
         Random seed of the sign patterns, which are drawn if there are more than 13 pairs.
 
     Returns
     -------
     ValenceShift
-        Tables of descriptors, axes and pairs.
+        Tables of descriptors, axes and pairs. A shift above 0 means more likely in positive templates.
 
     Raises
     ------
     UsageError
-        The pairs do not match.
+        Templates or families do not match by position, or `alpha`, `margin` or `n_axes` is invalid.
     DataError
-        A template or a column is missing.
+        A template or a column is missing, a row lacks a label, or an axis has more descriptors than `axis_sizes`
+        states.
 
     Notes
     -----

@@ -22,27 +22,32 @@ SPREADS = typed(pl.String, "axis") | typed(pl.Float64, "before after estimate lo
 def valence_spread_change(
     before: pl.DataFrame, after: pl.DataFrame, *, positive: Sequence[str], negative: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the change of the spread of an axis' valence shifts between two models.
+    """Return how the spread of valence shifts within each axis changed from one model to another.
+
+    A valence shift states whether a descriptor is more likely in positive than in negative templates, compared
+    with its axis (see `valence_shift`). The spread is the SD of the true shifts over the descriptors of an axis.
 
     Parameters
     ----------
     before, after : polars.DataFrame
-        Likelihoods of the same sentences by two models, as in `valence_shift`. Cells that one lacks are left
-        out of both.
+        Likelihoods of the same sentences by the first and the second model, as in `valence_shift`. Sentences that
+        one of them lacks are left out of both.
     positive, negative : sequence of str
         Templates, matched by position.
 
     Returns
     -------
     polars.DataFrame
-        axis; before and after (standard deviations, nats); estimate (after - before) with 95% CI; p of no
-        change. The method is a jackknife over pairs of templates of the difference of both variances. The
-        interval is that of the variance, converted with ``before``.
+        One row per axis: axis; before and after (SDs, nats per sentence or token); estimate (after - before; above
+        0: descriptors differ more) with 95% CI; p of no change. The method is a jackknife over pairs of templates
+        of the difference of both variances. The interval is that of the variance, converted with ``before``.
 
     Raises
     ------
+    UsageError
+        Templates do not match by position.
     DataError
-        The two models were not given the same sentences.
+        A template or column is missing, or the two models were not given the same sentences.
 
     Notes
     -----

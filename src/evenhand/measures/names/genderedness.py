@@ -21,16 +21,18 @@ NEITHER, TOSS = "neither", 0.5
 
 @dataclass(frozen=True)
 class Genderedness:
-    """How well the gender of the opener's name can be inferred.
+    """How well a classifier infers the gender of the opener's name from single utterances.
 
     Attributes
     ----------
     rows : polars.DataFrame
         One row for all utterances (speaker null), one per speaker, and the same for each value of `by` (column
-        ``part``), with the columns of `judging.ROW`: estimate in percentage points above chance; n_missing
-        counts utterances without a prediction.
+        ``part``). ``estimate``: balanced accuracy minus 50, percentage points (0: chance, 50: always right, below
+        0: the other gender is inferred), with 95% CI, two-sided p, null 0 and ``minimum_detectable``. n:
+        utterances, including n_missing without a prediction; n_units: names. ``obstacle``: why there is no
+        estimate or no test.
     turns : polars.DataFrame
-        part, turn, speaker, estimate, n.
+        The estimate in each turn, with n utterances, by ``part`` and speaker.
     """
 
     rows: pl.DataFrame
@@ -46,12 +48,14 @@ def classifier_bias(
     by: str | None = None,
     level: float = 0.05,
 ) -> Genderedness:
-    """Measure how well a classifier infers the gender of speaker A's name from single utterances.
+    """Measure how well a classifier infers the gender of the name that opened a conversation, from single utterances.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats (`self_chats`) with the column named by `predicted`.
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
+        count), ``text``, and those named by `group`, `predicted` and `by`.
     group : str, default "gender"
         Column with the gender of the name.
     predicted : str, default "predicted"
@@ -70,13 +74,14 @@ def classifier_bias(
     Raises
     ------
     DataError
-        A column is missing, there are not exactly two genders, or a prediction is invalid.
+        A column is missing, there are not exactly two genders, a name has two, no utterance was generated, or a
+        speaker or prediction is invalid.
 
     Notes
     -----
     In each turn, the accuracies of the two genders are averaged with equal weight, so a classifier that favours
-    one gender gains nothing. Turns are averaged, so that A's 5 and B's 6 make (5 A + 6 B) / 11. The null is 0.
-    The name is the sampling unit, because all conversations of a name share it.
+    one gender gains nothing. Turns are averaged, so that A's 5 and B's 6 make (5 A + 6 B) / 11. The null is 0. The
+    name is the sampling unit, because all conversations of a name share it.
 
     Source: Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those of its columns.
 

@@ -23,19 +23,24 @@ DRAWS = 39
 
 @dataclass(frozen=True)
 class GroupBins:
-    """Token-bin bias between several groups.
+    """Token-bin bias between several groups of names: how differently their conversations use tokens.
+
+    A group's bin has the tokens that it uses more than other groups. Overindexing is the group's use of its bin
+    divided by the mean of all groups, minus 1 (0: no difference, 1: twice as often).
 
     Attributes
     ----------
     result : polars.DataFrame
-        As in `TokenBins`.
+        One row. ``estimate``: L2 norm over groups of the cross-fitted overindexing (null 0; below 0 only by
+        chance), with 95% CI and p; n tokens, n_units names; ``obstacle``: why it is null.
     published : polars.DataFrame
-        One row: l2 with null_mean and null_97_5.
+        One row: l2 (the norm without cross-fitting) with null_mean and null_97_5 (mean and 97.5% quantile if
+        groups are assigned to names at random).
     groups : polars.DataFrame
         group; mass (share of all use that is in its bin); overindexing (fraction; the published column is 100
-        times that); cross_fitted with low and high; without_one_low and without_one_high (range of the
-        published number if any one of the group's names is left out); moved_most_by (the name with the largest
-        effect).
+        times that); cross_fitted with cross_fitted_low and cross_fitted_high (95% CI); without_one_low and
+        without_one_high (range of overindexing if any one of the group's names is left out); moved_most_by (the
+        name with the largest effect).
     """
 
     result: pl.DataFrame
@@ -56,37 +61,41 @@ def bins_by_group(frequencies: Floats) -> Codes:
 def intersectional_token_bins(
     frame: pl.DataFrame, *, group: str = "group", level: float = 0.05, draws: int = DRAWS, seed: int = 0
 ) -> GroupBins:
-    """Return the token-bin bias between any number of groups of names.
+    """Test whether conversations that names of different groups open, such as race by gender, use different tokens.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats, with ``tokens`` or by words (`self_chats`).
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
+        count), the column named by `group`, ``text``, and optionally ``tokens`` (lists; default: the words of the
+        text).
     group : str, default "group"
         Column with the groups; the paper has 4 races x 2 genders. Groups have equal weight, however many names
         they have.
     level : float, default 0.05
         Significance level of the minimum detectable effect.
-    draws : int
-        Number of draws for the null of the published number.
+    draws : int, default 39
+        Number of random assignments of groups to names, for the null of the published number.
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     GroupBins
-        Result, published number and groups.
+        Result (0 without bias), published number and groups.
 
     Raises
     ------
     DataError
-        There are fewer than two groups.
+        A column is missing, there are fewer than two groups, a name is in two, or no utterance was generated.
 
     Notes
     -----
-    The largest of eight frequencies is due to chance more often than the larger of two: an unbiased model has
-    an L2 of .26 with a million tokens per group. Bins are therefore found with half of the names and measured
-    on the others. The null is 0. Source: Smith & Williams 2021, section 6.1.6 and table 10.
+    The largest of eight frequencies is due to chance more often than the larger of two: an unbiased model has a
+    published number of .26 with a million tokens per group. Bins are therefore found with half of the names and
+    measured on the others (cross-fitting). The null is 0. Source: Smith & Williams 2021, section 6.1.6 and table
+    10.
 
     Examples
     --------

@@ -30,19 +30,21 @@ def name_phrases(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Return two-word sequences "X name" of first replies whose use differs most between groups of names.
+    """Return the phrases "X name" ("pretty name") of first replies whose use differs most between groups of names.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats (`self_chats`).
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (2 is the first reply), ``text``
+        and the column named by `group`.
     group : str, default "race_ethnicity"
         Column with the groups of names.
-    least : int
+    least : int, default 100
         Minimum number of uses of a phrase.
-    shown : int
+    shown : int, default 10
         Maximum number of phrases. The most uneven ones are chosen, then sorted by frequency.
-    draws : int
+    draws : int, default 199
         Number of random assignments of groups to names, for the null.
     seed : int, default 0
         Random seed.
@@ -50,16 +52,16 @@ def name_phrases(
     Returns
     -------
     polars.DataFrame
-        phrase; n_uses; gini (0 to 1 - 1 / groups); gini_null and gini_null_97_5 (mean and 97.5% quantile if
-        groups are assigned to names at random); share_GROUP for each group (percent, of rates per
-        conversation); group (with the largest share); largest_name with largest_share (percent of uses);
-        gini_without_one (smallest Gini if any one name is left out); one_name (whether one name has half of the
-        uses or more). X is any word, as published.
+        phrase; n_uses; gini of the groups' rates per conversation (0: equal, 1 - 1 / groups: one group only);
+        gini_null and gini_null_97_5 (mean and 97.5% quantile if groups are assigned to names at random);
+        share_GROUP for each group (its percentage of the sum of these rates); group (with the largest share);
+        largest_name with largest_share (percent of uses); gini_without_one (smallest Gini if any one name is left
+        out); one_name (whether one name has half of the uses or more). X is any word, as published.
 
     Raises
     ------
     DataError
-        As in `generated`.
+        A column is missing, a speaker is neither A nor B, a name is in two groups, or no utterance was generated.
 
     Notes
     -----

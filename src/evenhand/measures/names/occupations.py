@@ -26,19 +26,20 @@ KINDS = ("imputed", "mentioned", "spearman")
 
 @dataclass(frozen=True)
 class Occupations:
-    """Occupations in conversations opened by women's and men's names.
+    """Occupations that are mentioned in conversations opened by women's and by men's names.
 
     Attributes
     ----------
     result : polars.DataFrame
-        One row (`judging.ROW`): the lean in percentage points, which is the mean share of women in the
-        occupations that women's conversations mention, minus that of men's conversations; n mentions.
+        One row. ``estimate``: the mean share of women at work in the occupations that women's conversations
+        mention, minus that in men's conversations. It is in percentage points (above 0: as in the labour market),
+        with 95% CI, p and ``minimum_detectable``; n mentions, n_units names; ``obstacle``: why it is null.
     correlations : polars.DataFrame
         kind ("imputed", as published; "mentioned", without occupations that are never mentioned; "spearman" of
-        those), r, low and high (resampled names), n occupations.
+        those), r (above 0: as in the labour market), low and high (95% CI; resampled names), n occupations.
     occupations : polars.DataFrame
         occupation, share (percent of women at work), n_women and n_men (conversations that mention it) and
-        share_said (percent; null if never mentioned).
+        share_said (women's percentage of the mentions per conversation; null if never mentioned).
     """
 
     result: pl.DataFrame
@@ -57,13 +58,15 @@ def occupation_lean(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Occupations:
-    """Return whether conversations opened by women's names mention occupations with more women at work.
+    """Test whether conversations opened by women's names mention occupations in which more women work.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats (`self_chats`). A conversation counts once for each occupation that it mentions as a whole
-        word.
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
+        count), ``text`` and the column named by `group`. A conversation counts once for each occupation that it
+        mentions as a whole word.
     shares : polars.DataFrame
         occupation (singular), share (percent of women among those at work), optionally plural. By default the
         plural is made by rule.
@@ -74,24 +77,25 @@ def occupation_lean(
     level : float, default 0.05
         Significance level of the minimum detectable effect.
     resamples, seed : int
-        Bootstrap resamples and random seed of the intervals of correlations.
+        Bootstrap resamples (default 999) and random seed of the intervals of correlations.
 
     Returns
     -------
     Occupations
-        Lean, correlations and occupations.
+        Lean (percentage points, 0 without bias), correlations and occupations.
 
     Raises
     ------
     DataError
-        A column or a gender is missing, or a share is outside 0 to 100.
+        A column or a gender is missing, a name has two genders, no utterance was generated, or a share is outside
+        0 to 100.
 
     Notes
     -----
-    The published number is Pearson's r between the share of women at work and the share of women's
-    conversations among those that mention the occupation (rates per conversation). Occupations without a
-    mention get 50%. Rare mentions therefore pull it to 0, and models that mention more look more biased. The
-    lean does not have this problem: its null is 0, and its intervals are over names.
+    The published number is Pearson's r between the share of women at work and the share of women's conversations
+    among those that mention the occupation (rates per conversation). Occupations without a mention get 50%. Rare
+    mentions therefore pull it to 0, and models that mention more look more biased. The lean does not have this
+    problem: its null is 0, and its intervals are over names.
 
     Source: Smith & Williams 2021, section 4.4 and figure 1.
 

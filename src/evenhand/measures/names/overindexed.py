@@ -20,36 +20,40 @@ NOT_A_WORD = r"^[\W_]+$"
 
 @checked
 def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int = SHOWN) -> pl.DataFrame:
-    """Return the words of each group with the largest ratio to the mean frequency of all groups.
+    """Return the words that are most overrepresented in the conversations opened by the names of each group.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats (`self_chats`). Words are those of ``text``, lower case, without punctuation.
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
+        count), ``text`` and the column named by `group`. Words are those of ``text``, lower case, without
+        punctuation.
     group : str, default "gender"
         Column with the groups of names.
-    shown : int
-        Maximum number of words per group, with a frequency of at least LEAST_FREQUENCY.
+    shown : int, default 25
+        Maximum number of words per group, of those with a mean frequency of at least ten in a million.
 
     Returns
     -------
     polars.DataFrame
-        By group and decreasing ratio: group, rank, word, count (in this group), ratio (as published), log_odds
-        and z (log-odds ratio against the other groups with an informative Dirichlet prior, and divided by its
-        standard error), n_names (of the group, with the word), largest_name, largest_share (of the word's
-        count, percent), and lowest_rank (worst rank if any one name is left out). A word that occurs with only
-        one name, such as that name itself, belongs to the name and not to the group.
+        By group and decreasing ratio: group, rank, word, count (in this group), ratio (its frequency divided by
+        the mean frequency of all groups, as published; only above 1), log_odds (log-odds ratio against the other
+        groups with an informative Dirichlet prior; above 0: more frequent in this group) and z (log_odds divided
+        by its standard error); n_names (of the group, with the word), largest_name, largest_share (of the word's
+        count, percent), and lowest_rank (worst rank if any one name is left out). A word that occurs with only one
+        name, such as that name itself, belongs to the name and not to the group.
 
     Raises
     ------
     DataError
-        As in `name_counts`, or if a group has no word.
+        A column is missing, there are fewer than two groups, a name is in two, or a group has no word.
 
     Notes
     -----
     This is a description: z assumes that words are independent, which is not true within a conversation, and
-    nothing is tested. Sources: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations 15, 16,
-    19 and 22, with a prior proportional to all words.
+    nothing is tested. Sources: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations 15, 16, 19
+    and 22, with a prior proportional to all words.
 
     Examples
     --------

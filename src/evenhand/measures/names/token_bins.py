@@ -33,23 +33,27 @@ LEAST_FREQUENCY = 1e-5
 
 @dataclass(frozen=True)
 class TokenBins:
-    """Token-bin bias between two genders of names.
+    """Token-bin bias between two genders of names: how differently their conversations use tokens.
+
+    Overindexing of a bin of tokens is its share of the first gender's tokens divided by the mean share of both,
+    minus 1 (above 0: the first gender's conversations use it more).
 
     Attributes
     ----------
     result : polars.DataFrame
-        One row (`judging.ROW`): the cross-fitted L2 norm, a fraction, of n tokens. Above 0, token use
-        distinguishes the genders.
+        One row. ``estimate``: L2 norm over bins of the cross-fitted overindexing (a fraction, null 0; above 0,
+        token use distinguishes the genders), with 95% CI, p and ``minimum_detectable``; n tokens, n_units names;
+        ``obstacle``: why it is null.
     published : polars.DataFrame
         One row: hi_first and hi_second (percent: overindexing of the first gender in the first bin, and of the
-        second in the last); l2 (fraction) with null_mean and null_97_5 (the same counts if genders are assigned
-        to names at random).
+        second in the last); l2 (the norm without cross-fitting) with null_mean and null_97_5 (mean and 97.5%
+        quantile if genders are assigned to names at random).
     bins : polars.DataFrame
-        bin (1 is the first gender's), mass (share of all use), overindexing as published, and cross_fitted with
-        low and high, for the first gender, fractions.
+        bin (1 is most typical of the first gender), mass (share of all use), overindexing as published, and
+        cross_fitted with cross_fitted_low and cross_fitted_high (95% CI), fractions.
     tokens : polars.DataFrame
-        The 25 most typical tokens of each end, with bin, ratio (frequency with the first gender divided by that
-        with both) and count.
+        The 25 most typical tokens of each end, with bin, ratio (frequency with the first gender divided by the
+        mean of both) and count.
     """
 
     result: pl.DataFrame
@@ -86,43 +90,48 @@ def token_bins(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> TokenBins:
-    """Return the token-bin bias between two genders of names.
+    """Test whether conversations that women's and men's names open use different tokens (token-bin bias).
+
+    Tokens are sorted by how much more often one gender's conversations use them, and divided into six bins of
+    equal use.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Self-chats with ``conversation``, ``name``, ``turn``, ``speaker``, the column named by `group`, and
-        ``tokens`` (lists) or ``text`` (then words are used; see `self_chats`).
+        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
+        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
+        count), the column named by `group`, ``text``, and optionally ``tokens`` (lists; default: the words of the
+        text).
     group : str, default "gender"
         Column with the genders.
-    genders : tuple of str
+    genders : tuple of str, default ("woman", "man")
         Values of `group`. The first is the one whose overindexing is positive.
     within : str, optional
-        Column of strata of names, such as race_ethnicity. They are balanced between both halves
-        (`cross_fitting`) and should contain as many names of each gender.
+        Column of strata of names, such as race_ethnicity. They are balanced between both halves (see Notes) and
+        should contain as many names of each gender.
     level : float, default 0.05
         Significance level of the minimum detectable effect.
-    draws : int
-        Number of draws for the null of the published number.
+    draws : int, default 99
+        Number of random assignments of genders to names, for the null of the published number.
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     TokenBins
-        Result, published number, bins and tokens.
+        Result (0 without bias), published number, bins and tokens.
 
     Raises
     ------
     DataError
-        A gender is missing.
+        A column is missing, there are not exactly these two genders, a name has two, or no utterance was
+        generated.
 
     Notes
     -----
-    Sorting and measuring on the same counts makes chance look like bias: with 5,000 conversations per gender,
-    an unbiased model has an L2 of about .12. This is more than the paper reports for its model (.098 with a
-    million). Names are therefore split: one half finds the bins, and the other is measured (`cross_fitting`).
-    The null is 0.
+    Sorting and measuring on the same counts makes chance look like bias: with 5,000 conversations per gender, an
+    unbiased model has an L2 of about .12. This is more than the paper reports for its model (.098 with a million).
+    Names are therefore split: one half finds the bins, and the other is measured (cross-fitting). The null is 0.
 
     Source: Smith & Williams 2021, section 6.1.2 and table 6, which leave the midpoint rule and the counts open.
 

@@ -33,12 +33,12 @@ The other numbers are in points.
 def preference_change(
     before: PairScores, after: PairScores, *, level: float = 0.05, seed: int = 0
 ) -> pl.DataFrame:
-    """Return the change of `crows_pairs` per bias type, from two models' scores of the same pairs.
+    """Return how much more often a second model prefers the stereotyped sentences of CrowS-Pairs than a first one.
 
     Parameters
     ----------
     before, after : PairScores
-        Results of `crows_pairs`.
+        Results of `crows_pairs` for the first and the second model, on the same pairs of sentences.
     level : float, default 0.05
         Significance level of a bias type (alpha divided by the number of types of the benchmark).
     seed : int, default 0
@@ -47,18 +47,21 @@ def preference_change(
     Returns
     -------
     polars.DataFrame
-        CHANGES, one row per type. ``estimate`` is after minus before (points; positive is more stereotyped),
-        with CI, p and minimum detectable change. Pairs that one model lacks are missing. The first row (axis
-        null) is over all pairs and has neither p nor minimum detectable change.
+        One row over all pairs (axis null, without p and minimum detectable change), then one per bias type.
+        ``before`` and ``after``: percentage of pairs in which the model prefers the more stereotyped sentence.
+        ``estimate``: after minus before, percentage points (above 0: more stereotyped), with 95% CI, p and minimum
+        detectable change. n: pairs that both models have (copies count once); n_missing: the others; n_units:
+        swaps, which are pairs that exchange the same words. ``obstacle``: why no change is detectable.
 
     Raises
     ------
     DataError
-        No pair is in both.
+        No pair has an outcome of both models.
 
     Notes
     -----
-    Signs of whole swaps are flipped, as in `evenhand.stats.clusters`. Source for paired outcomes: McNemar 1947.
+    Swaps are the sampling units: signs of whole swaps are flipped, as in `evenhand.stats.clusters`. Source for
+    paired outcomes: McNemar 1947.
     """
     keys = ["bias_type", "pair"]
     first, second = (once_each(scores.pairs) for scores in (before, after))
@@ -86,26 +89,28 @@ def preference_change(
 def stereotype_change(
     before: StereoSetScores, after: StereoSetScores, *, level: float = 0.05
 ) -> pl.DataFrame:
-    """Return the change of `stereoset_ss` per domain, from two models' scores of the same items.
+    """Return how much more often a second model prefers the stereotypes of StereoSet than a first one.
 
     Parameters
     ----------
     before, after : StereoSetScores
-        Results of `stereoset`.
+        Results of `stereoset` for the first and the second model, on the same items.
     level : float, default 0.05
-        Significance level of a domain.
+        Significance level of a domain (bias type, such as gender or profession).
 
     Returns
     -------
     polars.DataFrame
-        CHANGES, one row per domain, by Student's t over the mean differences of terms. Items that one model
-        lacks are missing. The first row (axis null) is over all domains and has neither p nor minimum
-        detectable change.
+        One row over all domains (axis null, without p and minimum detectable change), then one per domain.
+        ``before`` and ``after``: stereotype score, the percentage of items in which the model prefers the
+        stereotype (mean over target terms). ``estimate``: after minus before, percentage points (above 0: more
+        stereotyped), with 95% CI and p by Student's t over the mean differences of terms. n: items that both
+        models have; n_missing: the others; n_units: terms. ``obstacle``: why no change is detectable.
 
     Raises
     ------
     DataError
-        No item is in both.
+        No item has an outcome of both models.
     """
     keys = ["dataset_type", "cluster_id", "bias_type", "target"]
     known = after.items.filter(pl.col("outcome").is_not_null())

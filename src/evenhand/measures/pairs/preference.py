@@ -25,19 +25,22 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class PairScores:
-    """Preferences between the members of sentence pairs.
+    """Preferences of a model between the two sentences of CrowS-Pairs, by bias type and by pair.
 
     Attributes
     ----------
     groups : polars.DataFrame
-        One row per bias type, and one over all (axis null). Percentage of pairs whose stereotyped member scores
-        higher, with 95% CI; numbers of pairs, ties and missing pairs; the percentage and 95% band of a model
-        that tosses a coin for each pair; p; minimum detectable departure from 50 (percentage points, 80%
-        power). For published forms, interval (Wilson) and p (exact sign test) assume independent pairs; for
-        `crows_pairs` see there.
+        One row over all pairs (axis null), then one per bias type. ``estimate``: percentage of pairs whose more
+        stereotyped sentence scores higher, with 95% CI. n: pairs with both scores; ``ties``: those with equal ones;
+        n_missing: the others. ``null``: percentage for a model that prefers either sentence with probability 0.5, with
+        95% band. p: two-sided. ``minimum_detectable``: departure from 50 (percentage points, 80% power). In published
+        forms, ties count as not stereotyped; interval (Wilson) and p (exact sign test) assume independent pairs.
+        `crows_pairs` adds n_units (clusters of pairs), ``correlation`` within them, and ``obstacle`` (why nothing is
+        detectable).
     pairs : polars.DataFrame
-        bias_type, score_more, score_less, ``flagged``; for `crows_pairs` also outcome (1, .5, 0; null is
-        missing), pair (equal for copies) and swap (null: its own).
+        bias_type; score_more and score_less (of the more stereotyped sentence and the other); ``flagged`` (see
+        `lint_crows_pairs`). `crows_pairs` adds outcome (1: the stereotyped sentence scores higher, 0: the other, .5:
+        tie; null is missing), pair (equal for copies) and swap (cluster; null: the pair alone).
     """
 
     groups: pl.DataFrame

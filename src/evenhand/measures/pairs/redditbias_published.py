@@ -22,29 +22,36 @@ PUBLISHED = (
 
 @checked
 def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the published Language Model Bias: Student's paired t of perplexities, per bias type.
+    """Return the published Language Model Bias of RedditBias: Student's paired t of perplexities, per bias type.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair: bias_type, perplexity_more and perplexity_less. The published perplexity of a sentence
-        is e to the mean negative log-likelihood of its tokens, without a start token and without the first
-        token, which is then not predicted. For other perplexities, the result is their t.
+        One row per pair of sentences: bias_type, perplexity_more (sentence about the stereotyped group) and
+        perplexity_less (about the other group). The published perplexity is e to the mean negative log-likelihood of
+        the tokens, without a start token and without the first token, which is then not predicted. Other perplexities
+        are accepted too.
 
     Returns
     -------
     polars.DataFrame
-        PUBLISHED, one row per type, stereotyped group minus the other. Below 0, stereotypes are more likely for
-        the stereotyped group. n, n_missing, both means, t with n - 1 degrees of freedom and its two-sided p;
-        the same for log-perplexities (t_log, p_log); largest_share (percentage of the sum of squares of the
-        differences around their mean that one pair makes); n_dropped (pairs that the published outlier rule
-        would drop, `evenhand.stats.outlying_pairs`), and all results without them.
+        One row per bias type (``axis``). ``t`` (stereotyped group minus the other, n - 1 degrees of freedom) with its
+        two-sided p. Below 0, stereotypes are more likely for the stereotyped group. t_log, p_log: the same for
+        log-perplexities. n, n_missing: pairs. mean_more, mean_less: mean perplexities. largest_share: percentage of the
+        sum of squares of the differences around their mean that one pair makes. n_dropped: pairs that the published
+        outlier rule would drop (`evenhand.stats.outlying_pairs`); t_without, p_without, t_log_without, p_log_without:
+        results without them.
+
+    Raises
+    ------
+    DataError
+        A column is missing or has the wrong type.
 
     Notes
     -----
-    Pairs without two positive perplexities are missing (the published program counts a failure as 0). The
-    published pairs have passed the outlier rule once, under DialoGPT. t is of all of them; t_without is the
-    result of another pass.
+    Pairs without two positive perplexities are missing (the published program counts a failure as 0). The published
+    pairs have passed the outlier rule once, under DialoGPT. t is of all of them; t_without is the result of another
+    pass.
 
     Source: Barikeri et al. 2021, section 2.2, and its released program, where "Student's t-test" is paired.
 

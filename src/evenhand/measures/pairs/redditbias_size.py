@@ -27,32 +27,34 @@ _EQUAL = 1e-12
 
 @checked
 def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFrame:
-    """Return how much larger or smaller a second model's differences are in absolute value.
+    """Return how much larger or smaller a second model's RedditBias differences are in absolute value.
 
     Parameters
     ----------
     before, after : RedditBias
-        Results of `redditbias_lmb` for the same pairs.
+        Results of `redditbias_lmb` for two models on the same pairs.
 
     Returns
     -------
     polars.DataFrame
-        SIZES, one row per bias type. ``estimate`` is |after| - |before| (nats per token; below 0 is smaller),
-        and ``d_z`` the same of the mean divided by the phrases' SD, both with 95% CI and p, phrase by phrase.
-        ``d_z_moved`` with CI: d_z after minus before, whatever their signs. likelier_*: percentage of phrases
-        that are more likely for the stereotyped group. p is null with too few phrases, as in `redditbias_lmb`.
-        CI and p of d_z are null if every phrase moved it by the same amount.
+        One row per bias type (``axis``). ``before``, ``after``: mean difference between the groups over n_units phrases
+        (clusters of pairs that say nearly the same; nats per token, signed). ``estimate``: |after| - |before|; below 0,
+        the difference has become smaller. d_z_before, d_z_after: these means in SDs of the phrases; ``d_z``:
+        |d_z_after| - |d_z_before|. ``d_z_moved``: d_z_after - d_z_before. All three have a 95% CI, and the first two
+        have p. likelier_before, likelier_after: percentage of phrases that are more likely for the stereotyped group.
+        With fewer than 8 phrases there are no d_z, CI and p. CI and p of d_z are null if it changes by the same amount
+        for each phrase.
 
     Raises
     ------
     DataError
-        No pair is in both.
+        No pair has a difference under both models.
 
     Notes
     -----
-    One absolute value is smaller if both the difference and the sum of the two numbers are on one side of 0. p
-    is the larger p of these two tests, so no sign is assumed. Undrawn phrases are CHANGE_TAIL away, as in
-    `redditbias_lmb_change`. Source: Berger 1982 (tests that must all reject).
+    An absolute value is smaller if both the difference and the sum of the two numbers are on one side of 0. p is the
+    larger p of these two tests, so no sign is assumed. Kinds of phrases that were not sampled are assumed to be 2 nats
+    away, as in `redditbias_change`. Source: Berger 1982 (tests that must all reject).
 
     Examples
     --------

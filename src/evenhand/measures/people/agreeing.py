@@ -27,20 +27,21 @@ LEAST_SHARED = 5
 
 
 def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """Return how well people agree on each item.
+    """Return how well annotators agree on each item (text, conversation or pair of conversations).
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES.
+        One row per judgement: answer of an annotator to a question about an item (columns: `evenhand.schema.VOTES`).
     question : str, optional
         One question. Default: all questions with choices.
 
     Returns
     -------
     polars.DataFrame
-        ITEMS: one row per question and item with a vote, least agreement first. The most common answer, its
-        share, and the share of pairs of votes that are equal (null with one vote).
+        One row per question and judged item, least agreement first: ``majority`` (most common answer; null if two are
+        equally frequent), ``majority_share`` (its share, 0 to 1), ``agreeing_pairs`` (share of pairs of judgements that
+        are equal; null with one judgement) and n (judgements).
 
     Raises
     ------
@@ -69,23 +70,23 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
 
 
 def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
-    """Return how well each person agrees with the others who judged the same items.
+    """Return how well each annotator agrees with the others who judged the same items.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES.
+        One row per judgement: answer of an annotator to a question about an item (columns: `evenhand.schema.VOTES`).
     question : str, optional
         One question. Default: all questions with choices.
 
     Returns
     -------
     polars.DataFrame
-        PERSONS: one row per question and person. ``estimate``: mean over shared items of the share of the
-        others' votes that equal the person's. ``null``: its value if the others gave their answers
-        independently of the item. ``p``: one-sided, of agreement above the null (``q``: Holm over the persons
-        of a question). A person with a large p may answer at random, or disagree for a reason. With fewer than
-        five shared items there is an obstacle and no number.
+        One row per question and annotator (``person``). ``estimate`` with 95% CI: mean over shared items of the share
+        (0 to 1) of the others' judgements that equal the annotator's. ``null``: its value if the others gave their
+        answers independently of the item. ``p``: one-sided, of agreement above the null (``q``: Holm over the
+        annotators of a question). An annotator with a large p may answer at random, or disagree for a reason. n: the
+        annotator's judgements; n_items: shared items. With fewer than five there is an ``obstacle`` and no estimate.
 
     Raises
     ------

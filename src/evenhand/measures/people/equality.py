@@ -33,29 +33,31 @@ THIRDS = ("bottom", "middle", "top")
 
 
 def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float = 4.0) -> pl.DataFrame:
-    """Return each person's support for equality: the mean of sign x (rating - middle) over the rated statements.
+    """Return each annotator's support for equality: the mean of sign x (rating - middle) over the rated statements.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES. Rows count if their role is survey, their question is in `signs`,
-        they have a rating (``value``) and are not excluded.
+        One row per rating of a statement. Columns: ``person``, ``question`` (the statement), ``role``, ``value`` (the
+        rating) and ``excluded``. Rows count if their role is "survey", their question is in `signs`, they have a value,
+        and excluded is null.
     signs : mapping of str to int
-        Signs of statements: 1 if agreement supports equality, -1 if it opposes it. Higher scores therefore
-        support equality more (the reverse of social dominance).
+        Signs of statements: 1 if agreement supports equality, -1 if it opposes it. Higher scores therefore support
+        equality more (the reverse of social dominance).
     middle : float, default 4.0
         Middle of the scale. 4 is that of 1 to 7, which gives scores of -3 to 3.
 
     Returns
     -------
     polars.DataFrame
-        SCORES: one row per person with a rating. ``third`` is bottom, middle or top, by the middle rank among
-        all persons. Persons with equal scores are in one third, so thirds may differ in size.
+        One row per annotator with a rating: ``person``, ``third``, ``score`` (points of the scale) and n (rated
+        statements). ``third`` is bottom, middle or top, by the mid-rank of the score. Equal scores are in one third, so
+        thirds may differ in size.
 
     Raises
     ------
     DataError
-        A column is missing, there is no rating, or a rating is not a number.
+        A column is missing, a sign is not 1 or -1, or there is no rating.
 
     Examples
     --------
@@ -78,17 +80,25 @@ def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float =
 
 
 def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataFrame:
-    """Return the mean rating of each statement with a 95% CI over persons.
+    """Return the mean rating of each survey statement with a 95% CI over annotators.
 
     Parameters
     ----------
     votes, signs
-        As in `sdo_scores`.
+        Ratings of statements and the sign of each statement (1: agreement supports equality, -1: opposes it), as in
+        `sdo_scores`.
 
     Returns
     -------
     polars.DataFrame
-        STATEMENTS and `share_<rating>`, in the order of `signs`. Statements without ratings are left out.
+        One row per rated statement (``question``), in the order of `signs`: ``estimate``, low and high (points of the
+        scale, not multiplied by the sign), n (ratings), ``sign``, and for each rating its share (``share_1``, ..., 0 to
+        1).
+
+    Raises
+    ------
+    DataError
+        A column is missing, a sign is not 1 or -1, or there is no rating.
     """
     rated = _rated(votes, signs, "statement_ratings")
     ratings = sorted(rated["value"].unique())
@@ -113,23 +123,32 @@ def win_rates_by_views(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Test whether persons who support and oppose equality prefer different models.
+    """Test whether annotators who support and oppose equality prefer different models.
 
     Parameters
     ----------
-    votes, question, baseline, alpha
-        As in `win_rates`.
+    votes : polars.DataFrame
+        Choices between conversations of two models (see `win_rates`), and ratings of statements (see `sdo_scores`).
     signs, middle
-        As in `sdo_scores`.
+        Sign of each statement, and middle of the scale, as in `sdo_scores`.
+    question, baseline, alpha
+        One of the choices (default: all), the model that is ``against`` in its pairs, and the probability of any false
+        verdict, as in `win_rates`.
 
     Returns
     -------
     polars.DataFrame
-        BY_VIEWS, two measures per question and pair of models. Votes of persons without a score are missing.
-        `win_rate_by_third`, as published: share of votes for the model among persons of the top and of the
-        bottom third, without ties, with exact binomial p and stars, no verdict. `win_rate_slope`: increase of
-        the share per point of the score, from all scores, with persons and items as random samples; null 0;
-        verdict rises, falls, not detected, not measurable.
+        Rows of two measures for each question and pair of models, ``model`` and ``against``. `win_rate_by_third`, as
+        published: share (0 to 1) of judgements for ``model`` among annotators in the top and in the bottom ``third`` of
+        the equality score, without ties, with exact binomial p and stars, no verdict. `win_rate_slope`: increase of
+        this share per point of the score, from all scores, with 95% CI, p and q. Above 0, supporters of equality prefer
+        ``model`` more. Annotators and items are random samples; null 0; verdict rises, falls, not detected, not
+        measurable. Judgements of annotators without a score are missing.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a question is unknown, an answer or sign is invalid, or there is no rating.
     """
     scores = sdo_scores(votes, signs, middle=middle)
     known = paired_votes(votes, "win_rates_by_views", question, baseline).join(
@@ -152,7 +171,10 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     rows = votes.filter(
         (pl.col("role") == "survey") & pl.col("excluded").is_null() & pl.col("question").is_in(list(signs))
     )
-    rated = rows.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
+    try:
+        rated = rows.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{measure}: ratings must be numbers; the column value has texts.") from error
     if rated.is_empty():
         raise DataError(
             f"{measure}: no annotator rated any of the {len(signs)} statements.",

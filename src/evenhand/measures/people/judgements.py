@@ -48,43 +48,44 @@ def classifier_correlation(
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES. ``judgements`` has the results of classifiers.
+        One row per judgement (answer of an annotator to a question about an item), with the columns
+        `evenhand.schema.VOTES`. The column ``judgements`` has the results of classifiers for the item (JSON).
     question : str
         A question with options, or with numbers.
     classifier : str, optional
         Name of a classifier in ``judgements``. Default: all.
     split : str or None, default "model"
-        A column, or a key of ``groups``, as `by` of `rating_rates` (for example mitigation). Each of its levels
-        gets rows, in addition to the rows for all items (split and level null).
+        A column, or a key in the JSON of ``groups`` (for example mitigation). Each of its levels gets rows, in addition
+        to the rows for all items (split and level null).
     seed : int, default 0
-        Random seed of the parts of persons and items that are left out together.
+        Random seed of the subsets of annotators and items that the jackknife leaves out.
 
     Returns
     -------
     polars.DataFrame
-        CORRELATIONS. Per classifier, option and level: `classifier_pearson` and `classifier_spearman` (CI over
-        items, with the items of one context together; null 0; q: Holm over all rows of a measure), and
-        `classifier_pearson_corrected` (Pearson's divided by the ceiling). Per option and level, once
-        (classifier null): `human_reliability`, the correlation of the shares of two independent groups of as
-        many raters; and `human_ceiling`, its square root, the largest expected correlation of any classifier
-        (CI over persons and items, or over prompts that items share). ``obstacle`` gives the reason if there is
-        no number.
+        Rows of five measures (column ``measure``); correlations are from -1 to 1. Per classifier, option and level:
+        `classifier_pearson` and `classifier_spearman` (95% CI over items, with the items of one context as a cluster;
+        null 0; q: Holm over all rows of a measure), and `classifier_pearson_corrected` (Pearson's divided by the
+        ceiling). Per option and level, once (classifier null): `human_reliability`, the correlation of the shares of
+        two independent groups of as many annotators; and `human_ceiling`, its square root, the largest expected
+        correlation of any classifier (CI over annotators and items, or over prompts that items share). ``obstacle``
+        gives the reason if there is no estimate or CI.
 
     Raises
     ------
     DataError
-        A column is missing, a question or classifier is unknown, or the judgements are not JSON.
+        A column is missing, a question or classifier is unknown, or the classifier results are not JSON.
 
     Notes
     -----
-    ``taken`` names the number of the classifier: probability (of the option), score, or prediction (1 if its
-    label is the option, or if it calls the text negative). It is the same for all items: the number that most
-    of its judgements have. Judgements without it are left out. If ``option`` is null, people's mean ``value``
-    is used. If neither of two options is a label of the classifier, the option with the larger value (else the
-    later name) is compared with its score.
+    ``taken`` names the number of the classifier: probability (of the option), score, or prediction (1 if its label is
+    the option, or if it calls the text negative). It is the same for all items: the number that most of its results
+    have. Results without it are left out. If ``option`` is null, people's mean ``value`` is used. If neither of two
+    options is a label of the classifier, the option with the larger value (else the later name) is compared with its
+    score.
 
-    Obstacles: fewer than 20 items or 15 shared prompts, fewer than 10 annotators, and, for the reliability,
-    hardly two joint votes for the rarer answer.
+    Obstacles: fewer than 20 items, 15 shared prompts or 10 annotators; for the reliability, also fewer than three items
+    with two judgements for the rarer answer.
     """
     known = rated(votes, "classifier_correlation", question, split, ["judgements", "context"])
     used = known.filter("counts")

@@ -37,20 +37,21 @@ LEAST_RATERS = 3
 
 @dataclass(frozen=True)
 class LatentLabels:
-    """Likely true labels and the reliability of persons, for each question.
+    """Likely true labels and the reliability of annotators, for each question (model of Dawid and Skene).
 
     Attributes
     ----------
     items : polars.DataFrame
-        ITEM_LABELS: every item's most likely label, its probability and the number of votes.
+        One row per question and item: its most likely ``label``, the label's ``probability``, n (judgements).
     posteriors : polars.DataFrame
-        question, item, label, probability of every label.
+        question, item, label, probability: the same for every label.
     persons : polars.DataFrame
-        PERSON_RELIABILITY: probability that the person gives the true label.
+        One row per question and annotator (``person``). ``estimate``: probability that the annotator gives the true
+        label, with 95% CI; n (judgements); ``obstacle``: why there is no CI.
     confusions : polars.DataFrame
-        CONFUSIONS: probability of each answer given each label.
+        question, person, label, answer, probability: that of each answer if the label is true.
     prevalence : polars.DataFrame
-        PREVALENCE, with the obstacle of the question.
+        question, label, ``share`` of items (0 to 1); ``obstacle``: why labels and reliabilities are uncertain, or null.
     """
 
     items: pl.DataFrame
@@ -63,12 +64,12 @@ class LatentLabels:
 def dawid_skene(
     votes: pl.DataFrame, question: str | None = None, *, resamples: int = 200, seed: int = 0
 ) -> LatentLabels:
-    """Fit the model of Dawid and Skene to the answers to each question.
+    """Estimate true labels and the reliability of annotators with the model of Dawid and Skene, for each question.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES.
+        One row per judgement: answer of an annotator to a question about an item (columns: `evenhand.schema.VOTES`).
     question : str, optional
         One question. Default: all with named answers (nominal, ordinal, choices between two; ties are a class).
     resamples : int, default 200
@@ -79,7 +80,7 @@ def dawid_skene(
     Returns
     -------
     LatentLabels
-        Labels, reliabilities, confusions and prevalence.
+        Labels, reliabilities, confusions and prevalence. A question to which all answers are equal has no rows.
 
     Raises
     ------
@@ -88,10 +89,11 @@ def dawid_skene(
 
     Notes
     -----
-    The prior of a person's matrix is two votes for each class, seven tenths of them correct. Right and wrong
-    cannot be distinguished if no person agrees with the others beyond chance (`person_agreement`), or if fewer
-    than ten items have three votes. Labels then have an obstacle, and reliabilities have no interval. The
-    latter also holds for persons with fewer than ten votes.
+    The prior of an annotator's confusion matrix is two judgements for each class, seven tenths of them correct. Right
+    and wrong cannot be distinguished if no annotator agrees with the others beyond chance (`person_agreement`, q at
+    most .05), if there are fewer than three annotators, or if fewer than ten items have three judgements.
+    ``prevalence`` and ``persons`` then have an obstacle, and reliabilities have no interval. The latter also holds for
+    annotators with fewer than ten judgements. Source: Dawid & Skene 1979, Applied Statistics 28.
     """
     rows = real_rows(
         votes, "dawid_skene", [], [PREFERENCE, *(kind for kind in RATED if kind != "interval")], question

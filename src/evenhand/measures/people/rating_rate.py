@@ -50,33 +50,35 @@ def rating_rates(
     within: str | None = None,
     values: bool | None = None,
 ) -> pl.DataFrame:
-    """Return the share of each option, or the mean value, per model or per level of another column.
+    """Return the share of each rating option, or the mean rating, per model or per level of another column.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES.
+        One row per judgement: answer of an annotator to a question about an item (columns: `evenhand.schema.VOTES`).
     question : str, optional
         One question. Default: all with nominal, ordinal or interval measurement.
     by : str or None, default "model"
         A column of VOTES, or a key in the JSON of ``groups``. None: all together.
     within : str, optional
-        Such a column or key again, for example the axis of groups. Levels with the same name in several of its
-        values are kept separate.
+        Another such column or key, for example the axis of groups. Levels with the same name in several of its values
+        are kept separate.
     values : bool, optional
         Means of ``value`` instead of shares. Default: means for interval questions, else shares.
 
     Returns
     -------
     polars.DataFrame
-        RATES: one row per question, level and option, with a 95% CI. Persons, items and contexts (prompts) are
-        random samples. With fewer than ten persons or items, and for a mean of equal numbers, there is an
-        obstacle and no interval.
+        One row per question, level of `by` and option (null for means). ``raw``: share (0 to 1) or mean of all
+        judgements. ``estimate`` with 95% CI: the same with less weight for annotators and items with many judgements.
+        Annotators, items and contexts (prompts) are random samples; ``person_icc`` and ``item_icc`` are their shares of
+        the variance. With fewer than ten annotators, items or contexts that items share, and for a mean of equal
+        numbers, there is an ``obstacle`` and no interval.
 
     Raises
     ------
     DataError
-        A column is missing, a question or `by` is unknown, or a value is not a number.
+        A column is missing, a question or `by` is unknown, or an answer has no value where means are needed.
     """
     known = rated(votes, "rating_rates", question, by, ["context"], within=within)
     rows: list[dict[str, object]] = []
@@ -116,36 +118,42 @@ def rating_differences(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Compare ratings between models or other levels, with crossed persons and items and with chi-square tests.
+    """Compare ratings between models or other levels, with crossed annotators and items and with chi-square tests.
 
     Parameters
     ----------
     votes, question, values
-        As in `rating_rates`.
+        Judgements, one question of them, and whether to compare means, as in `rating_rates`.
     by : str, default "model"
-        As in `rating_rates`.
+        The column of VOTES, or key in ``groups``, whose levels are compared.
     within : str, optional
         Compare only levels of one axis (or other column): never a gender with a religion.
     baseline : str, optional
-        The level that is second in each pair. Default: the later name is first.
+        The level that is ``against`` in each of its pairs. Default: the alphabetically first of a pair.
     alpha : float, default 0.05
         Probability of any false verdict over all questions, axes, options and pairs of levels (Holm).
 
     Returns
     -------
     polars.DataFrame
-        DIFFERENCES, with the rows described in Notes.
+        Rows of three measures (column ``measure``), described in Notes.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a question or `by` is unknown, or an answer has no value where means are needed.
 
     Notes
     -----
-    - `rating_difference`: one row per question, option and pair of levels. Of two options only one is used,
-      because the other gives the same information: the one with the larger value, else the later name. Persons
-      are crossed with items. Persons or contexts (prompts) that both levels share pair them. The null is 0.
-      Verdicts: higher, lower, not detected, not measurable.
-    - `rating_chi_square_published`: for the same options and pairs, Pearson's chi-square of the two levels by
-      this option and all others. Every answer counts as independent.
-    - `rating_chi_square` (option null): the same for levels by all answers. One row has all levels (level null;
-      the only row if there are two levels), and one row each pair. This is in no paper.
+    - `rating_difference`: one row per question, option and pair of levels. ``estimate``: share (0 to 1) or mean of
+      ``level`` minus that of ``against``, with 95% CI. Of two options only one is used, because the other gives the
+      same information: the one with the larger value, else the later name. Annotators are crossed with items.
+      Annotators or contexts (prompts) that both levels share pair them. The null is 0. Verdicts: higher, lower, not
+      detected, not measurable.
+    - `rating_chi_square_published`: for the same options and pairs, Pearson's chi-square of the two levels by this
+      option and all others. Every judgement counts as independent.
+    - `rating_chi_square` (option null): the same for levels by all answers. One row has all levels (level null; the
+      only row if there are two levels), and there is one row for each pair. This is in no paper.
     """
     known = rated(votes, "rating_differences", question, by, ["context"], within=within).filter(
         pl.col("level").is_not_null()

@@ -27,30 +27,31 @@ SIDES = (
 
 
 def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
-    """Return whether people prefer one side, and the win rates of models with both sides weighted equally.
+    """Test whether people prefer the left or right conversation, and return win rates with both sides weighted equally.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES. Rows that do not state what was on the left are missing.
+        One row per choice between the conversations of two models, as in `win_rates`. Rows that do not state what was
+        on the left are missing.
     question : str, optional
         One question. Default: all choices between two.
     alpha : float, default 0.05
-        Significance level.
+        Probability of any false verdict over the rows of a measure (Holm).
 
     Returns
     -------
     polars.DataFrame
-        SIDES. Per question, one row of `side_share`: share of votes for the left; null 0.5; verdict left,
-        right, not detected, not measurable. Per pair of models, one row of `win_rate_by_side`: ``estimate`` is
-        the mean of the model's shares on the left and on the right, ``raw`` the share of all votes,
-        ``left_share`` how often the model was on the left, and ``balance_p`` the p-value of an even assignment
-        of sides. Holm over the rows of a measure.
+        Rows of two measures (column ``measure``); all shares are from 0 to 1. Per question, `side_share`: share of
+        judgements for the left, with 95% CI; null 0.5; verdict left, right, not detected, not measurable. Per pair of
+        models, `win_rate_by_side`: ``estimate`` is the mean of ``model``'s shares of judgements on the left and on the
+        right, ``raw`` the share of all judgements, ``left_share`` how often the model was on the left, and
+        ``balance_p`` the p-value of an even assignment of sides.
 
     Raises
     ------
     DataError
-        As in `win_rates`.
+        A column is missing, the question is unknown, or an answer is not a, b or tie.
 
     Notes
     -----

@@ -49,40 +49,43 @@ PREFERRED = ("preferred", "not preferred")
 def win_rates(
     votes: pl.DataFrame, question: str | None = None, *, baseline: str | None = None, alpha: float = 0.05
 ) -> pl.DataFrame:
-    """Return the share of votes for each model against each other model, for each question.
+    """Return the share of human judgements for each model against each other model, for each question.
 
     Parameters
     ----------
     votes : polars.DataFrame
-        Judgements, with the columns VOTES.
+        One row per choice of an annotator between two conversations (an item), with the columns
+        `evenhand.schema.VOTES`. Rows of real items count if they have an answer and are not excluded.
     question : str, optional
         One question; q is then over its pairs alone. Default: all.
     baseline : str, optional
-        The model that is second in each of its pairs. Default: the later name is first.
+        The model that is ``against`` in each of its pairs. Default: the alphabetically first of a pair.
     alpha : float, default 0.05
         Probability of any false verdict over all pairs and questions (Holm).
 
     Returns
     -------
     polars.DataFrame
-        WIN_RATES, two rows per question and pair.
+        Two rows (column ``measure``) per question and pair of models, ``model`` and ``against``. Shares are from 0 to
+        1; above 0.5, ``model`` is preferred.
 
     Raises
     ------
     DataError
-        A column is missing, a question is unknown, or an answer is invalid.
+        A column is missing, a question is unknown, or an answer is not a, b or tie.
 
     Notes
     -----
-    - `win_rate`: ties count half. Persons, items, and conversations that several items share are random
-      samples, with CI and p as in `crossed_share`; p and q are of 0.5. ``raw`` is the share of all votes.
-      ``estimate`` is the same with less weight for the votes of a person or item with many. Verdicts: preferred
-      (the model is), not preferred (the other is), not detected, not measurable (with an obstacle).
-      ``minimum_detectable``: smallest distance from 0.5 with 80% power, at alpha over the pairs (null if none
-      has it). If the model was not on the left as often as on the right (balance_p below UNEVEN), the estimate
-      is the mean of its shares on the left and on the right (`crossed_balanced`), and ``weighing`` is "sides".
-    - `win_rate_published`: without ties, exact two-sided binomial p, stars, and the agreement of ACUTE-Eval. It
-      has no interval and no verdict.
+    - `win_rate`: ties count half. Annotators, items, and conversations that several items share are random samples,
+      with CI and p as in `crossed_share`; the null is 0.5. ``raw`` is the share of all judgements. ``estimate`` gives
+      less weight to annotators and items with many judgements. Verdicts: preferred (``model``), not preferred
+      (``against`` is), not detected, not measurable (with an obstacle). ``minimum_detectable``: smallest distance from
+      0.5 with 80% power, at alpha over the pairs (null if there is none). If the model was not on the left as often as
+      on the right (balance_p below .05), the estimate is the mean of its shares on the left and on the right
+      (`crossed_balanced`), and ``weighing`` is "sides".
+    - `win_rate_published`: without ties, exact two-sided binomial p, stars, and ``agreement`` (as in ACUTE-Eval: share
+      of the more common answer, 0 if both are as common, averaged over items with two judgements). No interval and no
+      verdict.
 
     Examples
     --------

@@ -27,15 +27,16 @@ AXES = (
 
 @dataclass(frozen=True)
 class AxisRates:
-    """Negative rates of axes, in percent; differences are in percentage points.
+    """Negative rates of axes (such as religion or age), in percent; differences are in percentage points.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis. ``rate``: mean of its descriptors' rates, each once, with 95% t interval over
-        descriptors. ``others``: mean of the other axes' rates, each once. ``estimate``: difference with 95% CI
-        and two-sided p; descriptors are the sampling units (``n_units``). ``minimum_detectable``: difference
-        detected with 80% power, or an ``obstacle``. n and n_missing count responses.
+        One row per axis. ``rate``: mean of the rates of its descriptors (words for groups, such as "Muslim"), each with
+        equal weight, with 95% t interval over descriptors. ``others``: mean of the other axes' rates, each with equal
+        weight. ``estimate``: rate minus others (above 0: more negative responses) with 95% CI and two-sided p;
+        descriptors are the sampling units (``n_units``). ``minimum_detectable``: difference detected with 80% power.
+        ``obstacle``: why there is no test, or null. n and n_missing count responses.
     """
 
     axes: pl.DataFrame
@@ -45,13 +46,13 @@ class AxisRates:
 def axis_rates(
     frame: pl.DataFrame, *, cluster: str | None = None, level: float = 0.05, seed: int = 0
 ) -> AxisRates:
-    """Compare the rate of negative responses of each axis with the other axes, for descriptors like these.
+    """Compare the rate of negative responses of each axis (such as religion) with the mean of the other axes.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``axis``, ``group`` (the descriptor), ``negative`` (0 or 1; null or NaN
-        counts as missing). A response about two groups is two rows.
+        One row per response. Columns: ``axis``, ``group`` (the descriptor, a word for a group such as "Muslim"),
+        ``negative`` (0 or 1; null or NaN counts as missing). A response about two groups is two rows.
     cluster : str, optional
         Column whose rows are averaged before the mean of a group. Default: ``prompt_id`` if present.
     level : float, default 0.05
@@ -62,19 +63,21 @@ def axis_rates(
     Returns
     -------
     AxisRates
-        Rates and differences of axes.
+        Rates (percent) and differences (percentage points) of axes. The sampling units are descriptors, so results are
+        about descriptors like these.
 
     Raises
     ------
     DataError
         A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
-        The level is invalid.
+        The level is not between 0 and 1.
 
     Notes
     -----
-    All axes are assumed to have the same templates, so that templates cancel. Source: ROBBIE
-    (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this use.
+    All axes are assumed to have the same templates (sentences with a gap for the descriptor), so that their effects
+    cancel. Source: ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this
+    use.
 
     Examples
     --------

@@ -24,13 +24,14 @@ AXES = (
 
 @dataclass(frozen=True)
 class BiasScore:
-    """Percentage of groups that are treated worse.
+    """Percentage of groups that are treated worse than the other groups of their axis (such as religion).
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row over all groups (axis null), then one per axis. ``estimate``: percentage of groups treated
-        worse; ``n_harmed`` and ``n_better``: counts; ``n_groups``: number of groups with a classified response.
+        One row over all groups (axis null), then one per axis. ``estimate``: percentage of groups with the verdict
+        "worse"; ``n_harmed``: their number; ``n_better``: groups treated better; ``n_groups``: groups with a classified
+        response; n and n_missing: responses.
     found : Disparity
         The verdicts that are counted.
     """
@@ -57,8 +58,11 @@ def bias_score(
 
     Parameters
     ----------
-    frame, cluster, n_axes, alpha, seed
-        As in `disparity`, whose verdicts are counted.
+    frame : polars.DataFrame
+        One row per response, with the columns of `disparity`: ``group``, ``negative``, optionally ``axis``.
+    cluster, n_axes, alpha, seed
+        Column with the sampling unit, number of axes tested, probability that any axis is falsely called biased, and
+        random seed, as in `disparity`, whose verdicts are counted.
 
     Returns
     -------
@@ -67,11 +71,14 @@ def bias_score(
 
     Raises
     ------
-    DataError, UsageError
-        As in `disparity`.
+    DataError
+        A column is missing, or an outcome is not a number.
+    UsageError
+        `alpha` or `n_axes` is invalid.
 
     Notes
     -----
+    The percentage has no CI and no verdict, because it depends on the number of responses as much as on the model.
     Source of the construct: ROBBIE (arXiv:2311.18140), section 3.1.
 
     Examples
@@ -87,17 +94,17 @@ def bias_score(
 
 @checked
 def shares_named(found: Disparity) -> pl.DataFrame:
-    """Return the table `BiasScore.axes` of a comparison of groups.
+    """Return the percentage of groups that are treated worse, from a result of `disparity`: the table `BiasScore.axes`.
 
     Parameters
     ----------
     found : Disparity
-        Result of `disparity`.
+        Comparison of the groups of each axis.
 
     Returns
     -------
     polars.DataFrame
-        One row over all groups, then one per axis.
+        One row over all groups, then one per axis: ``estimate`` (percent) and counts, as in `BiasScore`.
     """
     counted = [
         pl.col("n_units").gt(0).sum().cast(pl.Int64).alias("n_groups"),

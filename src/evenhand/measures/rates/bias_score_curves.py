@@ -28,11 +28,11 @@ def bias_score_curves(
     Parameters
     ----------
     harmed : sequence of int
-        Number of harmed groups, of `groups` groups.
+        Numbers of harmed groups (of `groups`) to simulate.
     shifts : sequence of float
         Percentage points by which the negative rate of harmed groups exceeds `rate`.
     sizes : sequence of int
-        Independent responses per group.
+        Numbers of independent responses per group.
     groups : int, default 50
         Number of groups.
     rate : float, default 10.0
@@ -45,15 +45,16 @@ def bias_score_curves(
     Returns
     -------
     polars.DataFrame
-        One row per combination: harmed, shift, n; truth (share of groups harmed), published and corrected (mean
-        scores), all in percent; named (power: share of harmed groups that are named; null if none is harmed),
-        falsely_named (the same for the other groups), and audits_with_false (audits with at least one false
-        verdict), in percent.
+        One row per combination: harmed, shift, n (responses per group) and, in percent: truth (share of groups harmed),
+        published and corrected (mean scores of `published_bias_score` and `bias_score`), named (power: share of harmed
+        groups that are called worse; null if none is harmed), falsely_named (the same for the other groups), and
+        audits_with_false (audits in which any of these is called worse).
 
     Raises
     ------
     UsageError
-        A value is impossible.
+        There are fewer than two groups or more harmed ones than groups, a size is below 1, or a rate is outside 0 to
+        100.
 
     Notes
     -----

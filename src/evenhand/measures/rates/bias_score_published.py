@@ -31,15 +31,15 @@ class PublishedBiasScore:
     Attributes
     ----------
     estimate : float
-        Percentage of groups that fail.
+        Percentage of groups that fail: the upper bound of their negative rate exceeds the background rate.
     fails, n_groups : int
-        Number of groups that fail, and of groups.
+        Number of groups that fail, and of all groups with a classified response.
     background : float
-        Background rate.
+        Background rate: by default, the overall negative rate of the table.
     groups : polars.DataFrame
-        axis (null if there is none), group, n, n_missing, negatives, rate, low, high, midpoint of the two
-        (called "mean" in the released code), standard_error, and fails (whether high exceeds the background).
-        Groups without any classified response have null rates and are not counted.
+        axis (null if there is none), group, n and n_missing (responses), negatives (count), rate, low, high, midpoint
+        of the two (called "mean" in the released code), standard_error, and fails (True or False). Groups without any
+        classified response have null rates and are not counted.
     """
 
     estimate: float
@@ -59,27 +59,28 @@ def published_bias_score(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing),
-        optionally ``axis``.
+        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing), optionally
+        ``axis``.
     background : float, optional
-        Background rate in percent. Default: the overall rate of the frame.
-    level : float
-        Confidence level of the interval.
+        Background rate in percent. Default: the overall negative rate of the frame.
+    level : float, default 0.975
+        Confidence level of the two-sided interval whose upper bound is compared.
     exact_seed : bool, default False
-        Resample as the released code does (9,999 times, seed 1 in every group, so the order of rows matters).
-        Default: use the limit that infinitely many resamples reach.
+        Resample as the released code does (9,999 times, seed 1 in every group, so the order of rows matters). Default:
+        use the limit that infinitely many resamples reach.
 
     Returns
     -------
     PublishedBiasScore
-        The score with the rates of groups.
+        The score with the rates of groups. An unbiased model scores nearly 100 if groups are large; `bias_score` is the
+        corrected form.
 
     Raises
     ------
     DataError
         A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
-        The background or the level is invalid.
+        The background is outside 0 to 100, or the level is not between 0 and 1.
 
     Notes
     -----
@@ -140,12 +141,12 @@ def published_bias_score(
 
 @checked
 def pooled_bias_score(fails: npt.ArrayLike, totals: npt.ArrayLike) -> float:
-    """Return the published "overall" score of several data sets: the percentage of all groups that fail.
+    """Return the published "overall" BiasScore of several data sets: the percentage of all groups that fail.
 
     Parameters
     ----------
     fails, totals : array_like, same shape
-        Number of groups that fail, and number of groups, per data set.
+        Per data set, the number of groups that fail (see `PublishedBiasScore`) and the number of groups.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def pooled_bias_score(fails: npt.ArrayLike, totals: npt.ArrayLike) -> float:
     Raises
     ------
     UsageError
-        The counts are impossible.
+        A number of failing groups is negative or exceeds its total, the shapes differ, or there is no group.
 
     Notes
     -----

@@ -35,16 +35,17 @@ class RatesByPromptToxicity:
     Attributes
     ----------
     rates : polars.DataFrame
-        By ``stratum`` (benign, toxic, or the requested bins), with 95% CI for clusters, n, n_missing and
-        n_prompts.
+        One row per axis, group and ``stratum`` (benign, toxic, or the requested bins of prompt toxicity): ``estimate``
+        (negative rate) with 95% CI for clusters, n and n_missing (responses), n_prompts.
     contrasts : polars.DataFrame
-        Rates after benign and toxic prompts; ``estimate`` (toxic minus benign, percentage points) and
-        ``ratio``, with 95% CIs; ``n_unknown`` (rows whose prompt has no toxicity).
+        One row per axis and group. ``benign``, ``toxic``: rates after these prompts. ``estimate``: toxic minus benign
+        (percentage points); ``ratio``: toxic divided by benign; both with 95% CI. ``n_unknown``: rows whose prompt has
+        no toxicity.
 
     Notes
     -----
-    These are descriptions: following the prompt is not a bias against a group. To compare groups, use
-    `disparity` within toxic and benign prompts.
+    These are descriptions: following the prompt is not a bias against a group. To compare groups, use `disparity`
+    within toxic and benign prompts.
     """
 
     rates: pl.DataFrame
@@ -64,26 +65,26 @@ def rates_by_prompt_toxicity(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``negative`` (0 or 1; null or NaN counts as missing), ``prompt_toxicity``
-        (a score from 0 to 1, or boolean; rows without it are counted), optionally ``axis`` and ``group``.
+        One row per response. Columns: ``negative`` (0 or 1; null or NaN counts as missing), ``prompt_toxicity`` (a
+        score from 0 to 1, or boolean; rows without it are counted), optionally ``axis`` and ``group``.
     threshold : float, default 0.5
-        A prompt is toxic if its score is at least this.
+        A prompt is toxic if its score is at least this, otherwise benign.
     bins : sequence of float, default ()
-        Inner bounds of finer bins of the score for ``rates``. Each bin includes its lower bound.
+        Inner bounds of additional, finer bins of the score for ``rates``. Each bin includes its lower bound.
     cluster : str, optional
-        Column with the sampling unit. Default: ``prompt_id`` if present.
+        Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
 
     Returns
     -------
     RatesByPromptToxicity
-        Rates and contrasts.
+        Rates (percent) and contrasts: toxic minus benign, and their ratio.
 
     Raises
     ------
     DataError
-        A column is missing, or a score is outside 0 to 1.
+        A column is missing, an outcome is not 0, 1 or missing, or a score is outside 0 to 1.
     UsageError
-        A bound is invalid.
+        The threshold or a bin is outside 0 to 1.
 
     Notes
     -----

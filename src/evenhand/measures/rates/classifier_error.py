@@ -24,24 +24,25 @@ _WHAT = "The table of a classifier's errors"
 
 @checked
 def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: npt.ArrayLike) -> Floats:
-    """Return the true rate behind a rate of classifications, given the sensitivity and specificity.
+    """Return the true rate behind a rate of classifications, given the classifier's sensitivity and specificity.
 
     Parameters
     ----------
     rate, sensitivity, specificity : array_like
-        Proportions whose shapes broadcast.
+        Proportions from 0 to 1 whose shapes broadcast: texts that the classifier calls negative; truly negative texts
+        that it calls negative; other texts that it does not call negative.
 
     Returns
     -------
     numpy.ndarray
-        (rate + specificity - 1) / (sensitivity + specificity - 1), never clipped. It is outside 0 to 1 if the
-        three contradict each other. NaN if sensitivity + specificity <= 1, because such a classifier carries no
-        information.
+        Proportions: (rate + specificity - 1) / (sensitivity + specificity - 1), never clipped. A value is outside 0 to
+        1 if the three contradict each other. NaN if sensitivity + specificity <= 1, because such a classifier carries
+        no information.
 
     Raises
     ------
     UsageError
-        A value is not a proportion.
+        A value is outside 0 to 1.
 
     Notes
     -----
@@ -74,20 +75,21 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame : polars.DataFrame
-        Either one row per group with ``false_alarms`` (of ``n_harmless`` texts that people call harmless) and
-        ``hits`` (of ``n_harmful`` ones). Or one row per text with ``label`` (people: 1 harmful, 0 harmless) and
-        ``negative`` (classifier; missing is not counted). Both have ``group`` (empty: all groups), and
-        optionally ``axis`` (empty: any) and ``role`` (of the classifier, such as toxicity; empty: any).
+        Either one row per group with ``false_alarms`` (texts called negative, of ``n_harmless`` texts that people call
+        harmless) and ``hits`` (the same of ``n_harmful`` texts). Or one row per text with ``label`` (by people: 1
+        harmful, 0 harmless) and ``negative`` (by the classifier: 1 or 0; missing is not counted). Both have ``group``
+        (empty: all groups), and optionally ``axis`` (empty: any) and ``role`` (what the classifier is used for, such as
+        toxicity; empty: any).
 
     Returns
     -------
     polars.DataFrame
-        role, axis, group and the four counts, one row each.
+        One row per role, axis and group, with the four counts: false_alarms, n_harmless, hits, n_harmful.
 
     Raises
     ------
     DataError
-        A column is missing, a value is not a count or a label, there are more alarms than texts, or a group
+        A column is missing, a value is not a count or a label, there are more alarms or hits than texts, or a group
         occurs twice.
 
     Examples
@@ -158,19 +160,24 @@ def _tallied(table: pl.DataFrame) -> pl.DataFrame:
 
 @checked
 def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Return the rows of `error_counts` that apply to one role of a classifier.
+    """Return the rows of `error_counts` that apply to one role of a classifier (what it is used for, such as toxicity).
 
     Parameters
     ----------
     counts : polars.DataFrame
         Result of `error_counts`.
     role : str
-        The role.
+        The role, as in the column ``role``.
 
     Returns
     -------
     polars.DataFrame
-        Rows of this role, and rows for any role.
+        Rows of this role, and rows for any role (null).
+
+    Raises
+    ------
+    DataError
+        The table has no column ``role``.
     """
     if "role" not in counts.columns:
         raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")

@@ -67,34 +67,34 @@ ALONE = "There is only one {unit}. At least two are needed."
 
 @dataclass(frozen=True)
 class Disparity:
-    """Differences between groups; rates are in percent, differences in percentage points.
+    """Differences in the negative rate between the groups of each axis (such as religion), with verdicts.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        ``estimate``: SD of the groups' true rates (without noise) with 95% CI and ``p`` of "all groups are equal".
-        ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated group. ``gap``
-        between ``worst`` and ``best``, the pair of groups with the strongest evidence of a large difference; its CI
-        allows for this choice. ``minimum_detectable``: SD detected with 80% power. ``corrected``: whether classifier
-        errors are removed. ``errors_assumed_equal``: whether labels for all groups replace those of single groups.
-        ``n_reference``: number of groups that do not stand out; 0 if there is no common level, null if no difference
-        was found or there are two groups.
+        One row per axis. ``estimate``: SD of the groups' true rates (without noise) with 95% CI and ``p`` of "all
+        groups are equal". ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated
+        group. ``gap``: rate of ``worst`` minus ``best``, the pair of groups with the strongest evidence of a large
+        difference; its CI allows for this choice. ``minimum_detectable``: SD detected with 80% power. ``corrected``:
+        whether classifier errors are removed. ``errors_assumed_equal``: whether labels for all groups replace those of
+        single groups. ``n_reference``: number of groups that do not stand out; 0 if there is no common level, null if
+        no difference was found or there are two groups. n, n_missing: responses; n_units: sampling units.
     groups : polars.DataFrame
-        ``estimate``: rate minus ``others``, the mean of the other groups that do not stand out, each counted once (of
-        all other groups if ``n_reference`` is null or 0). Two-sided ``p``, ``axis_p`` of its axis, ``q`` and
-        ``named`` (worse, better or null) by the rule of `evenhand.stats.reach_verdicts`. ``worse_than_best``: shown
-        to be above some other group. ``tolerance``: percentage points by which false alarms may be more frequent in
-        this group than in the others (for a group treated better: less frequent) before the confirmed part of the
-        difference is explained. ``missing_share``: percentage of the group's missing responses that must have been
-        negative (for a group treated better: harmless) for the result to hold, if those of all other groups were the
-        opposite. 0: it always holds; above 100: it might not hold even then.
+        One row per group. ``estimate``: its ``rate`` minus ``others``, the mean of the other groups that do not stand
+        out (of all other groups if ``n_reference`` is null or 0), each counted once. Above 0 is worse. Two-sided ``p``,
+        ``axis_p`` of its axis, ``q`` and ``named`` ("worse", "better" or null) by the rule of
+        `evenhand.stats.reach_verdicts`. ``worse_than_best``: shown to be above some other group. ``tolerance``:
+        percentage points by which false alarms may be more frequent in this group than in the others (for a group
+        treated better: less frequent) before they explain the part of the difference that its CI confirms.
+        ``missing_share``: percentage of the group's missing responses that must have been negative (if it is treated
+        better: harmless) for the result to hold, if those of all other groups were the opposite. 0: it always holds;
+        above 100: it might not hold even then.
     pairs : polars.DataFrame
-        Up to ten groups, or each with the reference: p and q (over the pairs of the axis), from uncorrected
-        classifications. None for an axis that is corrected for classifier errors. With two groups, the same
-        difference and CI as in ``groups`` and ``gap``.
+        ``group`` minus ``other``, for up to ten groups or with the reference: CI, p and q (over the pairs of the axis).
+        Axes that are corrected for classifier errors have no rows. With two groups, the same numbers as in ``groups``.
 
-    ``obstacle`` states why nothing could be detected, or that missing responses could explain the difference. ``note``
-    states what the numbers rest on.
+    Rates are in percent, differences in points (numbers: in their own unit). ``obstacle`` states why nothing could be
+    detected, or that missing responses could explain the difference; ``note``, what the numbers rest on.
     """
 
     axes: pl.DataFrame
@@ -115,27 +115,27 @@ def disparity(
     numbers: bool = False,
     seed: int = 0,
 ) -> Disparity:
-    """Compare the rates of negative responses between the groups of each axis.
+    """Compare the rates of negative responses between the groups of each axis, and name groups that are treated worse.
 
     Parameters
     ----------
     frame : polars.DataFrame
         One row per response. Columns: ``group``; ``negative`` (0 or 1; null or NaN counts as missing); optionally
-        ``axis``. If the outcomes of an axis are not all 0 or 1, they are numbers in their own unit, including scores
-        between 0 and 1. A response about two groups is two rows.
+        ``axis`` (such as "religion"). If the outcomes of an axis are not all 0 or 1, they are numbers in their own
+        unit, including scores between 0 and 1. A response about two groups is two rows.
     cluster : str, optional
-        Column with the sampling unit, for example the prompt. Rows of a unit are averaged first. Default:
-        ``prompt_id`` if present, otherwise each row. If most units are in several groups and connect all groups of an
-        axis (templates), they are fixed blocks.
+        Column with the sampling unit, for example the prompt. Rows of a unit are averaged first. Default: ``prompt_id``
+        if present, otherwise each row. If most units are in several groups and connect all groups of an axis
+        (templates), they are fixed blocks.
     n_axes : int, default 1
-        Number of axes that share `alpha`. Affects only the MDE, q and ``named``.
+        Number of axes that share `alpha`. Affects only the minimum detectable effect, q and ``named``.
     alpha : float, default 0.05
         Probability that any axis is falsely called biased.
     reference : str, optional
-        Group with which every other group of its axis is also compared.
+        Group with which every other group of its axis is also compared (``pairs``).
     strata : sequence of str, default ()
-        One column to hold fixed, or two crossed factors (for example template and noun). Their interaction with
-        groups counts as chance; verdicts are about templates and nouns like these.
+        One column to hold fixed, or two crossed factors (for example template and noun). Their interaction with groups
+        counts as chance; verdicts are about templates and nouns like these.
     error : polars.DataFrame, optional
         Classifier error counts from `error_counts`. Rates, differences and CIs are corrected for them, with the
         uncertainty of both. ``burden``, ``tolerance`` and ``missing_share`` are then null.
@@ -154,7 +154,7 @@ def disparity(
     DataError
         A column is missing, or an outcome is not a number.
     UsageError
-        The reference group is unknown, or a unit is in two strata.
+        `alpha` or `n_axes` is invalid, the reference group is unknown, or a unit is in two strata.
 
     Notes
     -----

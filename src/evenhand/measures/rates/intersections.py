@@ -43,22 +43,23 @@ _MIRROR = (
 
 @dataclass(frozen=True)
 class Intersections:
-    """Negative rates of intersections, in percent; excesses are in percentage points.
+    """Negative rates of prompts that name a group on each of two axes, in percent; excesses are in percentage points.
 
     Attributes
     ----------
     cells : polars.DataFrame
-        One row per intersection with enough prompts and stratum (benign or toxic prompts). ``axis`` is "a × b"
-        and ``group`` "x | y". ``rate``; ``expected`` from the other intersections of this pair of axes if
-        log-odds add up; ``estimate``: the excess with 95% CI and two-sided p; axis_p of its pair; minimum
-        detectable excess (80% power). ``named`` cells stood out step by step, each against a fit without the
-        earlier ones; the CIs of the others hold simultaneously. ``n_prompts`` counts prompts, n and n_missing
-        classifications, n_units the permuted units: prompts or clusters of them.
+        A cell is an intersection of two groups, such as women and Asian people. One row per cell with enough prompts
+        and stratum (benign or toxic prompts). ``axis`` is "a × b" and ``group`` "x | y". ``rate``; ``expected``: rate
+        from the other cells of this pair of axes if log-odds add up; ``estimate``: rate minus expected, with 95% CI and
+        two-sided p; axis_p of its pair; ``minimum_detectable`` excess (80% power). ``named``: True for cells that stood
+        out step by step, each against a fit without the earlier ones; the CIs of the others hold simultaneously.
+        ``n_prompts`` counts prompts, n and n_missing classifications, n_units the permuted units: prompts or clusters
+        of them.
     pairs : polars.DataFrame
-        For each pair of axes and stratum, the cell with the largest departure and its excess. CI and p allow
-        for all cells, pairs and strata; n_axes times p is Bonferroni's p. Also the numbers of cells with any
-        prompt, of cells shown, of prompts with exactly one group on each axis, and of prompts left out because
-        they have several on one. ``obstacle``: why nothing could be detected.
+        One row per pair of axes and stratum: the cell with the largest departure (``group``) and its excess
+        (``estimate``). CI and p allow for all cells, pairs and strata; n_axes times p is Bonferroni's p. n_cells: cells
+        with any prompt; n_shown: cells shown; n_prompts: prompts with exactly one group on each axis; n_several:
+        prompts left out because they have several on one. ``obstacle``: why nothing could be detected.
     """
 
     cells: pl.DataFrame
@@ -76,42 +77,46 @@ def intersections(
     n_axes: int = 1,
     seed: int = 0,
 ) -> Intersections:
-    """Compare negative rates of prompts that name exactly one group on each of two axes with their prediction.
+    """Compare negative rates of prompts that name a group on each of two axes with the rates that both groups predict.
 
     Parameters
     ----------
     frame : polars.DataFrame
         One row per response. Columns: ``prompt_id``, ``negative`` (0 or 1; null or NaN counts as missing),
-        ``prompt_toxic`` (true or 1 for toxic prompts; rows without it are left out) and the groups of the
-        prompt (see `groups`).
+        ``prompt_toxic`` (true or 1 for toxic prompts; rows without it are left out) and the groups that the prompt
+        names (see `groups`).
     groups : mapping or sequence of str
-        Either {axis: its columns of 0 and 1} (AdvPromptSet: `evenhand.prompts.advpromptset.pieces.IDENTITIES`),
-        or a list of columns, one list column per axis.
+        Either, for each axis (such as "gender"), its columns of 0 and 1, one per group (AdvPromptSet:
+        `evenhand.prompts.advpromptset.pieces.IDENTITIES`); or the names of columns that contain lists of groups, one
+        column per axis.
     cluster : str, optional
         Column with the sampling unit. Default: ``prompt_id``.
     minimum_prompts : int, default 20
-        Minimum numbers of benign and of toxic prompts of an intersection, at least two.
-    alpha, n_axes
-        A pair of axes is tested at alpha / n_axes.
+        Intersections with fewer benign or fewer toxic prompts are left out. At least 2.
+    alpha : float, default 0.05
+        Significance level that all tests share. Affects only the minimum detectable effects.
+    n_axes : int, default 1
+        Number by which you multiply p of ``pairs`` (Bonferroni). p already allows for all other tests.
     seed : int, default 0
         Random seed of the permutations.
 
     Returns
     -------
     Intersections
-        Cells and pairs.
+        Tables of cells (intersections of two groups) and of pairs of axes. Above 0, responses are more often negative
+        than the two groups predict.
 
     Raises
     ------
     DataError
         A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
-        There are fewer than two axes.
+        There are fewer than two axes, or another argument is out of range.
 
     Notes
     -----
-    Source of the cells: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10. The test is simulated for
-    this use (`evenhand.stats.disparity.departures`).
+    Source of the cells: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10. The test permutes prompts between
+    cells and is simulated for this use (`evenhand.stats.disparity.departures`).
 
     Examples
     --------

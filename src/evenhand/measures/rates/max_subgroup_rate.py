@@ -33,19 +33,19 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True)
 class MaxSubgroupRate:
-    """The largest rates of groups, in percent.
+    """The largest negative rates of groups, in percent.
 
     Attributes
     ----------
     maxima : polars.DataFrame
-        One row over all groups (axis null), then one per axis. ``estimate``: largest rate; ``group``: its group
-        (the first by name among equals; null if no group has any). ``null`` and ``null_high``: mean and 95%
-        quantile of the largest rate if units are permuted between the groups of each axis (null if no group has
-        two units). ``excess``: estimate minus ``null``. ``pooled``: largest rate after shrinkage to the mean of
-        its axis.
+        One row over all groups (axis null), then one per axis. ``estimate``: largest rate; ``group`` and group_axis:
+        its group (the first by name among equals; null if all rates are 0). ``null`` and ``null_high``: mean and 95%
+        quantile of the largest rate if units (prompts) are permuted between the groups of each axis (null if no group
+        has two units). ``excess``: estimate minus ``null``, percentage points. ``pooled``: largest rate after shrinkage
+        to the mean of its axis. n, n_missing: responses.
     most_harmed : polars.DataFrame
-        By axis (null: overall), ``rank`` from 1, rate with its 95% CI, and ``pooled`` with its CI. Groups are
-        ranked by ``pooled``.
+        The groups with the largest rates, by axis (null: overall): ``rank`` from 1, ``estimate`` (rate) with 95% CI,
+        and ``pooled`` (after shrinkage) with 95% CI. Groups are ranked by ``pooled``.
     """
 
     maxima: pl.DataFrame
@@ -73,12 +73,12 @@ def max_subgroup_rate(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing),
-        optionally ``axis``.
+        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing), optionally
+        ``axis``.
     cluster : str, optional
-        Column with the sampling unit. Default: ``prompt_id`` if present.
+        Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
     minimum_n : int, default 10
-        Minimum number of classified responses of a group.
+        Groups with fewer classified responses are left out.
     most : int, default 10
         Number of groups per axis in ``most_harmed``.
     draws : int, default 199
@@ -89,14 +89,15 @@ def max_subgroup_rate(
     Returns
     -------
     MaxSubgroupRate
-        Largest rates overall and by axis, and the most harmed groups.
+        Largest rates (percent) overall and by axis, and the most harmed groups. They are descriptions without a
+        verdict.
 
     Raises
     ------
     DataError
         A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
-        An option is invalid.
+        `minimum_n`, `most` or `draws` is below 1.
 
     Notes
     -----

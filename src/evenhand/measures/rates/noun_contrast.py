@@ -43,19 +43,20 @@ _FARTHEST = 8.0
 
 @dataclass(frozen=True)
 class NounContrast:
-    """The contrasts between male and female nouns.
+    """Differences between the negative rates of prompts with male and with female nouns.
 
     Attributes
     ----------
-    contrasts
-        One row for all data (axis and bucket null), for each axis (bucket null) and for each bucket. Rates are in
-        percent: `male` and `female` are means over nouns of equal weight, within cells that have both genders;
-        `estimate` is male minus female in percentage points with its 95% CI, and `relative` is the estimate in percent
-        of the mean of both rates. `p` is two-sided; the row of a bucket also has `axis_p` of its axis. `test` names
-        the test: a permutation of nouns between genders. `minimum_detectable` is the MDE (percentage points, 80%
-        power). A row without a test has an `obstacle`, for example too few nouns for any permutation to reach the
-        level. `n` counts responses in cells with both genders, `n_unpaired` judged responses in other cells, `n_male`
-        and `n_female` nouns, and `n_units` the smaller of the two.
+    contrasts : polars.DataFrame
+        One row for all data (axis and bucket null), for each axis (bucket null) and for each bucket. A cell is one
+        descriptor in one template; only cells with nouns of both genders are used. ``male``, ``female``: rates in
+        percent, means over nouns of equal weight. ``estimate``: male minus female in percentage points, with 95% CI;
+        ``relative``: the estimate in percent of the mean of both rates. ``p`` is two-sided; rows of buckets also have
+        ``axis_p``, the p of their axis. ``test``: name of the test, a permutation of nouns between genders.
+        ``minimum_detectable``: percentage points, 80% power. ``obstacle``: why a row has no test or verdict, for
+        example too few nouns, or that missing responses could explain the difference. ``n``: responses in these cells;
+        ``n_unpaired``: classified responses in other cells; ``n_male``, ``n_female``: nouns; ``n_units``: the smaller
+        of the two.
     """
 
     contrasts: pl.DataFrame
@@ -63,36 +64,38 @@ class NounContrast:
 
 @checked
 def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> NounContrast:
-    """Compare the negative rates of prompts with male and with female nouns, descriptor by descriptor.
+    """Compare the negative rates of prompts with male and with female nouns and the same descriptors and templates.
 
     Parameters
     ----------
-    frame
-        One row per response with the columns negative (1 or 0; null or NaN if missing, and counted), noun, gender
-        ("male" or "female"; other rows are ignored) and descriptor; optionally axis, bucket and template. Samples with
+    frame : polars.DataFrame
+        One row per response. Columns: ``negative`` (0 or 1; null or NaN counts as missing), ``noun`` (such as "man"),
+        ``gender`` ("male" or "female"; other rows are ignored), ``descriptor`` (word for a group, combined with the
+        noun); optionally ``axis``, ``bucket`` (part of an axis) and ``template`` (sentence around both). Samples with
         the same prompt_id are averaged first.
-    level
+    level : float, default 0.05
         Significance level of an axis. A row is tested only if each gender has as many nouns as two equal groups need
-        for a permutation to reach it. The MDE refers to it.
-    seed
+        for a permutation to reach it. The minimum detectable effect refers to it.
+    seed : int, default 0
         Random seed of the permutations.
 
     Returns
     -------
     NounContrast
-        Estimate, 95% CI, p and MDE of every axis and bucket, or the obstacle to a test.
+        Male minus female (percentage points), 95% CI, p and minimum detectable effect of every axis and bucket, or the
+        obstacle to a test. The sampling units are nouns.
 
     Raises
     ------
     DataError
-        If a column is absent or holds other values.
+        A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
-        If the level is not between 0 and 1.
+        The level is not between 0 and 1.
 
     Notes
     -----
     Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Edgington & Onghena 2007 for the
-    permutation; Newcombe 1998 for the interval where nothing varies within a gender.
+    permutation; Newcombe 1998 for the interval if nothing varies within a gender.
 
     Examples
     --------

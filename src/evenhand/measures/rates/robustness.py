@@ -126,7 +126,7 @@ def _describe_excess(names: Sequence[str], absent: Floats, contradicts: str) -> 
 def explain_contrast_by_missing(
     names: Sequence[str], rates: Sequence[float], missing: Sequence[Floats], low: float, high: float
 ) -> str | None:
-    """Return why the difference of two rates is not measurable if missing responses could explain it, or None.
+    """Return the reason if missing responses could explain a significant difference of two rates, otherwise None.
 
     Parameters
     ----------
@@ -142,8 +142,9 @@ def explain_contrast_by_missing(
     Returns
     -------
     str or None
-        The reason. None if the interval includes 0, or if the difference stays significant although all that one group
-        lacks in excess of the other contradicts it.
+        Sentence that states why the difference is not measurable. None if the CI includes 0, if a group has fewer than
+        two units, or if the difference stays significant even if all responses that one group lacks in excess of the
+        other contradict it.
 
     Notes
     -----

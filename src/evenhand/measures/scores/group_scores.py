@@ -26,25 +26,28 @@ _GROUPS = {"rate": "mean", "rate_low": "mean_low", "rate_high": "mean_high"}
 
 @dataclass(frozen=True)
 class ScoreDifferences:
-    """Means of groups and their differences, in the unit of the score.
+    """Means of a score by group and their differences, in the unit of the score.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        axis; ``estimate`` (SD of the groups' true means, without noise) with 95% CI, null 0 and ``p`` of "all
-        groups are equal"; n, n_missing, n_units, n_groups; ``mean`` of the groups' means; ``gap`` between
-        ``highest`` and ``lowest``, the pair of groups with the strongest evidence of a large difference, with
-        their means and a CI that allows for this choice; ``minimum_detectable`` (SD detected with 80% power).
+        One row per axis (such as religion). ``estimate`` (SD of the groups' true means, without noise) with 95% CI,
+        null 0 and ``p`` of "all groups are equal"; n and n_missing (responses), n_units (sampling units), n_groups;
+        ``mean`` of the groups' means; ``gap``: ``highest`` minus ``lowest``, the pair of groups with the strongest
+        evidence of a large difference, with their means and a CI that allows for this choice; ``minimum_detectable``
+        (SD detected with 80% power).
     groups : polars.DataFrame
-        axis, group; ``estimate`` (mean minus ``others``, the mean of the other groups that do not stand out)
-        with 95% CI, null 0, two-sided ``p``, ``axis_p``, ``q`` and ``named`` (higher, lower, null) by the rule
-        of `evenhand.stats.reach_verdicts`; ``mean`` with CI; n, n_missing, n_units, ``minimum_detectable``.
+        One row per axis and group. ``estimate`` (mean minus ``others``, the mean of the other groups that do not stand
+        out) with 95% CI, null 0, two-sided ``p``, ``axis_p`` of its axis, ``q`` and ``named`` ("higher", "lower" or
+        null) by the rule of `evenhand.stats.reach_verdicts`; ``mean`` with CI; n, n_missing, n_units,
+        ``minimum_detectable``.
     pairs : polars.DataFrame
-        axis, group, other, their difference with CI, p, q: for up to ten groups, or each with the reference.
+        axis, group, other, their difference (group minus other) with CI, p, q: for up to ten groups, or each with the
+        reference.
 
     Notes
     -----
-    ``obstacle`` states why nothing could be detected, or that missing numbers could explain the difference; they are
+    ``obstacle`` states why nothing could be detected, or that missing scores could explain the difference; these are
     bounded by `evenhand.stats.disparity.extremes_of_missing`. ``note`` states what the numbers rest on.
     """
 
@@ -70,36 +73,37 @@ def score_differences(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``group``, the column named by `score`, optionally ``axis``.
+        One row per response. Columns: ``group``, the column named by `score`, optionally ``axis`` (such as "religion").
     score : str, default "score"
         Column with the number; null or NaN counts as missing.
     cluster : str, optional
-        Column with the sampling unit. Rows of a unit in a group are averaged first. Default: ``prompt_id`` if
-        present, otherwise each row. If most units are in several groups (a question that was asked about each),
-        groups are compared within them, and verdicts are about questions like these.
+        Column with the sampling unit. Rows of a unit in a group are averaged first. Default: ``prompt_id`` if present,
+        otherwise each row. If most units are in several groups (a question that was asked about each), groups are
+        compared within them, and verdicts are about questions like these.
     strata : sequence of str, default ()
-        Columns to hold fixed instead, such as the question, while each row or cluster within them is a unit.
-        Verdicts are then about these very questions.
+        Columns to hold fixed instead, such as the question, while each row or cluster within them is a unit. Verdicts
+        are then about these very questions.
     n_axes : int, default 1
-        Number of axes that share `alpha`. Affects only the MDE, q and ``named``.
+        Number of axes that share `alpha`. Affects only the minimum detectable effect, q and ``named``.
     alpha : float, default 0.05
         Probability that any axis is falsely called different.
     reference : str, optional
-        Group with which every other group of its axis is also compared.
+        Group with which every other group of its axis is also compared (``pairs``).
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     ScoreDifferences
-        Tables of axes, groups and pairs.
+        Tables of axes, groups and pairs. An estimate above 0 means a higher score than the other groups; neither side
+        is treated as harmful.
 
     Raises
     ------
     DataError
         A column is missing, or a score is not a number.
     UsageError
-        The reference group is unknown, or a cluster is in two strata.
+        `alpha` or `n_axes` is invalid, the reference group is unknown, or a cluster is in two strata.
 
     Notes
     -----

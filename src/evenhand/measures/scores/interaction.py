@@ -47,23 +47,22 @@ class Interactions:
     Attributes
     ----------
     pairs : polars.DataFrame
-        axis "first × second"; `kind` of the estimate ("difference of gaps", "excess of a combination" or "root
-        mean square departure"); `estimate` with 95% CI, p, and `axis_p` (p adjusted by Holm for all pairs).
-        `minimum_detectable`: departure of any one combination (in a 2 by 2 table, the difference of the two
-        gaps) detected with 80% power. `least_detectable`: that of the combination for which it is smallest.
-        `n_blind`: number of combinations that are too small for any departure to have this power. `pattern`:
-        what was found ("reverses", "only among", "larger among", "differs", "one combination", "no single
-        combination"; null if nothing was). `of`: the column whose gap is shown; `among`: the column within
-        whose levels. `highest_first`, `highest_second`: the combination with the highest mean in a 2 by 2
-        table, with the largest p of its differences from the others. `obstacle`: why a pair could not be
-        tested.
+        One row per pair of columns; axis is "first × second". `estimate` with 95% CI and p; `axis_p` is p adjusted by
+        Holm for all pairs. `kind` of the estimate: "excess of a combination" (its mean minus the mean expected if
+        effects add up), "difference of gaps" (the same if a column has two groups; in a 2 by 2 table, the gap in the
+        second level minus that in the first) or "root mean square departure". `minimum_detectable`: departure of any
+        one combination (in a 2 by 2 table, the difference of the gaps) detected with 80% power. `least_detectable`:
+        that of the combination for which it is smallest. `n_blind`: combinations that are too small for any departure
+        to have this power. `pattern`: what was found ("reverses", "only among", "larger among", "differs", "one
+        combination", "no single combination"; null if nothing). `of`: the column whose gap is shown; `among`: the
+        column within whose levels. `highest_first`, `highest_second`: the combination with the highest mean in a 2 by 2
+        table; `highest_p`: largest p of its differences from the others. `obstacle`: why a pair has no test or finding.
     cells : polars.DataFrame
-        One row per combination: mean, n, n_units; the mean `expected` if effects add up; for `named` cells the
-        `excess` over it with CI. `mirror_of` names a combination whose opposite departure the data cannot
-        distinguish.
+        One row per combination: mean, n (responses), n_units; the mean `expected` if effects add up; if `named`, the
+        `excess` over it with CI. `mirror_of`: combination whose opposite departure the data cannot distinguish.
     gaps : polars.DataFrame
-        Gap between two groups of the column `of` within each level of the other column; the intervals of one
-        pair hold simultaneously.
+        `gap`: high_group minus low_group of the column `of`, within each level of the other column; the intervals of
+        one pair hold simultaneously.
     """
 
     pairs: pl.DataFrame
@@ -81,19 +80,18 @@ def interactions(
     strata: Sequence[str] = (),
     is_rate: bool = False,
 ) -> Interactions:
-    """Test, for every two group columns, whether their effects add up.
+    """Test, for every two group columns such as gender and age, whether their effects on an outcome add up.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response and axis. Columns: axis, group, `value`, `cluster`, `strata` and the columns in
-        `columns`.
+        One row per response and axis, with the columns axis, group and those named by the other arguments.
     columns : mapping of str to str
-        For each axis, the column with the response's group on that axis.
+        For each axis, the column with the response's group on it. Only the first six axes are tested.
     value : str, default "score"
         Column with the outcome: 0 or 1 for rates, or a number; null is missing.
     cluster : str
-        Column with the sampling unit (person, prompt, question). A unit counts once per combination.
+        Column with the sampling unit (person, prompt, question), averaged within each combination.
     strata : sequence of str, default ()
         Columns whose effects are removed first, as are those of the other axes.
     is_rate : bool, default False
@@ -102,11 +100,13 @@ def interactions(
     Returns
     -------
     Interactions
-        All pairs share a false-positive rate of 5% (Holm), in addition to the 5% of the axes.
+        All pairs share a false-positive rate of 5% (Holm), in addition to the 5% of the axes. Effects are added in
+        points or in the unit of the number. Sources: `evenhand.stats.PairTable`; Holm 1979.
 
-    Notes
-    -----
-    Sources: `evenhand.stats.PairTable`; Holm 1979.
+    Raises
+    ------
+    DataError
+        A column is missing or has the wrong type.
 
     Examples
     --------

@@ -22,17 +22,16 @@ THRESHOLD = 0.7
 
 @dataclass(frozen=True)
 class StyleTree:
-    """A hierarchical clustering of styles.
+    """A hierarchical clustering of styles (such as "Kind" or "Curious") that a classifier distinguishes in replies.
 
     Attributes
     ----------
     labels : tuple of str
-        Names of the styles.
+        Names of the clustered styles.
     clusters : tuple of tuple of str
-        Clusters at the cut of the tree, in the order of their first style in `labels`; styles within them
-        likewise.
+        Clusters at the cut of the tree, in the order of their first style in `labels`; styles within them likewise.
     linkage : numpy.ndarray, shape (styles - 1, 4)
-        The tree as in SciPy.
+        The tree as `scipy.cluster.hierarchy.linkage` returns it.
     left_out : tuple of str
         Styles with a constant probability, which has no correlation.
     """
@@ -56,14 +55,14 @@ def find_style_clusters(
     Parameters
     ----------
     styles : array_like, shape (n, S)
-        Probabilities of n responses. Rows with NaN are left out.
+        A style classifier's probabilities: n responses, S styles (such as "Kind"). Rows with NaN are left out.
     labels : sequence of str, length S
-        Names, all different.
+        Names of the styles, all different.
     threshold : float, optional
-        Largest distance at which clusters are merged, 0 to 2: one minus the correlation, averaged over all
-        pairs of styles of two clusters. Default: 0.7, unless `n_clusters` is given.
+        Largest distance at which clusters are merged, 0 to 2: one minus the correlation, averaged over all pairs of
+        styles of two clusters. Default: 0.7, unless `n_clusters` is given.
     n_clusters : int, optional
-        Number of clusters.
+        Number of clusters, instead of a threshold.
 
     Returns
     -------
@@ -73,7 +72,8 @@ def find_style_clusters(
     Raises
     ------
     UsageError
-        A shape or a bound is invalid.
+        `styles` and `labels` differ in number, a label occurs twice, or `threshold` or `n_clusters` is out of range or
+        both are given.
     DataError
         There are fewer than three complete responses.
 
@@ -129,31 +129,31 @@ def strongest_clusters(
     Parameters
     ----------
     style_shares : polars.DataFrame
-        style and estimate (its contribution to Full Gen Bias): the table `styles` of a GenerationBias. Its rows
-        over all axes are used.
+        The table `styles` of a GenerationBias: ``style`` and ``estimate`` (how much the style differs between
+        descriptors, words for groups such as "Deaf"). If there are rows over all axes (axis null), only these are used.
     tree : StyleTree
         Clusters of these styles.
     top : int, default 20
-        Number of styles whose clusters are considered.
+        Number of styles, the strongest ones, whose clusters are considered.
     keep : int, default 6
-        Number of clusters that are returned.
+        Number of clusters that are returned, at most.
 
     Returns
     -------
     mapping of str to tuple of str
-        Clusters, ranked by the sum over their styles and named after their strongest style in lower case.
+        The styles of each cluster. Clusters are ranked by the sum of the estimates of their styles and named after
+        their strongest style in lower case.
 
     Raises
     ------
     DataError
         A column is missing.
     UsageError
-        No style is in the tree.
+        None of the top styles is in the tree, or `top` or `keep` is below 1.
 
     Notes
     -----
-    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6
-    highest.
+    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6 highest.
 
     Examples
     --------

@@ -49,24 +49,25 @@ FULL, PARTIAL, SUMMED = "full_gen_bias", "partial_gen_bias", "summed_cluster_gen
 
 @dataclass(frozen=True)
 class GenerationBias:
-    """Gen Bias scores; all are variances of probabilities (papers print them times 1,000).
+    """Gen Bias scores: how much the style of replies varies between descriptors (words for groups, such as "Deaf").
+
+    All numbers are variances of probabilities (papers print them times 1,000).
 
     Attributes
     ----------
     scores : polars.DataFrame
-        Over all descriptors (axis null), then per axis if there are axes. `measure` is full_gen_bias (cluster
-        null), partial_gen_bias or summed_cluster_gen_bias. `estimate`: as published; `estimate_ddof_0`: with
-        that ddof. `null` and `null_high`: mean and 95% quantile if descriptors are permuted within each
-        template and noun. `corrected`: variance of the descriptors' own style, with templates and nouns as
+        Over all descriptors (axis null), then per axis if there are axes. `measure` is full_gen_bias (variances of all
+        styles summed; cluster null), partial_gen_bias (summed over the styles of a cluster) or summed_cluster_gen_bias
+        (variance of the cluster's summed probability). `estimate`: as published, with the requested ddof;
+        `estimate_ddof_0`: with ddof 0. `null` and `null_high`: mean and 95% quantile if descriptors are permuted within
+        each template and noun. `corrected`: variance of the descriptors' own style, with templates and nouns as
         samples, at least 0, with 95% CI, p, axis_p (for a cluster: of "no cluster differs", Simes) and minimum
-        detectable variance (80% power); `obstacle`: why there is none. `here`: the published value of these
-        templates without the noise of their prompts, with 95% t interval over templates; it may be negative. n
-        counts replies. n_left_out: descriptors, templates and nouns that are left out of `corrected` because
-        most of their prompts have no reply. n_filled: prompts without a reply among the others. n_units: the
-        smaller of templates and nouns.
+        detectable variance (80% power); `obstacle`: why there is none. `here`: the published value of these templates
+        without the noise of their prompts, with 95% t interval over templates; it may be negative. n counts replies.
+        n_left_out: descriptors, templates and nouns that are left out of `corrected` because most of their prompts have
+        no reply. n_filled: prompts without a reply among the others. n_units: the smaller of templates and nouns.
     styles : polars.DataFrame
-        axis, style, and the contribution of each style to full_gen_bias (`estimate` and `corrected`), largest
-        first.
+        axis, style, and the contribution of each style to full_gen_bias (`estimate` and `corrected`), largest first.
     """
 
     scores: pl.DataFrame
@@ -84,42 +85,46 @@ def generation_bias(
     draws: int = 39,
     seed: int = 0,
 ) -> GenerationBias:
-    """Measure how much the style of replies differs between descriptors, within templates.
+    """Measure how much the style of replies differs between descriptors, within templates (HolisticBias' Gen Bias).
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per reply. Columns: ``template``, ``descriptor``, optionally ``axis`` and ``noun``, and one
-        column per style with its probability. A reply without all of them (null or NaN) counts as missing.
+        One row per reply to a prompt. Columns: ``template`` (sentence with a gap), ``descriptor`` (word for a group
+        that fills the gap), optionally ``axis`` and ``noun``, and one column per style with its probability. A reply
+        without all of these (null or NaN) counts as missing.
     styles : sequence of str, optional
         Style columns. Default: all floating-point columns.
     clusters : mapping of str to sequence of str, optional
-        Names and styles of clusters. Default: the published ones whose styles are all present (a column
-        "Vacuous (Empty, Unintelligent)" is the style "Vacuous").
+        Names and styles of clusters. Default: the published ones whose styles are all present (a column "Vacuous
+        (Empty, Unintelligent)" is the style "Vacuous").
     ddof : {0, 1}, default 1
-        Degrees of freedom of the published variance over descriptors. The paper does not state it. 1 does not
-        depend on the number of descriptors.
+        Degrees of freedom of the published variance over descriptors. The paper does not state it. 1 does not depend on
+        the number of descriptors.
     level : float, default 0.05
         Significance level of an axis, for the minimum detectable variance.
-    draws, seed : int
-        Permutations and random seed of the null.
+    draws : int, default 39
+        Number of permutations for the null of the published value.
+    seed : int, default 0
+        Random seed of the permutations.
 
     Returns
     -------
     GenerationBias
-        Scores and styles. Templates with fewer than two descriptors are left out of the published value.
+        Scores (variances of probabilities; larger: style depends more on the descriptor) and the shares of styles.
+        Templates with fewer than two descriptors are left out of the published value.
 
     Raises
     ------
     DataError
-        A column is missing, or no reply is complete or no template comparable.
+        A column is missing, or no template has complete replies to two descriptors.
     UsageError
-        A style or the ddof is invalid.
+        A cluster has a style without a column, or `ddof`, `level` or `draws` is out of range.
 
     Notes
     -----
-    Sources: HolisticBias, section A.7 (published formulas); Henderson 1953 and Satterthwaite 1946 (components
-    and test of `corrected`).
+    Sources: HolisticBias, section A.7 (published formulas); Henderson 1953 and Satterthwaite 1946 (components and test
+    of `corrected`).
 
     Examples
     --------

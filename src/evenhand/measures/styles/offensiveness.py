@@ -29,24 +29,25 @@ _KEYS = ["axis", "descriptor"]
 
 @dataclass(frozen=True)
 class Offensiveness:
-    """Offensiveness: probabilities from 0 to 1; `offensive` rates in percent.
+    """Offensiveness of texts by descriptor (word for a group) and by template: probabilities from 0 to 1.
 
     Attributes
     ----------
     descriptors : polars.DataFrame
-        By axis and descriptor, most offensive first. `estimate`: mean probability with 95% CI (over templates,
-        if there are two or more); `sd` over responses; `least` and `most`. `offensive`: percentage with a
-        probability at or above the threshold, with 95% CI. `excess` over the mean of the other descriptors of
-        its axis in the same templates; if descriptors, templates (and nouns) are crossed, with CI, p, axis_p
-        (of "no descriptor of the axis differs") and minimum detectable excess (80% power), with templates and
-        nouns as samples. `obstacle`: why nothing could be detected.
+        By axis and descriptor, most offensive first. `estimate`: mean probability with 95% CI (over templates, if there
+        are two or more); `sd`, `least` and `most` of the responses. `offensive`: percentage with a probability at or
+        above the threshold, with 95% CI. `excess`: mean minus the mean of the other descriptors of its axis in the same
+        templates; if descriptors, templates (and nouns) are crossed, with CI, p, axis_p (of "no descriptor of the axis
+        differs") and minimum detectable excess (80% power), with templates and nouns as samples. `obstacle`: why
+        nothing could be detected.
     templates : polars.DataFrame
-        Mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
-        their prompts, `least` and `most` with their descriptors, and `offensive`.
+        One row per template. `estimate`: mean over descriptors; `sd` of the descriptors' means (as published) and
+        `true_sd` without the noise of their prompts; `least` and `most` (lowest and highest mean) with their
+        descriptors; `offensive`.
     spread : polars.DataFrame
-        Over all descriptors (axis null) and by axis. `estimate`: SD of the descriptors' own effects with 95%
-        CI, p and MDE (`minimum_detectable`), or an `obstacle`. `published`: with all noise, and its value if
-        descriptors are permuted within each template and noun (`null`, `null_high`).
+        Over all descriptors (axis null) and by axis. `estimate`: SD of the descriptors' own effects with 95% CI, p and
+        minimum detectable SD, or an `obstacle`. `published`: the SD with all noise; `null`, `null_high`: its mean and
+        95% quantile if descriptors are permuted within each template and noun.
     """
 
     descriptors: pl.DataFrame
@@ -64,38 +65,39 @@ def offensiveness(
     draws: int = 39,
     seed: int = 0,
 ) -> Offensiveness:
-    """Measure how offensive texts are by descriptor and by template, and how much descriptors truly differ.
+    """Measure how offensive texts are by descriptor (word for a group) and template, and how much descriptors differ.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per text. Columns: ``descriptor``, ``score`` (probability of being offensive, 0 to 1; null or
-        NaN counts as missing), optionally ``axis``, ``template`` and ``noun``.
+        One row per text. Columns: ``descriptor``, ``score`` (probability of being offensive, 0 to 1; null or NaN counts
+        as missing), optionally ``axis``, ``template`` (sentence with a gap for the descriptor) and ``noun``.
     threshold : float, default 0.5
         A text is offensive if its score is at least this.
     cluster : str, optional
         Column with the sampling unit of the rates. Default: ``prompt_id`` if present.
     level : float, default 0.05
         Significance level of an axis, for the minimum detectable effects.
-    draws, seed : int
-        Permutations of the null, and random seed of these and the bootstrap.
+    draws : int, default 39
+        Number of permutations for the null of the published spread.
+    seed : int, default 0
+        Random seed of the permutations and the bootstrap.
 
     Returns
     -------
     Offensiveness
-        Tables of descriptors, templates and spread.
+        Tables of descriptors, templates and spread. Higher numbers mean more offensive texts.
 
     Raises
     ------
     DataError
-        A column is missing, or a score is outside 0 to 1.
+        A column is missing, all scores are missing, or a score is outside 0 to 1.
     UsageError
-        The threshold is outside 0 to 1.
+        `threshold`, `level` or `draws` is out of range.
 
     Notes
     -----
-    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the treatment of noise is our
-    own.
+    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the treatment of noise is our own.
 
     Examples
     --------

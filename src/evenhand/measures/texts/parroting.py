@@ -53,16 +53,16 @@ subject.
 
 @dataclass(frozen=True)
 class Parroting:
-    """Rates of copied prompts, in percent.
+    """Rates of responses that copy their prompt, in percent; differences are in percentage points.
 
     Attributes
     ----------
     rates : polars.DataFrame
-        Overall (axis and group null), then by group. ``estimate``: share of continuations that copy their
-        prompt, with 95% CI for clusters. ``whole``: share that begin with the whole prompt. ``background``:
-        mean rate of the other groups of the axis, with which p (two-sided) and q compare it (`disparity`).
-        ``difference``: rate minus background. ``minimum_detectable``: in percentage points. n_missing: rows
-        without a continuation or prompt.
+        One row overall (axis and group null), then one per group. ``estimate``: percentage of responses that copy their
+        prompt, with 95% CI for clusters. ``whole``: percentage that begin with the whole prompt. ``background``: mean
+        rate of the other groups of the axis (such as religion), with which p (two-sided) and q compare the group
+        (`disparity`). ``difference``: estimate minus background. ``minimum_detectable`` difference, 80% power. n:
+        responses; n_missing: rows without a response or prompt.
     """
 
     rates: pl.DataFrame
@@ -81,13 +81,13 @@ def parroting(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``text`` (the prompt), ``continuation`` (null counts as missing),
+        One row per response. Columns: ``text`` (the prompt), ``continuation`` (the response; null counts as missing),
         optionally ``axis`` and ``group``.
-    run : int
-        Number of consecutive words of the prompt that are a copy (ignoring case and punctuation). A prompt with
-        fewer words, but at least 3, is copied if all of it is present.
+    run : int, default 8
+        Number of consecutive words of the prompt that are a copy (ignoring case and punctuation). A prompt with fewer
+        words, but at least 3, is copied if all of it is present.
     cluster : str, optional
-        Column with the sampling unit. Default: ``prompt_id`` if present.
+        Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
     alpha : float, default 0.05
         Significance level, for the minimum detectable differences.
 
@@ -105,8 +105,7 @@ def parroting(
 
     Notes
     -----
-    Sources: HolisticBias (arXiv:2205.09209), appendix C.2.1 (``whole``); n-gram copying as in McCoy et al.
-    2023.
+    Sources: HolisticBias (arXiv:2205.09209), appendix C.2.1 (``whole``); n-gram copying as in McCoy et al. 2023.
 
     Examples
     --------
@@ -137,14 +136,23 @@ def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
 
     Parameters
     ----------
-    frame, run
-        As in `parroting`.
+    frame : polars.DataFrame
+        One row per response. Columns: ``text`` (the prompt) and ``continuation`` (the response).
+    run : int, default 8
+        Number of consecutive words of the prompt that are a copy, as in `parroting`.
 
     Returns
     -------
     polars.DataFrame
-        ``copied`` (copies its prompt), ``whole`` (begins with all of it) and ``longest`` (number of words in
-        the longest run that both share). Null if prompt or continuation is missing.
+        One row per response: ``copied`` (True if it copies its prompt), ``whole`` (True if it begins with all of it)
+        and ``longest`` (number of words in the longest run that both share). Null if prompt or response is missing.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    UsageError
+        `run` is below 3 words.
 
     Examples
     --------
@@ -194,17 +202,22 @@ def _words(texts: pl.Series) -> list[list[str] | None]:
 
 @checked
 def refused(continuations: pl.Series) -> pl.Series:
-    """Return for each continuation whether it is a refusal by `REFUSALS`.
+    """Return for each response whether it is a refusal to answer, according to a list of English phrases (`REFUSALS`).
 
     Parameters
     ----------
     continuations : polars.Series of str
-        Texts.
+        Responses. Only the first 200 characters are searched.
 
     Returns
     -------
     polars.Series of bool
         True for refusals; null for null.
+
+    Raises
+    ------
+    DataError
+        The series contains something other than texts.
 
     Examples
     --------

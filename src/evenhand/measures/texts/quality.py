@@ -34,25 +34,25 @@ REPEATED = 4
 
 @dataclass(frozen=True)
 class TextQuality:
-    """Text quality of continuations.
+    """Text quality of responses, overall and by group: diversity, repetition, length, refusals and perplexity.
 
     Attributes
     ----------
     quality : polars.DataFrame
-        Overall (axis and group null), then by group; one row per measure with 95% CI for clusters.
+        Overall (axis and group null), then by group: one row per ``measure`` (see Notes). ``estimate`` with 95% CI for
+        clusters; n and n_missing: responses.
 
     Notes
     -----
-    - empty_rate, refusal_rate: percentage of continuations.
-    - response_length: words and punctuation marks.
-    - repetition: percentage of a text's 4-grams that occurred in it before, mean over texts of at least 4
-      tokens.
-    - longest_loop: consecutive tokens that only repeat those just before, mean.
-    - distinct_1, _2, _3: percentage of distinct n-grams among all of the group's texts (no CI: it depends on
-      the amount of text). distinct_1_at_budget, ...: the same for a fixed number of n-grams (the budget),
-      comparable between groups and models; null if there are fewer.
-    - judge_perplexity: geometric mean of the column perplexity. judge_perplexity_capped: arithmetic mean with
-      larger values cut to the cap.
+    - empty_rate, refusal_rate: percentage of responses.
+    - response_length: mean number of words and punctuation marks (tokens).
+    - repetition: percentage of a text's 4-grams that occurred in it before, mean over texts of at least 4 tokens.
+    - longest_loop: number of consecutive tokens that only repeat those just before, mean of the longest of each text.
+    - distinct_1, _2, _3: percentage of distinct n-grams among all of the group's texts (no CI: it depends on the amount
+      of text). distinct_1_at_budget, ...: the same for a fixed number of n-grams (the budget), comparable between
+      groups and models; null if there are fewer.
+    - judge_perplexity: geometric mean of the column perplexity. judge_perplexity_capped: arithmetic mean with larger
+      values cut to the cap.
     """
 
     quality: pl.DataFrame
@@ -60,23 +60,26 @@ class TextQuality:
 
 @checked
 def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the quality of each continuation: empty, refused, length, repetition and longest_loop.
+    """Return the quality of each response: empty, refused, length, repetition and longest_loop.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response with ``continuation`` (null: failed), optionally ``error``.
+        One row per response. Columns: ``continuation`` (the response; null: failed), optionally ``error`` (a code; a
+        response with an error counts as failed).
 
     Returns
     -------
     polars.DataFrame
-        These five columns, in the order of the rows. All are null without a continuation, except that an error
-        "refused" is a refusal and not empty. repetition (a proportion) is null with fewer than 4 tokens.
+        One row per response, in the same order: empty and refused (True or False), length (tokens: words and
+        punctuation marks), repetition (proportion of 4-grams that occurred before; null with fewer than 4 tokens) and
+        longest_loop (most consecutive tokens that only repeat those just before). All are null without a response,
+        except that an error "refused" is a refusal and not empty.
 
     Raises
     ------
     DataError
-        The column is missing.
+        The column is missing or does not contain texts.
 
     Notes
     -----
@@ -100,20 +103,20 @@ def text_quality(
     cap: float = 1000.0,
     seed: int = 0,
 ) -> TextQuality:
-    """Return diversity, repetition, length, empty and refusal rates and perplexity of continuations, by group.
+    """Return diversity, repetition, length, empty and refusal rates and perplexity of responses, by group.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``continuation`` (null counts as missing), optionally ``axis``, ``group``,
-        ``error`` (a code; "refused" is a refusal, any other a missing row) and ``perplexity`` of the continuation
-        under a judge (above 0; null or NaN is missing). A response about two groups is two rows.
+        One row per response. Columns: ``continuation`` (the response; null counts as missing), optionally ``axis``,
+        ``group``, ``error`` (a code; "refused" is a refusal, any other a missing row) and ``perplexity`` of the
+        response under a judge model (above 0; null or NaN is missing). A response about two groups is two rows.
     cluster : str, optional
-        Column with the sampling unit. Default: ``prompt_id`` if present.
+        Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
     budget : int, default 1000
         Number of n-grams at which diversity is compared.
     cap : float, default 1000.0
-        Cap of perplexity.
+        Perplexities above this are set to it for judge_perplexity_capped.
     seed : int, default 0
         Random seed of the bootstrap.
 
@@ -125,9 +128,9 @@ def text_quality(
     Raises
     ------
     DataError
-        A column is missing, or a perplexity is impossible.
+        A column is missing, or a perplexity is 0 or less.
     UsageError
-        An option is invalid.
+        `budget` is below 1, or `cap` is not above 0.
 
     Notes
     -----

@@ -49,28 +49,29 @@ def response_scores(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Score replies against the references of people: one row per measure with 95% CI.
+    """Score replies against reference replies of people (BLEU, NIST and others): one row per measure with 95% CI.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per key. Columns: ``key``, ``reply`` (null counts as missing), ``references`` (list of one or
-        more texts).
+        One row per key (the message that is replied to). Columns: ``key``, ``reply`` (null counts as missing),
+        ``references`` (list of one or more texts).
     cluster : str, optional
         Column of keys that belong together, such as those of one conversation. Default: each key.
     clean : bool, default True
-        Clean texts as DSTC7 does with -c. Otherwise texts are tokens separated by blanks.
+        Clean texts as DSTC7's evaluation does with its option -c. Otherwise texts are tokens separated by blanks.
     as_published : bool, default False
-        Leave out the reference of the human competitor (the second), repeat the others up to six, and score
-        silence as the word __empty__. Otherwise all distinct references count once, and silence is silence.
+        Leave out the reference of the human competitor (the second), repeat the others up to six, and score an empty
+        reply as the word __empty__. Otherwise all distinct references count once, and an empty reply is empty.
     seed : int, default 0
-        Random seed.
+        Random seed of the bootstrap.
 
     Returns
     -------
     polars.DataFrame
-        SCORES: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and
-        dist_2 (proportions), and meteor if nltk and WordNet are available. NIST's information is that of all
+        One row per ``measure``: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (mean number of tokens),
+        entropy_1..4 (nats), dist_1 and dist_2 (proportions of distinct n-grams), and meteor (0 to 1) if nltk and
+        WordNet are available. ``estimate``, low, high; n and n_missing (replies). NIST's information is that of all
         references in every resample.
 
     Raises
@@ -105,31 +106,34 @@ def response_score_changes(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Compare the scores of two models that replied to the same keys, paired: one row per measure.
+    """Compare the scores of two models that replied to the same keys (messages), paired: one row per measure.
 
     Parameters
     ----------
     before, after : polars.DataFrame
-        As in `response_scores`. A key on which either failed counts for neither.
+        Replies of the first and second model, with the columns of `response_scores` (`after` needs only ``key`` and
+        ``reply``). A key to which either model has no reply is left out.
     cluster, clean, as_published, seed
-        As in `response_scores`.
+        Column of keys that belong together, whether to clean texts, whether to treat references as published, and
+        random seed, as in `response_scores`.
 
     Returns
     -------
     polars.DataFrame
-        CHANGES. ``change``: after minus before, with a CI from resampling keys with both replies. ``p``:
-        two-sided, of the same t. For functions of sums (BLEU, NIST, METEOR, length) p is that of an exchange of
-        replies, if it is larger and any exchange can reach the observed change. The CI contains 0 if p > .05.
+        One row per ``measure``: ``before``, ``after`` and ``change`` (after minus before), in the unit of the measure.
+        The 95% CI is from resampling keys with both replies. ``p``: two-sided, of Student's t with the same standard
+        error. For functions of sums (BLEU, NIST, METEOR, length) p is that of an exchange of replies between the
+        models, if it is larger and any exchange can reach the observed change. The CI contains 0 if p > .05.
 
     Raises
     ------
     DataError
-        As in `response_scores`, or if the keys differ.
+        The keys differ, a column is missing, a key occurs twice, or a key has no reference.
 
     Notes
     -----
-    With few keys there are few runs of four words, and the t of BLEU-4 alone has too many false positives with
-    20 to 40.
+    With few keys there are few runs of four words, and the t of BLEU-4 alone has too many false positives with 20 to
+    40.
 
     Examples
     --------
@@ -188,14 +192,19 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     Parameters
     ----------
     references : sequence of str
-        All references.
-    human : int or None
-        Position of the human competitor, whose place the next reference takes. None: keep all.
+        All reference replies to one message, at least one.
+    human : int or None, default 1
+        Position (from 0) of the human competitor, whose place the next reference takes. None: keep all.
 
     Returns
     -------
     list of str
         Six references.
+
+    Raises
+    ------
+    UsageError
+        There is no reference.
 
     Notes
     -----

@@ -19,7 +19,8 @@ def given_the_commonest(frame: pl.DataFrame) -> pl.Series:
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``prompt_id``, ``continuation`` (null: failed), optionally ``error``.
+        One row per response. Columns: ``prompt_id``, ``continuation`` (the response; null: failed), optionally
+        ``error`` (a response with an error counts as failed).
 
     Returns
     -------
@@ -33,9 +34,9 @@ def given_the_commonest(frame: pl.DataFrame) -> pl.Series:
 
     Notes
     -----
-    Texts are equal if they differ only in letter case and white space. Silence and refusals are counted
-    elsewhere. A text that only one prompt got is not the most frequent one. Of several texts with equally many
-    prompts, the first in the alphabet counts.
+    Texts are equal if they differ only in letter case and white space. Empty texts and refusals are False: they are
+    counted elsewhere. A text that only one prompt got is not the most frequent one. Of several texts with equally many
+    prompts, the alphabetically first counts.
 
     Examples
     --------

@@ -25,12 +25,15 @@ BLANK = "Be for: "
 
 @checked
 def instructive_debiasing(wording: str = "paper") -> Prefix:
-    """Return Instructive Debiasing: one sentence that asks for the six attributes of self-debiasing.
+    """Return the mitigation Instructive Debiasing: a sentence before every prompt that asks for good behaviour.
+
+    It asks for six kinds. They are the opposites of the six kinds of harm that self-debiasing avoids: be
+    positive, polite, respectful, ...
 
     Parameters
     ----------
     wording : {"paper", "code"}, default "paper"
-        The released code differs from the paper by two words.
+        The released code has "compliant, loveable" where the paper has "compliant or loveable".
 
     Returns
     -------
@@ -117,17 +120,17 @@ INSTRUCTIONS = {
 
 @checked
 def library_instruction(name: str) -> Prefix:
-    """Return an instruction of the built-in library.
+    """Return a mitigation that puts an instruction of the built-in library before every prompt.
 
     Parameters
     ----------
-    name : str
+    name : {"respect", "equal-treatment", "no-stereotypes", "same-words-for-all"}
         Name of the instruction.
 
     Returns
     -------
     Prefix
-        The mitigation.
+        The mitigation. Its card states the evidence for such wordings.
 
     Raises
     ------

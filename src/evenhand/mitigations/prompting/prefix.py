@@ -31,7 +31,7 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Prefix:
-    """Put a text before every prompt. Only the continuation is returned.
+    """A mitigation that puts a text, such as an instruction, before every prompt. Only the continuation is returned.
 
     Parameters
     ----------
@@ -41,11 +41,16 @@ class Prefix:
         Text between the instruction and the prompt. Default: a line break, as in ROBBIE.
     name : str, default "prefix"
         Name for reports.
+    card : Card
+        Description with known problems.
+    levels : tuple of (str, tuple of str), default ()
+        Other wordings by name, such as "opposite", for the consistency check.
 
     Raises
     ------
     UsageError
-        The instruction is empty or white space. It would only change how the first word is split into tokens.
+        The instruction is empty or white space. It would only change how the first word is split into
+        tokens.
 
     Notes
     -----
@@ -53,6 +58,8 @@ class Prefix:
 
     Examples
     --------
+    A scripted model that returns its prompt in capital letters:
+
     >>> from evenhand.models.puppets import writes
     >>> from evenhand.models.decoding import Decoding
     >>> echo = writes(lambda prompt, sample: prompt.upper())
@@ -77,7 +84,7 @@ class Prefix:
 
     @property
     def specification(self) -> Specification:
-        """Return the instruction."""
+        """Return the wording: the instruction, and other wordings by name."""
         return Specification((self.text,), dict(self.levels))
 
     def specified(self, texts: Sequence[str]) -> "Prefix":
@@ -91,7 +98,7 @@ class Prefix:
         return {"text": self.text, "delimiter": self.delimiter, "draws": DRAWS}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The model with the instruction in front; raises Unsupported for masked models."""
+        """Return the model with the instruction before every prompt; raises Unsupported for masked models."""
         if model.architecture == "masked":
             raise Unsupported(
                 f"{model.fingerprint.get('name', 'This model')} is a masked language model and cannot follow an "

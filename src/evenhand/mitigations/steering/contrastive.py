@@ -24,19 +24,34 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class ContrastiveDebiasing(SteeredByPrefixes):
-    """Sample from log p + strength × (log p - mean log q), where q are the distributions after each prefix.
+    """A mitigation that moves next-token probabilities away from those after descriptions of harm.
+
+    Samples from log p + strength × (log p - mean log q), normalised. p are the model's probabilities after
+    the prompt, and q those after each prefix with the prompt, for example "The following text contains a
+    threat:".
 
     Parameters
     ----------
-    strength, plausible : float
-        See `ContrastiveRule`.
-    prefixes : tuple of str or str
-        Texts, or the name of a set, as in `SelfDebiasing`.
+    strength : float, default 1.0
+        How far to move; 0 leaves log p as it is.
+    plausible : float, default 0.1
+        Tokens less probable than this share of the most probable token are excluded (0: none). See
+        `ContrastiveRule`.
+    prefixes : tuple of str or str, default "published"
+        Texts, or the name of a set ("published" or "keywords"), as in `SelfDebiasing`.
+    name : str, default "contrastive"
+        Name for reports.
+    card : Card
+        Description with known problems.
 
     Raises
     ------
     UsageError
-        As `ContrastiveRule` and `SelfDebiasing`.
+        `strength` is negative, `plausible` is outside 0 to 1, or the prefixes are invalid.
+
+    Notes
+    -----
+    Sources: Liu et al. 2021, equation 1; Li et al. 2023, equation 3.
 
     Examples
     --------
@@ -52,5 +67,5 @@ class ContrastiveDebiasing(SteeredByPrefixes):
 
     @property
     def rule(self) -> ContrastiveRule:
-        """Return the rule that combines the distributions."""
+        """Return the rule that combines the probabilities p and q."""
         return ContrastiveRule(self.strength, self.plausible)

@@ -15,11 +15,20 @@ from evenhand.schema import Unsupported, UsageError, checked
 
 @dataclass(frozen=True)
 class WindowedPerplexity:
-    """What a long text costs a model.
+    """The perplexity of a long text, read in windows.
 
-    perplexity: exp of the mean surprisal of the scored tokens. as_published: the same with the first token of each
-    window, which nothing predicts, counted at the mean of its window (Schick et al. 2021); None where windows
-    overlap, for which the published program is wrong. tokens: those scored. windows: how many.
+    Attributes
+    ----------
+    perplexity : float
+        exp of the mean negative log probability of the scored tokens.
+    as_published : float or None
+        The same as the published program counts it: the first token of each window, which nothing predicts,
+        gets the mean of its window (Schick et al. 2021). None if windows overlap, for which that program is
+        wrong.
+    tokens : int
+        Number of scored tokens.
+    windows : int
+        Number of windows.
     """
 
     perplexity: float
@@ -32,31 +41,33 @@ class WindowedPerplexity:
 def windowed_perplexity(
     model: LanguageModel, text: str, *, window: int = 992, stride: int | None = None
 ) -> WindowedPerplexity:
-    """Return the perplexity of a long text under a model, with or without self-debiasing or another rule.
+    """Return the perplexity of a long text under a model, with or without a steering mitigation (self-debiasing).
 
     Parameters
     ----------
     model : LanguageModel
-        The model.
+        A causal Hugging Face model, alone or with a steering mitigation such as `SelfDebiasing`.
     text : str
         A long text, for example the test part of WikiText joined with empty lines.
     window : int, default 992
-        Tokens that are read at once. The published 992 leave 32 of GPT-2's positions for prefixes.
+        Number of tokens that are read at once, at least 2. The published 992 leave 32 of GPT-2's positions
+        for prefixes.
     stride : int, optional
-        Tokens from one window to the next. Each window scores only its new tokens. Default: windows do not
-        overlap, as published.
+        Number of tokens from one window to the next, 1 to `window`. Each window scores only its new tokens.
+        Default: `window`, so that windows do not overlap, as published.
 
     Returns
     -------
     WindowedPerplexity
-        The perplexity, with the number of tokens.
+        The perplexity, with the number of scored tokens.
 
     Raises
     ------
     UsageError
-        The window or the stride is invalid, or the text has only one token.
+        The window or the stride is out of range, a window with its prefix is too long for the model, or the
+        text has only one token.
     Unsupported
-        The tokens of the model are not accessible.
+        The model is not of these kinds, or a window does not fit in memory.
 
     Notes
     -----

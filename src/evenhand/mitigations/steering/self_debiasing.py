@@ -111,21 +111,30 @@ class SteeredByPrefixes(ABC):
 
 @dataclass(frozen=True)
 class SelfDebiasing(SteeredByPrefixes):
-    """Lower the probability of tokens that become more likely after a description of harm.
+    """A mitigation that lowers the probability of tokens that become more likely after a description of harm.
+
+    Let p be the probability of a token after the prompt, and q the largest one after a prefix with the
+    prompt, for example "The following text contains a threat:". If q > p, p is multiplied by exp(-decay ×
+    (q - p)), but by no less than floor. The probabilities are then normalised.
 
     Parameters
     ----------
-    decay, floor : float
-        See `SelfDebiasingRule`. The published values of decay are 10, 50 and 100.
+    decay : float, default 50.0
+        Strength, 0 or more; 0 changes nothing. The published values are 10, 50 and 100.
+    floor : float, default 0.01
+        Smallest factor, above 0 and up to 1. See `SelfDebiasingRule`.
     prefixes : tuple of str or str, default "published"
-        Texts that are put directly before a prompt, or the name of a set: "published" or "keywords".
+        Texts that are put directly before a prompt, or the name of a set: "published" (six sentences) or
+        "keywords" (eight words).
     name : str, default "self-debiasing"
         Name for reports.
+    card : Card
+        Description with known problems.
 
     Raises
     ------
     UsageError
-        The set is unknown, the list or a prefix is empty, or a constant is out of range.
+        The set is unknown, the list or a prefix is empty, or `decay` or `floor` is out of range.
 
     Notes
     -----
@@ -153,7 +162,7 @@ class SelfDebiasing(SteeredByPrefixes):
 
     @property
     def rule(self) -> SelfDebiasingRule:
-        """Return the rule that combines the distributions."""
+        """Return the rule that combines the probabilities p and q."""
         return SelfDebiasingRule(self.decay, self.floor)
 
 
@@ -174,18 +183,25 @@ def self_diagnosis(
     texts : sequence of str, length n
         Texts; line breaks become spaces.
     descriptions : sequence of str, length d
-        What the text may contain. Default: the descriptions of Perspective's attributes.
+        What the text may contain, for example "a threat". Default: the six kinds of harm of the Perspective
+        API.
 
     Returns
     -------
     numpy.ndarray, shape (n, d)
-        P(Yes) / (P(Yes) + P(No)). NaN if the model could not answer, for example because the text is too long.
+        P(Yes) / (P(Yes) + P(No)) for each text and description. NaN if the model could not answer, for
+        example because the text is too long.
+
+    Raises
+    ------
+    Unsupported
+        The model cannot score texts, for example a server without log probabilities.
 
     Notes
     -----
     If Yes and No are one token each, as in GPT-2, this is the softmax of two logits. If they are several
-    tokens, all of them count. The tokenizer's start tokens precede the question, as published: none for GPT-2.
-    All questions about a text share its encoding. Source: Schick et al. 2021, section 3.
+    tokens, all of them count. The question begins with the tokens that the tokenizer itself adds, as
+    published: none for GPT-2. Source: Schick et al. 2021, section 3.
 
     Examples
     --------

@@ -36,10 +36,36 @@ class Found(NamedTuple):
 
 
 class Counterfactuals:
-    """Rewrite texts about another group: only the words that refer to the group change.
+    """A rewriter of texts from one group of people to another: only the words that refer to the group change.
 
     Case and number are kept, and "a" and "an" are adapted to the next word. Code, URLs, {{...}}, titles of
-    works and text in quotation marks are left as they are. The same text always gives the same counterfactual.
+    works and text in quotation marks are left as they are. The same text always gives the same
+    counterfactual.
+
+    Parameters
+    ----------
+    axis : str
+        The way in which people are grouped: "gender", "name_origin", or an axis of the lexicon ("religion",
+        "nationality", "race_ethnicity", "age", ...).
+    target : str
+        Group that the new text is about: "female" or "male", an origin of names ("arabic"), or, on an axis
+        of the lexicon, a descriptor ("Muslim") or the name of a bucket of descriptors ("asian_religions").
+    source : str or sequence of str, optional
+        Group or groups whose words are replaced. Default: the other gender, all other origins, or the
+        descriptors of all other buckets.
+    both : bool, default False
+        Replace in both directions, so that texts are mirrored. Requires one source, which is optional for
+        gender.
+    names : bool, default True
+        On the axis gender, also replace first names (of a list by evenhand).
+    quotes : bool, default False
+        Also change text in quotation marks.
+
+    Raises
+    ------
+    UsageError
+        The axis or a group is unknown, source and target are the same, or no word can be exchanged between
+        them.
 
     Examples
     --------
@@ -62,16 +88,7 @@ class Counterfactuals:
         names: bool = True,
         quotes: bool = False,
     ):
-        """An engine for an axis.
-
-        axis: gender, name_origin, or an axis of the lexicon (religion, nationality, race_ethnicity, age, ...; see
-        `axes`). source: the group or groups whose words are replaced; on an axis of the lexicon a descriptor
-        ("Muslim") or the name of a bucket ("asian_religions"); None: the other gender, all other origins, the
-        descriptors of all other buckets. target: the group whose words replace them. both: the words of the
-        target become those of the source as well, so that texts are mirrored; takes one source. names: gender
-        replaces first names, too (a list of our own). quotes: also change text in quotation marks. Raises
-        UsageError for an axis or a group there is not, and for groups between which no word can be exchanged.
-        """
+        """Create the rewriter; the parameters are described in the class."""
         sources = [source] if isinstance(source, str) else list(source or ())
         if both and axis == "gender" and not sources:
             sources = [group for group in vocabulary.GENDERS if group != target]
@@ -93,23 +110,28 @@ class Counterfactuals:
     def from_pairs(
         cls, pairs: Iterable[tuple[str, str]], *, both: bool = False, quotes: bool = False
     ) -> "Counterfactuals":
-        """Create an engine from your own pairs of words.
+        """Create a rewriter from your own pairs of words.
 
         Pairs match whole words (or several words), with their plurals. Case is kept.
 
         Parameters
         ----------
         pairs : iterable of tuple of str
-            A word and its counterpart.
+            A word and its replacement.
         both : bool, default False
             Replace in both directions.
         quotes : bool, default False
             Also change text in quotation marks. Code and URLs are always left as they are.
 
+        Returns
+        -------
+        Counterfactuals
+            The rewriter.
+
         Raises
         ------
         UsageError
-            A word is empty or has two counterparts, or there are no pairs.
+            A word is empty or has two replacements, or there are no pairs.
 
         Examples
         --------
@@ -137,7 +159,11 @@ class Counterfactuals:
         return f"Counterfactuals({self.name})"
 
     def of(self, text: str) -> Counterfactual:
-        """Return the counterfactual of a text with all its changes; the text itself if nothing changes."""
+        """Return the counterfactual of a text: the text about the target group, with a list of the changes.
+
+        `text` of the result is the new text (equal to the old one if nothing changes), `original` the old
+        one, and `changes` the replaced words with their positions in characters.
+        """
         pieces = WORDS.split(text)
         table = self._table
         if table.keys().isdisjoint(pieces):
@@ -174,7 +200,7 @@ class Counterfactuals:
         return _assembled(text, starts, _without_doubles(pieces, found))
 
     def of_all(self, texts: Iterable[str]) -> list[Counterfactual]:
-        """Return the counterfactual of each text, in order."""
+        """Return the counterfactual of each text, in order (see `of`)."""
         return [self.of(text) for text in texts]
 
 

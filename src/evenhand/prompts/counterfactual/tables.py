@@ -48,31 +48,35 @@ def counterfactuals(
     quotes: bool = False,
     column: str = "text",
 ) -> pl.DataFrame:
-    """Return a table of texts, each with its counterfactual about another group and a list of the changes.
+    """Rewrite a table of texts so that each is about another group of people, and list the changes.
 
     Parameters
     ----------
     texts : path, str or polars.DataFrame
         A table, or a .csv, .jsonl, .ndjson or .parquet file, or a .txt file with one text per line.
     axis, target, source, both, names, quotes
-        As in `Counterfactuals`.
+        Way of grouping people, new and old group, and what is changed; as in `Counterfactuals`.
     column : str, default "text"
         Column with the texts.
 
     Returns
     -------
     polars.DataFrame
-        The rows and columns of `texts`, and three more. ``counterfactual``: the new text, equal to the old one
-        if nothing changed, null if the text is missing. ``changes``: a list of structs with start, end, new_start
-        and new_end (in characters), before, after, rule and two_way. ``contradiction``: on the axis gender,
-        unless `both`, the names, titles and quotations that were left and do not fit the changes; otherwise "".
+        The rows and columns of `texts`, and three more. ``counterfactual``: the new text, equal to the old
+        one if nothing changed, null if the text is missing. ``changes``: a list of structs with ``start``
+        and ``end`` (characters in the old text), ``new_start`` and ``new_end`` (in the new text), the words
+        ``before`` and ``after``, ``rule`` (kind of word, such as pronoun) and ``two_way`` (whether the same
+        rules restore the original). ``contradiction``: names, titles and quotations that were not changed
+        and do not fit the new gender, in words; "" if there are none, with `both`, and on other axes than
+        gender.
 
     Raises
     ------
     UsageError
-        The axis, a group, or a combination of them does not exist.
+        The axis or a group is unknown, or the groups cannot be exchanged.
     DataError
-        A file or a column cannot be read.
+        A file or a column cannot be read, all texts are empty, or the table already has one of the new
+        columns.
 
     Examples
     --------

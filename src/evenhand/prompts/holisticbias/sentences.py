@@ -28,13 +28,31 @@ Format = Literal["csv", "parquet"]
 
 @dataclass(frozen=True, eq=False)
 class HolisticBias:
-    """A HolisticBias sentence set. Create one with `load`.
+    """The HolisticBias sentence set: noun phrases about groups of people in sentence templates. Create it with `load`.
+
+    A noun phrase is a descriptor of a group with a noun ("a Deaf woman"), or one of the two alone.
+
+    Attributes
+    ----------
+    version : str
+        "v1.0" or "v1.1".
+    as_published : bool
+        Whether the quirks of the published code are kept.
+    modified : bool
+        Whether the files differ from those published for this version.
+    phrases : tuple of HolisticBiasPhrase
+        The noun phrases, with axis, descriptor and noun.
+    templates : tuple of TemplateEntry
+        The sentences with a placeholder for a noun phrase.
+    first_ids : numpy.ndarray of int, shape (phrases,)
+        Row number in the full set of each noun phrase's first sentence. Subsets keep it, so that prompt_ids
+        stay the same.
 
     Notes
     -----
-    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs to
-    the phrase p with `starts[p] <= i < starts[p + 1]`, and to the template with the number `i - starts[p]`
-    among those that the phrase allows.
+    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs
+    to the noun phrase p with `starts[p] <= i < starts[p + 1]`. Its template has the number `i - starts[p]`
+    among those that the noun phrase allows.
     """
 
     version: str
@@ -53,17 +71,24 @@ class HolisticBias:
         Parameters
         ----------
         folder : path or str
-            Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json.
+            Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json,
+            or a folder named like the version that does.
         version : {"v1.0", "v1.1"}, default "v1.1"
             Version of the files. If you edited the files, they count as a modified set.
         as_published : bool, default False
-            Keep the quirks of the published composer (`holisticbias.card.QUIRKS`).
+            Keep the quirks of the published composer (`evenhand.prompts.holisticbias.card.QUIRKS`), such as
+            the article "an" before "European".
+
+        Returns
+        -------
+        HolisticBias
+            The sentence set.
 
         Raises
         ------
         DataError
-            The version is unknown, the folder contains the other published version, or a file is missing or has
-            the wrong structure.
+            The version is unknown, the folder contains the other published version, or a file is missing or
+            has the wrong structure.
 
         Notes
         -----
@@ -90,14 +115,18 @@ class HolisticBias:
     def from_parts(
         cls, parts: Parts, version: str, as_published: bool = False, modified: bool = True
     ) -> "HolisticBias":
-        """Compose from the content of the files, for example edited in Python; other arguments as in `load`."""
+        """Compose the set from the content of the files, for example edited in Python.
+
+        `parts` is the content of the four files. With `modified`, the set's card states that the files were
+        changed. The other arguments are those of `load`.
+        """
         phrases = tuple(compose_phrases(parts, as_published))
         made = cls(version, as_published, modified, phrases, parts.templates, np.empty(0, dtype=np.int64))
         return replace(made, first_ids=made.starts[:-1])
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Return the index of each phrase's first sentence, followed by the total, shape (phrases + 1,)."""
+        """Return the index of each noun phrase's first sentence, followed by the total, shape (phrases + 1,)."""
         counts = [len(self._allowed(phrase)) for phrase in self.phrases]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -130,10 +159,11 @@ class HolisticBias:
         return self._rows(0, len(self.phrases), ["text"])["text"]
 
     def likelihood_subset(self) -> "HolisticBias":
-        """Return the sentences of the published Likelihood Bias: a descriptor with a noun, not gendered.
+        """Return the sentences that the published measure Likelihood Bias uses.
 
-        Each (axis, template, descriptor) then has one sentence per noun. There are 460,980 sentences in v1.0
-        and 549,120 in v1.1. Source: the released evaluation of Smith et al. 2022.
+        Their noun phrases consist of a descriptor without a gender and a noun, so each (axis, template,
+        descriptor) has one sentence per noun. There are 460,980 sentences in v1.0 and 549,120 in v1.1.
+        Raises UsageError if no sentence is left. Source: the released evaluation of Smith et al. 2022.
         """
         types = ("descriptor_noun", "noun_descriptor")
         return self._where(
@@ -157,7 +187,7 @@ class HolisticBias:
         return self._rows(0, len(self.phrases), PUBLISHED_COLUMNS)
 
     def noun_phrases(self) -> pl.DataFrame:
-        """Return the published noun phrase table: 11 columns, one row per phrase."""
+        """Return the published table of noun phrases: 11 columns, one row per noun phrase."""
         return pl.DataFrame(
             self.phrases, schema=dict.fromkeys(HolisticBiasPhrase._fields, pl.String), orient="row"
         )
@@ -168,16 +198,17 @@ class HolisticBias:
         Parameters
         ----------
         variations_seed : int, optional
-            If given, each text gets the intermittent style variations of the published `get_sentence`, drawn
-            per prompt (`style_variations.apply_variations`). The original sentence is then in
+            If given, the text of each prompt is varied at random as in the published `get_sentence`: "I am"
+            for "I'm", no hyphens, lower case, no final period. The original sentence is then in
             ``unvaried_text``.
 
         Returns
         -------
         PromptSet
-            Columns: ``prompt_id`` (row number in the full set), ``text``, the published columns (``preference``
-            and ``gender`` replace descriptor_preference and noun_gender), and ``cluster``, which is the
-            template. Control rows have the axis "null". Values that do not apply are "(none)".
+            Columns: ``prompt_id`` (row number in the full set), ``text``, the published columns
+            (``preference`` and ``gender`` replace descriptor_preference and noun_gender), and ``cluster``,
+            which is the template. Control rows, which have a noun but no descriptor, have the axis "null".
+            Values that do not apply are "(none)".
         """
         frame = self._rows(0, len(self.phrases), PUBLISHED_COLUMNS, ids=True).rename(PROMPT_NAMES)
         frame = frame.with_columns(cluster=pl.col("template"))
@@ -200,7 +231,7 @@ class HolisticBias:
         UsageError
             The format is unknown.
         WriteError
-            The disk is full or not writable.
+            The file cannot be written, for example because the disk is full.
         """
         if format not in ("csv", "parquet"):
             raise UsageError(f"There is no sentence format {format!r}.", "Known: csv, parquet.")
@@ -212,7 +243,7 @@ class HolisticBias:
                 handle.write(_published_csv(piece, header=number == 0))
 
     def write_noun_phrases(self, path: Path | str) -> None:
-        """Write the published noun phrase table as CSV; the file appears only when it is complete.
+        """Write the published table of noun phrases as CSV; the file appears only when it is complete.
 
         Raises WriteError if the disk is full or not writable.
         """

@@ -39,14 +39,16 @@ def compose(
     bare_adjectives: bool = False,
     controls: bool = True,
 ) -> pl.DataFrame:
-    """Return the sentences of every descriptor with every noun in every template.
+    """Return the sentences of every descriptor of people with every noun in every template.
 
     Parameters
     ----------
     lexicon : Lexicon, optional
-        Descriptors and nouns. Default: the built-in lexicon.
+        Descriptors of groups ("Deaf") and nouns ("woman"). Default: the lexicon of evenhand
+        (`load_lexicon`).
     templates : sequence of Template, optional
-        Default: the built-in templates except the seat templates.
+        Sentences with a gap for a noun phrase, such as "a Deaf woman". Default: the templates of evenhand,
+        except those of the kind seat, which are meant for masked models.
     nouns : collection of str, optional
         Singular nouns to keep. Default: all nouns of the lexicon.
     bare_adjectives : bool, default False
@@ -57,10 +59,13 @@ def compose(
     Returns
     -------
     polars.DataFrame
-        One row per sentence: ``prompt_id`` (row number of the full frame, as text), ``text``, ``axis``,
-        ``bucket``, ``descriptor``, ``preference``, ``form``, ``noun``, ``gender``, ``template``, ``kind``,
-        ``valence``, ``pair``, ``humanising``, ``cluster`` (the template), ``span_start`` and ``span_end``
-        (characters of the noun phrase in the text).
+        One row per sentence. ``prompt_id`` is the row number as text. ``axis``, ``bucket``, ``descriptor``,
+        ``preference`` and ``form`` are those of the descriptor; ``noun`` and ``gender`` those of the noun.
+        ``template``, ``kind`` (neutral, opinion, ...) and ``cluster`` (the template again) describe the
+        template. ``valence`` is "positive" or "negative" for opinions, ``humanising`` states for the kind
+        seat whether the sentence grants the person an inner life, and ``pair`` is a name that the two
+        templates of such a contrast share; otherwise they are null. ``span_start`` and ``span_end`` are the
+        characters of the noun phrase in ``text``.
 
     Raises
     ------
@@ -69,9 +74,9 @@ def compose(
 
     Notes
     -----
-    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair user")
-    takes no noun. All descriptors of a cell (axis × template) therefore have the same nouns and can be compared
-    noun by noun.
+    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair
+    user") takes no noun. All other descriptors have the same nouns in each template, so they can be
+    compared noun by noun.
 
     Examples
     --------

@@ -32,8 +32,10 @@ Gender = Literal["female", "male", "neutral", "nonbinary"]
 
 @dataclass(frozen=True, kw_only=True)
 class Descriptor:
-    """One way in which people are described.
+    """One way in which people are described, such as "Deaf", "who is blind" or "wheelchair user".
 
+    Examples
+    --------
     >>> d = Descriptor(axis="age", bucket="old", descriptor="older", form="adjective", plural="older")
     >>> d.preference is None
     True
@@ -70,7 +72,17 @@ class Noun:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Descriptors of people in the order of their files, and the nouns with which they are combined.
+    """Words and phrases that describe groups of people (descriptors), and the nouns with which they are combined.
+
+    Each descriptor belongs to an axis, a way to group people ("religion"), and within it to a bucket of
+    related descriptors ("asian_religions").
+
+    Attributes
+    ----------
+    descriptors : tuple of Descriptor
+        Descriptors in the order of their files.
+    nouns : tuple of Noun
+        Nouns for a person ("woman", "parent"), with plural and gender.
 
     Examples
     --------
@@ -89,13 +101,18 @@ class Lexicon:
         Parameters
         ----------
         path : path or str
-            The folder. Without `nouns.toml`, the nouns of the built-in lexicon are used.
+            The folder. Without `nouns.toml`, the nouns of evenhand's lexicon are used.
+
+        Returns
+        -------
+        Lexicon
+            The lexicon.
 
         Raises
         ------
         DataError
-            The folder does not exist or has no axis, a TOML file cannot be read, or an entry is invalid. The
-            message names the file and the entry; the hint lists the expected keys.
+            The folder does not exist or has no axis, a TOML file cannot be read, or an entry is invalid.
+            The message names the file and the entry; the hint lists the expected keys.
         """
 
         lexicon, faults = read_folder(Path(path))
@@ -105,13 +122,13 @@ class Lexicon:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Return the axes in the order of their files."""
+        """Return the names of the axes (ways to group people) in the order of their files."""
         return tuple(dict.fromkeys(d.axis for d in self.descriptors))
 
     def select(
         self, axes: Collection[str] | None = None, buckets: Collection[str] | None = None
     ) -> "Lexicon":
-        """Return the lexicon restricted to some axes or buckets, with all its nouns.
+        """Return the lexicon restricted to some axes or buckets (sets of related descriptors), with all its nouns.
 
         Raises UsageError if the lexicon does not have an axis or bucket.
         """
@@ -177,8 +194,13 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 @cache
 @checked
 def load_lexicon() -> Lexicon:
-    """The built-in lexicon: 13 axes, written for this project, US English.
+    """Return the lexicon of evenhand: words and phrases that describe groups of people, and nouns for people.
 
+    It has 13 axes (ways to group people, such as religion), was written for this project, and is in US
+    English.
+
+    Examples
+    --------
     >>> sum(d.axis == "ability" for d in load_lexicon().descriptors) > 40
     True
     """

@@ -55,23 +55,26 @@ def read_prompts(path: Path | str) -> PromptSet:
     Parameters
     ----------
     path : path or str
-        A .csv, .jsonl, .ndjson or .parquet file; see PROMPT_FORMAT for its columns.
+        A .csv, .jsonl, .ndjson or .parquet file with one prompt per row: ``text``, and optionally
+        ``prompt_id`` (unique), ``context``, and ``span_start`` and ``span_end`` (characters). Every other
+        column describes the group that the prompt mentions, for example axis, descriptor or template.
 
     Returns
     -------
     PromptSet
-        The prompts. The card names the file and the number of empty texts. The notes state a guessed encoding
-        or delimiter of a CSV.
+        The prompts. The card names the file and the number of empty texts. The notes state a guessed
+        encoding or delimiter of a CSV.
 
     Raises
     ------
     DataError
-        Something is missing or wrong in the file; the message names the file and the problem.
+        The file or a column cannot be read, all texts are empty, a span is outside its text, or a prompt_id
+        occurs twice; the message names the place.
 
     Notes
     -----
-    Missing texts become empty texts and later give error rows. Without a column ``prompt_id``, an id is
-    computed from the content of the row and, for identical rows, its occurrence.
+    Missing texts become empty texts, which give error rows instead of responses. Without a column
+    ``prompt_id``, an id is computed from the content of the row and, for identical rows, its occurrence.
     """
     path = Path(path)
     guesses: list[str] = []

@@ -100,8 +100,8 @@ def error_control(kinds: Sequence[str], between: str, chance: str, *, weighted: 
         if weighted
         else ""
     )
-    named = " or among the ".join(kinds)
+    named = " or in the ".join(kinds)
     return (
-        f"If annotators made no difference between {between}, at most {chance} of studies would report one among the "
-        f"{named}{each}.{weights}"
+        f"If annotators saw no difference between {between}, at most {chance} of studies would report a difference in "
+        f"the {named}{each}.{weights}"
     )

@@ -119,8 +119,8 @@ def similar_units(worse: str, better: str, difference: Estimate, units: str) -> 
     """Return that a difference generalises to units like those that were drawn, such as "templates"."""
     places = places_of_rates(difference)
     return (
-        f"The difference generalises to similar {units}: {worse} are treated worse than {better} (difference "
-        f"{difference_in_points(difference, places)})."
+        f"Compared within the same {units}, {worse} are treated worse than {better} (difference "
+        f"{difference_in_points(difference, places)}). The result generalises to similar {units}."
     )
 
 

@@ -14,15 +14,15 @@ from evenhand.stats.arrays import Codes, Floats
 def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
     """Return the values without the additive effects of all columns except two.
 
-    If a third column is distributed unevenly over the cells of the two, its effect would look like their
-    interaction.
+    Use it before `PairTable` tests an interaction: if a third column (such as age) is distributed unevenly
+    over the combinations of the two (gender and religion), its effect would look like their interaction.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
-        Outcomes.
+        Outcomes, one per response.
     columns : sequence of numpy.ndarray of int, each of shape (n,)
-        Codes of each column, integers from 0.
+        Group of each response in each column, as codes from 0.
     first, second : int
         Positions in `columns` of the two columns whose effects are kept.
 
@@ -30,6 +30,7 @@ def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, s
     -------
     numpy.ndarray, shape (n,)
         Values minus the centred effects of the other columns, from one least-squares fit with all columns.
+        Their mean is unchanged.
 
     Examples
     --------

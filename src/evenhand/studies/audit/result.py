@@ -36,7 +36,27 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 
 @dataclass(frozen=True, repr=False)
 class Run(ViewedResult):
-    """A finished audit on disk. `left_out` has the benchmarks that were not run, with the reasons."""
+    """A finished audit of one model, stored in a folder.
+
+    An axis is a way to group people, such as religion. A role is what a classifier judges, such as
+    toxicity.
+
+    Attributes
+    ----------
+    directory : RunDirectory
+        The folder with all stored data.
+    outcome, labelled : AskOutcome or None, LabelOutcome or None
+        Counts of this session's responses and classifications; None if there were none, as for a run that
+        was reopened.
+    left_out : mapping of str to str
+        Benchmarks that were not run, with the reasons.
+    error_threshold : float
+        Largest share of failed rows with which a run counts as successful.
+    address : str or None
+        URL of a run in object storage; `path` is then its local copy.
+    findings, measurements : polars.DataFrame
+        Verdicts and numbers.
+    """
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
@@ -57,7 +77,10 @@ class Run(ViewedResult):
         return self.address or self.path
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder (and to object storage); return their paths."""
+        """Write report.html and measurements.json into a folder (and to object storage); return their paths by kind.
+
+        Raises WriteError if the folder cannot be written.
+        """
         if self.address is None or Path(folder) != self.path:
             return super().write(folder)
         with working_copy(self.address) as copy:
@@ -65,19 +88,27 @@ class Run(ViewedResult):
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Return one verdict per row: biased, not detected, or not measurable (evenhand.schema.FINDINGS)."""
+        """Return one verdict per row: "biased", "not detected" or "not measurable".
+
+        ``group`` is null for an axis as a whole, and ``axis`` for all axes together. All columns:
+        `evenhand.schema.FINDINGS`.
+        """
         return self.directory.findings()
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """Return one number per row, with interval, null, p and q (evenhand.schema.MEASUREMENTS)."""
+        """Return one number per row, with CI, the value expected without bias (``null``), p and q.
+
+        All columns: `evenhand.schema.MEASUREMENTS`.
+        """
         return self.directory.measurements()
 
     def responses(self, benchmark: str) -> pl.DataFrame:
         """Return the prompts of a benchmark with the model's responses, one row per prompt (and sample).
 
-        Continuations have the columns `continuation` and `finish`, and for each classifier role `<role>_label`,
-        `<role>_score`, `<role>_negative`, `<role>_scores` and `<role>_error`.
+        Continuations have the columns `continuation` and `finish` (why it ended). For each role of a
+        classifier, such as toxicity, they have `<role>_label`, `<role>_score`, `<role>_negative` (the
+        decision), `<role>_scores` (one score per label) and `<role>_error` (why there is no label).
         """
         return answers(self.directory, benchmark)
 
@@ -113,7 +144,10 @@ class Run(ViewedResult):
         return again
 
     def above_threshold(self) -> str | None:
-        """Describe what failed more often than the threshold allows; None if nothing did, or for a reopened run."""
+        """Describe in a sentence what failed more often than `error_threshold` allows.
+
+        Returns None if nothing did, and for a reopened run.
+        """
         allowed = self.error_threshold
         if self.outcome is not None and self.outcome.above_threshold:
             what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
@@ -130,7 +164,10 @@ class Run(ViewedResult):
         return None
 
     def agreement(self) -> AgreementStudy:
-        """Return the agreement of the run's classifiers; raises DataError if there are fewer than two."""
+        """Return how well the classifiers of the run agree with each other.
+
+        Raises DataError if there are fewer than two classifiers.
+        """
         with working_copy(self.place, writes=False):  # errors name the store
             return classifier_agreement(self.directory)
 
@@ -216,35 +253,45 @@ def audit(
     Parameters
     ----------
     model : str or LanguageModel
-        A name as on the command line (see `load_model`), or a model.
+        A name as on the command line (see `load_model`), or a loaded model.
     suite, benchmarks
-        Name of a suite, or names of benchmarks. Default: the quick suite.
+        Name of a suite (a set of benchmarks), or names of benchmarks. Default: the quick suite.
     limit : int, optional
-        Maximum number of prompts per benchmark.
+        Maximum number of prompts per benchmark. Default: that of the suite, or all.
     axes : sequence of str, optional
-        Axes to audit. Default: all.
+        Ways to group people that are audited, such as "religion". Default: all.
     seed : int, default 0
         Random seed.
     samples : int, optional
         Number of continuations per prompt, for benchmarks that generate text.
     classifiers : mapping of str, optional
-        By role, classifiers (names or objects) that replace the published ones.
+        Classifiers (names or objects) that replace the published ones, by role: what is judged, such as
+        "toxicity".
     mitigate : sequence of str or Mitigation, optional
         Mitigations, in the order in which they are applied.
     output : path or str, optional
-        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed.
-    progress, options
-        Receiver of progress messages; other options of `evenhand.studies.audit.options.AuditConfig`.
+        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed. Default: a new
+        folder in runs/.
+    progress : Progress, optional
+        Receives progress messages.
+    options
+        Other options of `evenhand.studies.audit.options.AuditConfig`.
 
     Returns
     -------
     Run
-        The finished run: tables of measurements and verdicts, responses, and a report.
+        The finished run: tables of measurements and verdicts, and responses. `report` writes its page.
 
     Raises
     ------
-    EvenhandError
-        A subclass states what is wrong and how to fix it. `Interrupted` leaves a run that can be resumed.
+    UsageError, DataError
+        An option or a file is invalid.
+    ModelError, ServiceUnavailable
+        The model or a classifier cannot be loaded, run or reached.
+    ResumeRefused
+        The folder contains a run with other options.
+    Interrupted
+        The audit was interrupted and can be resumed.
 
     Examples
     --------
@@ -317,7 +364,23 @@ def _audited(
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Reopen a finished run from its folder or URL (s3://bucket/run); raises DataError if there is none."""
+    """Open the stored run of an audit from its folder or URL.
+
+    Parameters
+    ----------
+    path : path or str
+        Folder of the run, or its URL (s3://bucket/run).
+
+    Returns
+    -------
+    Run
+        The run.
+
+    Raises
+    ------
+    DataError
+        There is no run.
+    """
     with working_copy(path, writes=False) as copy:
         return Run(RunDirectory.open(copy.folder), address=copy.address)
 
@@ -336,27 +399,43 @@ def rescore(
 ) -> Run:
     """Classify the stored responses of a run with other classifiers, update its results and rewrite its report.
 
+    The model is not asked again. A correction of rates for errors of the earlier classifier is dropped.
+
     Parameters
     ----------
     run : Run, path or str
         A run, its folder, or its URL.
     classifiers : mapping of str
-        By role, names or classifiers. Other roles keep theirs. Stored labels are reused.
+        Classifiers (names or objects) by role, which is what is judged, such as "toxicity". Other roles
+        keep theirs. Texts that one of them has classified before are not classified again.
     device : str, default "auto"
-        Device for classifiers with weights.
+        Device for classifiers that run on this machine.
     on, workers : optional
-        Cluster whose workers classify, and their number; see `AuditConfig`.
+        Cluster whose workers classify, and their number; see `evenhand.studies.audit.options.AuditConfig`.
     progress : Progress, optional
         Receives progress messages.
     retry_errors : bool, default False
         Classify failed texts again.
     trust_addresses : bool, default False
-        Allow servers that only the run's folder names.
+        Allow servers that only the run's folder names, not this call.
 
     Returns
     -------
     Run
-        The updated run. Raises UsageError, DataError, ModelError and Interrupted, as `rescore_run` does.
+        The updated run.
+
+    Raises
+    ------
+    UsageError
+        No classifier is given, or a role is unknown.
+    DataError
+        There is no run, or it has no generated texts.
+    ModelError
+        A classifier cannot be loaded.
+    ResumeRefused
+        The folder names servers, and `trust_addresses` is False.
+    Interrupted
+        The same call resumes.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(

@@ -25,7 +25,10 @@ CHANGES_FILE, MOVED_FILE = "changes.parquet", "moved.parquet"
 
 @dataclass(frozen=True, repr=False)
 class ComparisonReport(StudyResult):
-    """Models compared with the first of them.
+    """A comparison of two or more models on the same prompts and samples; each is compared with the first.
+
+    Changes are a later model minus the first. An axis is a way to group people, such as religion; an
+    outcome is what was measured of a response, such as its toxicity.
 
     Attributes
     ----------
@@ -33,6 +36,10 @@ class ComparisonReport(StudyResult):
         Tables, models and notes.
     folder : Path
         Folder into which `report` writes.
+    names : tuple of str
+        Names of the models, the reference first.
+    headlines, changes, texts, summary, moved, course : polars.DataFrame
+        Results, described at each property.
     """
 
     PAGE, NUMBERS = "compare.html", "compare.json"
@@ -47,17 +54,17 @@ class ComparisonReport(StudyResult):
 
     @property
     def paths(self) -> dict[str, Path]:
-        """Return the files that `report` writes, by kind."""
+        """Return the paths of the files that `report` writes, under "report", "numbers", "changes" and "moved"."""
         return super().paths | {"changes": self.path / CHANGES_FILE, "moved": self.path / MOVED_FILE}
 
     @property
     def models(self) -> tuple[ComparedModel, ...]:
-        """Return what is known about each model in addition to its responses."""
+        """Return facts about each model, such as its number of parameters and its most harmed group."""
         return self.comparison.models
 
     @property
     def alpha(self) -> float:
-        """Return the significance level of the verdicts."""
+        """Return the significance level: q at or below it gives a verdict of change."""
         return self.comparison.alpha
 
     @property
@@ -67,12 +74,22 @@ class ComparisonReport(StudyResult):
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Return paired changes between groups, overall and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
+        """Return changes between groups, then overall and by axis, with CI, q and verdict.
+
+        ``measure`` names the kind of change. "level_change" is after minus before.
+        "group_difference_change" is that of a group minus the mean change of the other groups of its axis.
+        "disparity_change" is the spread of the changes of an axis' groups (a standard deviation). Rates are
+        proportions (0.05 is five points). All columns: `evenhand.studies.compare.changes.CHANGES`.
+        """
         return self.comparison.changes
 
     @property
     def texts(self) -> pl.DataFrame:
-        """Return changes of the texts (`evenhand.studies.compare.texts.QUALITY` with model, q and verdict)."""
+        """Return changes in text quality, such as length and perplexity, one row per model, benchmark and measure.
+
+        ``scale`` states whether ``estimate`` is a difference or, for perplexities, a ratio. The columns are
+        model, those of `evenhand.studies.compare.texts.QUALITY`, q and verdict.
+        """
         return self.comparison.texts
 
     @property
@@ -82,17 +99,26 @@ class ComparisonReport(StudyResult):
 
     @property
     def moved(self) -> pl.DataFrame:
-        """Return the prompts whose responses changed most, with both responses (`...compare.moved.MOVED`)."""
+        """Return the prompts whose responses changed most, with both responses.
+
+        ``change`` is after minus before. All columns: `evenhand.studies.compare.moved.MOVED`.
+        """
         return self.comparison.moved
 
     @property
     def course(self) -> pl.DataFrame:
-        """Return disparity and level from model to model, if `by` orders the models (`...trajectory.COURSE`)."""
+        """Return the difference between groups and the level in each model; no rows unless `by` orders the models.
+
+        All columns: `evenhand.studies.compare.trajectory.COURSE`.
+        """
         return self.comparison.course
 
     @property
     def summary(self) -> pl.DataFrame:
-        """Return one row per model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
+        """Return one row per model, benchmark and outcome: rate (a proportion) with its CI, and the most harmed group.
+
+        All columns: `evenhand.studies.compare.summary.SUMMARY`.
+        """
         return self.comparison.summary
 
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -132,9 +158,9 @@ class ComparisonReport(StudyResult):
         render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write compare.html, compare.json, changes.parquet and moved.parquet into a folder; return their paths.
+        """Write compare.html, compare.json, changes.parquet and moved.parquet into a folder.
 
-        The paths are by name. Raises WriteError.
+        Returns their paths by name. Raises WriteError if the folder cannot be written.
         """
         return super().write(folder) | {
             "changes": write_table(Path(folder) / CHANGES_FILE, self.changes),
@@ -154,18 +180,20 @@ def compare(
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
+    Changes are the later model minus the first.
+
     Parameters
     ----------
     runs : Run, path or str
-        Two or more runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's
-        scores).
+        Two or more audits or their folders, or files of other programs (lm_eval samples, Inspect logs,
+        ROBBIE's scores).
     names : sequence of str, optional
         One name per run. Default: the names of the models.
     alpha : float, default 0.05
-        Probability of any false verdict if nothing changed.
+        Probability of any false verdict on a benchmark and outcome if nothing changed.
     margin : float, optional
-        Also test non-inferiority. A group passes if it is worse by less than this, relative to the other groups
-        (0.05: five points).
+        Also test non-inferiority: a group passes if, relative to the other groups of its axis, it became
+        worse by less than this. In the unit of the outcome, so 0.05 is five points of a rate.
     seed : int, default 0
         Random seed of tests and intervals.
     by : str, optional
@@ -184,7 +212,8 @@ def compare(
     UsageError
         There are fewer than two runs, or an option is invalid.
     DataError
-        The runs cannot be paired (`evenhand.studies.compare.conduct`).
+        A file cannot be read, the runs share no prompt, a prompt_id has different texts, or the runs were
+        classified by different classifiers.
 
     Examples
     --------

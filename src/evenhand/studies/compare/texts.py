@@ -217,7 +217,7 @@ TEXT_MEASURES = {
     "empty_rate": ("empty responses", "%"),
     "refusal_rate": ("refusals", "%"),
     "same_answer_share": ("identical responses", "%"),
-    "response_length": ("length", "words and marks"),
+    "response_length": ("length", "words and punctuation marks"),
     "repetition": ("repeated 4-grams", "%"),
     "longest_loop": ("longest loop", "tokens"),
     "distinct_2_at_budget": ("distinct bigrams", "%"),

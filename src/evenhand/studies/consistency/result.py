@@ -166,7 +166,7 @@ def check_consistency(
     method : str or Mitigation
         A mitigation, or its name as in `--mitigate`.
     model : str or LanguageModel
-        A name as on the command line (see `load_model`), or a loaded model.
+        A name (see `load_model`), or a loaded model.
     prompts, neutral : path or str, optional
         Files of adversarial and neutral prompts that replace those of RealToxicityPrompts. neutral="none"
         tests adversarial prompts only.
@@ -191,7 +191,7 @@ def check_consistency(
     Raises
     ------
     UsageError, DataError
-        An option or a file is invalid; the message states how to fix it.
+        An option or a file is invalid.
     ModelError
         The model cannot be loaded or run.
     ResumeRefused

@@ -64,9 +64,17 @@ class UnchosenSearch(StudyResult):
 
 @dataclass(frozen=True, repr=False)
 class Debiased(DebiasStudy, StudyResult):
-    """A trained model with its lineage and curves.
+    """A trained model in a folder, with the record of its training. You can pass it wherever a folder is expected.
 
-    The fields are those of `DebiasStudy`. You can pass it wherever a folder is expected.
+    Attributes
+    ----------
+    folder : Path
+        Folder of the model.
+    lineage : mapping
+        What the model was made from (model, method, texts) and the values watched during training, as in
+        lineage.json.
+    curves : polars.DataFrame
+        Training curves, with the columns step, epoch, split, name and value.
     """
 
     PAGE, NUMBERS = "report.html", "report.json"
@@ -81,7 +89,11 @@ class Debiased(DebiasStudy, StudyResult):
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return `curves` (see `read_curves`), `watched` (what, before, after) and, for a search, `trials`."""
+        """Return the tables `curves`, `watched` and, for a search, `trials`.
+
+        `watched` has one row per value that was watched, such as the bias on validation texts, ``before``
+        and ``after`` training.
+        """
         before, after = self.lineage["watched"]["before"], self.lineage["watched"]["after"]
         rows = [(name, before[name], after[name]) for name in after]
         schema = {"watched": pl.String, "before": pl.Float64, "after": pl.Float64}
@@ -100,7 +112,7 @@ class Debiased(DebiasStudy, StudyResult):
         return training_page(self.lineage, self.curves, self.folder)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the monitored values before and after training, and warnings."""
+        """Print the watched values before and after training, and warnings."""
         render_training(self.lineage, self.folder, console, paths)
 
 
@@ -117,40 +129,43 @@ def debias(
     progress: Progress | None = None,
     **options: Any,
 ) -> Debiased:
-    """Train a model against a bias and write a folder that every command accepts as a model. Prints nothing.
+    """Train a model to reduce a bias, and write a folder that every command accepts as a model. Prints nothing.
 
     Parameters
     ----------
     model : str or LanguageModel
-        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A LanguageModel
-        object is changed by the training.
+        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A
+        LanguageModel object is changed by the training.
     method : str
         A name from `evenhand list methods`, with its options.
     output : path or str
         Folder of the model. A training that was started there is resumed if everything that determines the
         weights is the same.
     bias : str, optional
-        A published bias type, or evenhand/AXIS for our own sentences.
-    specification, data : path or str, optional
-        A TOML file and texts of your own.
+        A published bias type of RedditBias ("race"), or "evenhand/AXIS" for evenhand's own sentences
+        ("evenhand/religion").
+    specification : path or str, optional
+        A TOML file with your own terms of two groups, in place of `bias`; it requires `data`.
+    data : path or str, optional
+        Your own texts, or pairs of a chosen and a rejected text, or dialogues, as the method needs.
     source : path or str, optional
-        Folder of RedditBias.
+        Folder with the files of RedditBias. Default: those of `evenhand data fetch redditbias`.
     progress : Progress, optional
         Receives progress messages.
     options
         All other options of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...).
-        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and one
-        is chosen.
+        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and
+        one is chosen.
 
     Returns
     -------
     Debiased
-        The folder of the trained model with lineage and curves, with its page written.
+        The trained model, with its page written.
 
     Raises
     ------
     UsageError
-        An option is invalid.
+        An option is invalid, or options contradict each other.
     Unsupported
         The model cannot be trained.
     DataError
@@ -160,9 +175,10 @@ def debias(
     Interrupted
         The training was interrupted and can be resumed.
     Diverged
-        The loss is no longer a number.
+        The loss or its gradient is no longer a finite number.
     NothingChosen
-        In a search, no trial is within the guard. The numbers are written.
+        In a search, every trial raised the perplexity of neutral texts to more than `guard` times (1.05)
+        that of the original model. The numbers are written.
 
     Notes
     -----

@@ -33,7 +33,24 @@ CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "rank_bytes"}
 
 @dataclass(frozen=True, repr=False)
 class Frequencies(StudyResult):
-    """Counts of how often groups are mentioned in corpora."""
+    """A finished count of how often groups are mentioned in corpora.
+
+    Terms are the words that were counted, such as descriptors of groups and pronouns. Shares in the tables
+    are percentages of documents, with 95% CIs.
+
+    Attributes
+    ----------
+    counted : Counted
+        Folder, plan and counts.
+    path : Path
+        Folder of the count.
+    options : FrequencyOptions
+        Options of the count.
+    counts : Counts
+        The raw counts.
+    terms : TermTable
+        Terms and their spellings.
+    """
 
     PAGE, NUMBERS = "report.html", "frequencies.json"
 
@@ -51,12 +68,15 @@ class Frequencies(StudyResult):
 
     @property
     def counts(self) -> Counts:
-        """Return the counts by corpus and fold: integers that can be added (`evenhand.corpus.Counts`)."""
+        """Return the raw counts: integers by corpus and fold (a part of its documents), which can be added up.
+
+        All tables: `evenhand.corpus.Counts`.
+        """
         return self.counted.counts
 
     @property
     def terms(self) -> TermTable:
-        """Return the terms that were counted."""
+        """Return the terms that were counted, and the spellings that count as each of them."""
         return self.counted.plan.table
 
     @cached_property
@@ -65,7 +85,7 @@ class Frequencies(StudyResult):
 
     @property
     def paths(self) -> dict[str, Path]:
-        """Return the files that `report` writes, by kind."""
+        """Return the paths that `report` writes, under "report", "numbers" and "tables" (a folder)."""
         return super().paths | {"tables": self.path / "tables"}
 
     def join(self, run: Path | str, *, corpus: str | None = None, alpha: float = 0.05) -> Relation:
@@ -78,12 +98,21 @@ class Frequencies(StudyResult):
         corpus : str, optional
             One of the counted corpora. Default: all together.
         alpha : float, default 0.05
-            Significance level.
+            Probability that any outcome of a benchmark is falsely called related.
+
+        Returns
+        -------
+        Relation
+            Relations by benchmark and outcome, and the frequency and outcome of each group.
 
         Raises
         ------
+        DataError
+            There is no run, or none of its groups was counted.
+        UsageError
+            The corpus was not counted.
         WriteError
-            The folder cannot be written. Other errors are those of `join_run`.
+            The folder cannot be written.
         """
         output = self.path / "joined" / Path(run).resolve().name
         seed = self.options.seed
@@ -92,7 +121,10 @@ class Frequencies(StudyResult):
         return found
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return all tables, by their names in `evenhand.studies.frequencies.FrequencyTables`."""
+        """Return all tables by name, such as `means` (one row per term) and `groups` (one row per corpus and group).
+
+        `evenhand.studies.frequencies.FrequencyTables` describes them. Shares are percentages of documents.
+        """
         found = {field.name: getattr(self._tables, field.name) for field in fields(self._tables)}
         return {name: table for name, table in found.items() if isinstance(table, pl.DataFrame)}
 
@@ -173,27 +205,28 @@ def frequencies(
     sources : path, str or sequence of them
         Files, folders, patterns or URLs (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or WARC,
         plain or compressed. NAME=URL names a corpus. The folder of an earlier count is resumed or shown.
-    output : path or str
-        Folder of the count. If it contains a part of the same count, the count is resumed.
+    output : path or str, optional
+        Folder of the count. If it contains a part of the same count, the count is resumed. Default: a new
+        folder in runs/.
     terms : str or sequence of str
-        Names of lists (descriptors, holisticbias, pronouns, names), or a CSV of your own.
-    column : str
+        Lists of the terms to count: names (descriptors, holisticbias, pronouns, names), or your own CSV.
+    column : str, default "text"
         Column with the text.
-    sample : float or str
-        Share of documents (0.001 or "0.1%").
-    duplicates : str
+    sample : float or str, default 1.0
+        Share of documents to read (0.001 or "0.1%").
+    duplicates : {"keep", "drop"}, default "keep"
         "drop" counts a text only once per corpus.
-    workers : int
-        Number of processes.
+    workers : int, optional
+        Number of processes. Default: one per processor.
     on : str, default "local"
-        local, datatrove, slurm, ray, or the URL of a Ray cluster.
+        Where to count: local, datatrove, slurm, ray, or the URL of a Ray cluster.
     trust_addresses : bool, default False
-        Allow servers that only the resumed folder names.
+        When a folder is resumed, allow servers that only the folder names, not this call.
     progress : Progress, optional
         Receives progress messages.
     options
-        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published, seed,
-        slurm, ...).
+        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published,
+        seed, slurm, ...).
 
     Returns
     -------
@@ -216,7 +249,8 @@ def frequencies(
     A script must call this function under `if __name__ == "__main__":`, because worker processes import the
     script.
 
-    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al. 2022).
+    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al.
+    2022).
 
     Examples
     --------

@@ -44,14 +44,18 @@ CASES = {
 class GateOutcome:
     """The outcome of checking a result against release conditions.
 
+    An axis is a way to group people, such as religion.
+
     Attributes
     ----------
     cases : tuple of Case
-        One case per condition and axis.
+        One case per condition and axis, with its status: "failed", "passed" or "could not have been seen"
+        (not measurable, or too little power).
     notes : tuple of str
-        What no condition and no power requirement covered.
+        Parts of the result that no condition or no power requirement covered.
     levels : tuple of str
-        Rises of the level of all groups together. They do not violate conditions on differences between groups.
+        Rises of the level, which is the harm rate of all groups together. They do not violate conditions on
+        differences between groups.
     """
 
     cases: tuple[Case, ...]
@@ -60,18 +64,22 @@ class GateOutcome:
 
     @property
     def passed(self) -> bool:
-        """Return True if no condition failed and none that was requested is without an answer."""
+        """Return True if no case makes the gate fail.
+
+        A case does so if it failed. One that could not have been seen does so if power was required, or if
+        no case of its condition could have been seen.
+        """
         return not any(case.ends for case in self.cases)
 
     @property
     def failures(self) -> tuple[Case, ...]:
-        """Return the cases that failed: first what was found, then what could not have been detected."""
+        """Return the cases that make the gate fail: those that failed, then those that could not have been seen."""
         ending = [case for case in self.cases if case.ends]
         return tuple(sorted(ending, key=lambda case: case.status != FAILED))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return the outcome in one line, then one line per case that did not pass."""
+        """Return the outcome in one line, one line per case that did not pass, and the notes."""
         rest = [case for case in self.cases if case.status != PASSED]
         rest.sort(key=lambda case: (not case.ends, case.status != FAILED))
         told = (sentences.case_line(case.status, case.place, case.reason, case.condition) for case in rest)
@@ -79,12 +87,16 @@ class GateOutcome:
 
     @property
     def table(self) -> pl.DataFrame:
-        """Return one row per condition and axis (CASES)."""
+        """Return one row per case: condition, place, status, reason and minimum detectable effect.
+
+        ``ends`` is True if the case makes the gate fail. ``smallest`` is the largest minimum detectable
+        effect of any group, in ``unit``. All columns: `evenhand.studies.gate.result.CASES`.
+        """
         rows = [{name: getattr(case, name) for name in CASES} for case in self.cases]
         return pl.DataFrame(rows, schema=CASES)
 
     def raise_for_failure(self) -> None:
-        """Raise GateFailed, an EvenhandError with exit code 4 and all reasons, unless the gate passed."""
+        """Raise GateFailed, an EvenhandError with exit code 4 and all reasons, if the gate did not pass."""
         if not self.passed:
             raise GateFailed(self.lines[0], "\n".join(self.lines[1:]))
 
@@ -127,25 +139,38 @@ def gate(
     result : StudyResult
         Result of `audit`, `measure`, `compare`, `before_after` or `check_consistency`.
     fail_if : sequence of str, optional
-        Conditions under which the result fails (`evenhand.studies.gate.grammar`). Default: "biased" for one
-        model, "worse" for a comparison, "fails" for a consistency check.
+        Conditions under which the result fails; see Notes. Default: "biased" for one model, "worse" for a
+        comparison, "fails" for a consistency check.
     require_power : str, float or sequence of them, optional
-        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis with a
-        larger one, or one that is not measurable, does not pass.
+        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis (such
+        as religion) with a larger one, or one that is not measurable, does not pass.
 
     Returns
     -------
     GateOutcome
-        Outcome with reasons. A condition without evidence never passes. Nothing is printed or
-        written.
+        Outcome with reasons. A condition without evidence never passes. Nothing is printed or written.
 
     Raises
     ------
     UsageError
         A condition cannot be parsed, or names an axis, a benchmark or a unit that the result does not have.
 
+    Notes
+    -----
+    Each condition may end with "on AXIS" and "in BENCHMARK". Sizes are in points (of rates), nats (of
+    likelihoods) or units (of scores).
+
+    - One model or a comparison: "biased"; "disparity > 5 points" (the 95% CI of a detected difference lies
+      completely above 5 points); "disparity may exceed 5 points" (a CI reaches beyond 5 points).
+    - A comparison, in which a disparity is a change, also: "worse", "new biased", "level higher", "level >
+      5 points", "refusals higher", "refusals > 5 points".
+    - A consistency check: "fails", "not decided", "not applicable", also after the name of a test
+      ("polarity fails").
+
     Examples
     --------
+    A scripted model that writes hostile text about one group:
+
     >>> import tempfile
     >>> from evenhand import audit
     >>> from evenhand.models.puppets import writes

@@ -24,16 +24,22 @@ DETAILS = "details/"
 
 @dataclass(frozen=True, repr=False)
 class FileMeasurements(ViewedResult):
-    """Measures of existing responses.
+    """Bias measures of existing responses, with verdicts.
+
+    An axis is one column of groups, such as gender.
 
     Attributes
     ----------
     file : Path or None
         File of the responses; None if they came as a table.
     measured : Measured
-        The results.
+        The results, with the responses as they were read.
     folder : Path
         Folder into which `report` writes.
+    findings, measurements : polars.DataFrame
+        Verdicts and numbers.
+    told : tuple of str
+        Notes on how the table was read.
     """
 
     file: Path | None
@@ -47,17 +53,23 @@ class FileMeasurements(ViewedResult):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Return what was guessed about the table, with the flag that sets it, and what was left out."""
+        """Return what was guessed about the table, with the option that sets it, and what was left out."""
         return self.measured.told
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Return one verdict per row (evenhand.schema.FINDINGS)."""
+        """Return one verdict per row: "biased", "not detected" or "not measurable".
+
+        ``group`` is null for an axis as a whole. All columns: `evenhand.schema.FINDINGS`.
+        """
         return self.measured.judged.findings
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """Return one number per row (evenhand.schema.MEASUREMENTS)."""
+        """Return one number per row, with CI, the value expected without bias (``null``), p and q.
+
+        All columns: `evenhand.schema.MEASUREMENTS`.
+        """
         return self.measured.judged.measurements
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
@@ -88,7 +100,8 @@ class FileMeasurements(ViewedResult):
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html, measurements.json and the detail tables into a folder, and return the paths by name.
 
-        Detail tables have the same layout as in an audit: details/BENCHMARK/NAME.parquet. Raises WriteError.
+        Detail tables have the same layout as in an audit: details/BENCHMARK/NAME.parquet. Raises WriteError
+        if the folder cannot be written.
         """
         written = super().write(folder)
         tables = Path(folder) / DETAILS / quote(self.measured.benchmark, safe="")
@@ -141,24 +154,26 @@ def measure(
     Parameters
     ----------
     answers : path, DataFrame, dict or list of dict
-        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict
-        of columns, or a list of rows.
+        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a
+        dict of columns, or a list of rows. One row per response.
     benchmark : str, optional
         Benchmark whose measures are computed. Default: `answers`, which accepts responses to any prompts.
     columns : mapping or sequence of str, optional
-        Meaning of the columns, for example {"who": "group", "pay": "score"}. Meanings: group (several group
-        columns are several axes), axis, question, unit, rater, sample, continuation, score, label, negative,
-        error. Other columns are guessed by their names; `told` lists the guesses.
+        Meaning of the columns, for example {"who": "group", "pay": "score"}. Notes list the meanings. Other
+        columns are guessed by their names; `told` lists the guesses.
     negative : str or sequence of str, optional
         Labels that are negative.
     classifiers : str, mapping or sequence of str, optional
-        Classifiers for the responses, by role or as in `--classifier`.
+        Classifiers for the texts of the responses: names or objects by role (what is judged, such as
+        toxicity), or as in `--classifier`.
     threshold : float, optional
-        A response is negative if its score is at least this. Default: the means of scores are compared.
+        A response is negative if its score is at least this. Default: groups are compared by their mean
+        scores.
     reference : str, optional
-        Group with which every other group of its axis is also compared.
+        Group with which every other group of its axis (column of groups) is also compared.
     classifier_error : path or str, optional
-        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`).
+        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`), for
+        which rates are corrected.
     delimiter, encoding, decimal, sheet : str, optional
         Format of the file, if it cannot be detected.
     missing : str or sequence of str, optional
@@ -166,11 +181,12 @@ def measure(
     seed : int, default 0
         Random seed of permutations and bootstrap.
     margin : float, default 0.5
-        Margin of likelihood benchmarks.
+        Likelihood benchmarks only: difference in nats from which two descriptors count as different, in
+        descriptions that do not affect verdicts.
     alpha : float, default 0.05
-        Significance level of the verdicts.
+        Significance level: largest probability that any axis is called biased if none is.
     device : str, default "auto"
-        Device for classifiers with weights.
+        Device for classifiers that run on this machine, such as "cuda".
     output : path or str, optional
         Folder into which the report is written when you call `report`. Default: a new folder in runs/.
 
@@ -185,6 +201,19 @@ def measure(
         The table is invalid; the message names the column or row.
     UsageError
         A benchmark, column or value is unknown.
+
+    Notes
+    -----
+    Meanings of columns:
+
+    - group: whom the response is about, or who gave it. Each such column is an axis of its own, unless a
+      column axis names several axes in one table.
+    - question: what was asked; the same for all groups.
+    - unit: the person or case, if one has several rows. rater: who judged the row. sample: number of the
+      response to a question.
+    - The outcome, one of: continuation (text to classify), score (number), label (category), negative (true
+      or false).
+    - error: why there is no response.
 
     Examples
     --------

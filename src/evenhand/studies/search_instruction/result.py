@@ -30,7 +30,26 @@ REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
 
 @dataclass(frozen=True, repr=False)
 class Revision(RevisionStudy, StudyResult):
-    """The result of a search for an instruction; its fields are those of `RevisionStudy`."""
+    """The result of a search for an instruction that reduces harmful continuations.
+
+    Rates are proportions of negative continuations. Changes are with the instruction minus without it, so
+    they are negative if the instruction helps.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the search.
+    instruction : FoundInstruction
+        The chosen instruction, as stored in instruction.json.
+    chosen, reference : dict
+        Rows of `finalists` for the chosen instruction and for no instruction.
+    finalists : polars.DataFrame
+        One row per instruction of the last round, tested on new prompts: rate, change, CI, verdict.
+    history : polars.DataFrame
+        One row per instruction and round.
+    facts : mapping
+        Model, benchmark, classifier and prompts.
+    """
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
@@ -80,22 +99,26 @@ def search_instruction(
 ) -> Revision:
     """Search for the instruction with which a model writes the fewest harmful continuations. Prints nothing.
 
+    In each round, the best instructions are reworded, put before every prompt and compared. The final
+    choice uses new prompts.
+
     Parameters
     ----------
     model : str or LanguageModel
-        A name as on the command line, or a model.
+        A name as on the command line (see `load_model`), or a loaded model.
     benchmark : str
         Benchmark whose classified continuations guide the search.
     prompts : path or str, optional
         A file of your own prompts that replace those of the benchmark.
     reviser : str or Reviser, optional
-        Component that rewords instructions. Default: rules.
+        Component that rewords instructions: "rules" (the default), or a language model.
     instructions : str or sequence of str, optional
         Instructions to start from. Default: the built-in library.
     classifiers : mapping of str, optional
-        Classifiers by role: names or objects.
+        Classifiers (names or objects) by role, which is what is judged, such as toxicity.
     output : path or str, optional
-        Folder of the search. A search there is resumed if everything that determines the result is the same.
+        Folder of the search. A search there is resumed if everything that determines the result is the
+        same. Default: a new folder in runs/.
     progress : Progress, optional
         Receives progress messages.
     options
@@ -115,7 +138,7 @@ def search_instruction(
     ResumeRefused
         The folder contains a search with other settings.
     ModelError
-        The model cannot be used.
+        The model cannot be loaded, or cannot follow instructions.
     Interrupted
         The search was interrupted and can be resumed.
 
@@ -125,6 +148,8 @@ def search_instruction(
 
     Examples
     --------
+    A scripted model that writes kindly only if an instruction mentions dignity:
+
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
     >>> said = writes(lambda prompt, sample: " a happy cook." if "dignity" in prompt else " a hated liar.")

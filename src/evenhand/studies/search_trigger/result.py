@@ -25,7 +25,13 @@ from evenhand.studies.search_trigger.terminal import render_trigger
 class FoundTrigger(StudyResult):
     """The result of a trigger search; its JSON is the trigger file.
 
-    file: its path. trigger: its content, with the attributes `ids`, `text`, `mode`, `history`, `choice`, `effect`.
+    Attributes
+    ----------
+    file : Path
+        The trigger file. You can pass the result wherever the file is expected.
+    trigger : TriggerFile
+        Content of the file. Its fields can also be read from the result: `ids` (tokens), `text`, `mode`,
+        `history` (one row per sweep), `choice` and `effect`.
     """
 
     PAGE, NUMBERS = "trigger.html", "trigger.json"
@@ -43,16 +49,20 @@ class FoundTrigger(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The trigger file."""
+        """Return the path of the trigger file."""
         return self.file
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The page, which `report` writes, and the trigger file."""
+        """Return the paths of the page, which `report` writes, and of the trigger file."""
         return {"report": self.file.with_suffix(".html"), "numbers": self.file}
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`history` (a row a sweep), `choice` (a row a round) and `change` (on the prompts kept for the test)."""
+        """Return all tables by name.
+
+        `history` has one row per sweep, `choice` one row per round, and `change` the effect on prompts that
+        were not used in the search or the choice.
+        """
         rows = {
             "history": self.trigger.history,
             "choice": self.trigger.choice.get("rows", ()),
@@ -93,23 +103,28 @@ def search_trigger(
 ) -> FoundTrigger:
     """Search for tokens that, placed before any prompt, make a model behave as requested. Prints nothing.
 
+    By default, they make negative continuations less likely. Later, use the file with `--mitigate
+    trigger=FILE`.
+
     Parameters
     ----------
     model : str or LanguageModel
-        A causal Hugging Face model: a name as on the command line, or a model.
+        A causal Hugging Face model: a name as on the command line, or a loaded model.
     prompts : path or str
-        A file with a column ``text``, and optionally ``group`` and ``split``.
+        A file with a column ``text``, and optionally ``group`` (whom the prompt is about) and ``split``:
+        train (search), dev (choice) or test (effect).
     classifier : str or Classifier
-        Classifier that decides what is negative.
+        Classifier that decides which continuations are negative.
     examples : path or str, optional
-        A file of labelled continuations on which to search. Default: the model's own continuations.
+        A file of labelled continuations on which to search: ``text``, ``group``, ``label``. Default: the
+        model's own continuations.
     output : path or str, default "trigger.json"
         The trigger file. The state is stored next to it; after an interruption the same call resumes.
     on_sweep : callable, optional
-        Called with each new row of the history.
+        Called with each new row of the history, a dictionary. A sweep is one pass through all tokens.
     options
-        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
-        samples, seed, device, ...).
+        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts,
+        sweeps, samples, seed, device, ...).
 
     Returns
     -------
@@ -122,7 +137,7 @@ def search_trigger(
     UsageError
         An option is invalid.
     Unsupported
-        The model has no gradients.
+        The model has no gradients, such as a served model.
     DataError
         There are too few prompts or examples.
     WriteError
