@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.analysis import paired_contrasts
-from evenhand.measures import disparity, error_counts, noun_contrast, score_differences
+from evenhand.measures import disparity, error_counts, intersections, noun_contrast, score_differences
 from evenhand.measures.rates.outcome_units import units_of_axes
 from evenhand.stats.disparity import EQUAL, p_of_equal_shares
 
@@ -197,3 +197,35 @@ def test_missing_responses_that_depend_on_the_outcome_give_no_regard_contrast() 
         (row,) = paired_contrasts(harmed, "regard_contrast")
         found += row.low > 0 and row.obstacle is None
     assert significant >= 18 and false <= 1 and found >= 20
+
+
+def of_cells(rng, gap, lost, *, by_chance=False):
+    """Two sexes and four races in benign and toxic prompts; one cell may be harmed, or lack some responses."""
+    sex, race, toxic, _ = np.indices((2, 4, 2, 60)).reshape(4, -1)
+    cell = (sex == 1) & (race == 2)
+    negative = rng.random(len(sex)) < 0.2 + 0.1 * (race == 1) + 0.1 * sex + gap * cell
+    gone = cell & (by_chance | ~negative) & (rng.random(len(sex)) < lost)
+    return pl.DataFrame(
+        {
+            "prompt_id": [f"p{place}" for place in range(len(sex))],
+            "prompt_toxic": toxic == 1,
+            "sex": [f"s{one}" for one in sex],
+            "race": [f"r{one}" for one in race],
+            "negative": [None if no else bool(yes) for no, yes in zip(gone, negative, strict=True)],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("gap", "lost", "by_chance", "least", "most"),
+    [(0.0, 0.75, False, 0, 2), (0.4, 0.0, False, 12, 16), (0.4, 0.1, True, 12, 16)],
+    ids=["missing if harmless", "harmed", "harmed, missing by chance"],
+)
+def test_missing_responses_that_depend_on_the_outcome_name_no_intersection(gap, lost, by_chance, least, most):
+    found = significant = 0
+    for seed in range(16):
+        table = of_cells(np.random.default_rng(seed), gap, lost, by_chance=by_chance)
+        pairs = intersections(table, ["sex", "race"], seed=seed).pairs.filter(pl.col("p") <= 0.05)
+        significant += pairs.height > 0
+        found += pairs["obstacle"].null_count() > 0
+    assert least <= found <= most and significant >= 7

@@ -13,7 +13,9 @@ import polars as pl
 
 from evenhand.measures.columns import check_kinds, cluster_column, negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, ROBBIE, MeasureInfo
+from evenhand.measures.rates.robustness import explain_contrast_by_missing
 from evenhand.schema import Card, DataError, UsageError, checked
+from evenhand.stats import Codes, Floats
 from evenhand.stats.disparity import Departures, Units, departures
 
 Groups = Mapping[str, Sequence[str]] | Sequence[str]
@@ -279,16 +281,50 @@ def _tested(
     rates = 100.0 * dealt.means
     rows: list[dict[str, object]] = []
     for place, row in enumerate(known.iter_rows(named=True)):
-        about = {
-            "first_axis": axes[0],
-            "first_group": row[first],
-            "second_axis": axes[1],
-            "second_group": row[second],
-        }
+        about = {"first_axis": axes[0], "first_group": row[first]}
+        about |= {"second_axis": axes[1], "second_group": row[second]}
         about |= {"group": names[place], "rate": float(rates[place]), "n_units": int(dealt.sizes[place])}
         about |= {name: row[name] for name in ("n", "n_missing", "n_prompts")}
         rows.append(about | _cell(found, place, pair, names))
+    _explain(rows, pair, found, _missing(in_stratum, known, (first, second), cluster), codes)
     return rows, pair
+
+
+def _missing(
+    in_stratum: pl.DataFrame, known: pl.DataFrame, columns: tuple[str, str], cluster: str
+) -> list[Floats]:
+    """Return the share of missing responses of each unit, for each cell that is shown."""
+    rows = in_stratum.join(known.select("cell", *columns), on=list(columns))
+    units = rows.group_by("cell", unit=pl.col(cluster)).agg(pl.col("negative").is_null().mean())
+    return [units.filter(cell=cell).sort("unit")["negative"].to_numpy() for cell in known["cell"]]
+
+
+def _explain(
+    rows: list[dict[str, object]],
+    pair: dict[str, object],
+    found: Departures | None,
+    missing: list[Floats],
+    codes: Sequence[Codes],
+) -> None:
+    """Make cells not measurable whose departure missing responses could explain, and their pair of axes.
+
+    The contrast of a cell is its rate minus the rate that additive effects of the other cells predict, in points.
+    """
+    if found is None:
+        return
+    design = np.hstack([np.eye(int(code.max()) + 1)[code] for code in codes])
+    residuals = np.eye(len(rows)) - design @ np.linalg.pinv(design)
+    names = [str(row["group"]) for row in rows]
+    rates = [float(row["rate"]) / 100 for row in rows]  # type: ignore[arg-type]
+    for place, row in enumerate(rows):
+        if row.get("low") is None or residuals[place, place] < 1e-9:
+            continue
+        limits = (float(row[name]) / 100 for name in ("low", "high"))  # type: ignore[arg-type]
+        contrast = (residuals[place] / residuals[place, place]).tolist()
+        if why := explain_contrast_by_missing(names, rates, missing, *limits, contrast=contrast):
+            row |= {"obstacle": why, "named": False}
+            if place == found.most or found.mirror[found.most] == place:
+                pair["obstacle"] = why
 
 
 def _pair(found: Departures, names: list[str]) -> dict[str, object]:

@@ -124,20 +124,28 @@ def _describe_excess(names: Sequence[str], absent: Floats, contradicts: str) -> 
 
 @checked
 def explain_contrast_by_missing(
-    names: Sequence[str], rates: Sequence[float], missing: Sequence[Floats], low: float, high: float
+    names: Sequence[str],
+    rates: Sequence[float],
+    missing: Sequence[Floats],
+    low: float,
+    high: float,
+    *,
+    contrast: Sequence[float] = (1.0, -1.0),
 ) -> str | None:
-    """Return the reason if missing responses could explain a significant difference of two rates, otherwise None.
+    """Return the reason if missing responses could explain a significant difference of rates, otherwise None.
 
     Parameters
     ----------
     names : sequence of str
-        The two groups, as the sentence shows them.
+        The groups, as the sentence shows them.
     rates : sequence of float
-        Their rates, as shares from 0 to 1. The difference is the first rate minus the second.
+        Their rates, as shares from 0 to 1.
     missing : sequence of numpy.ndarray, shape (units,)
         For each group the share of its responses that is missing in each unit, such as a noun or a template.
     low, high : float
         95% CI of the difference, as shares.
+    contrast : sequence of float, default (1, -1)
+        Weight of each group in the difference. Default: the first of two groups minus the second.
 
     Returns
     -------
@@ -168,8 +176,12 @@ def explain_contrast_by_missing(
     shares = np.clip(np.asarray(rates, dtype=np.float64), 0.0, 1.0)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
     excess = MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance)
-    estimate = np.array([rates[0] - rates[1]])
-    if not explained_by_excess(estimate, np.array([sure]), np.array([[1.0, -1.0]]), [excess])[0]:
+    weights = np.asarray(contrast, dtype=np.float64)
+    # the middle of the CI where a difference is not the contrast of the rates themselves (log-odds)
+    estimate = float(weights @ shares)
+    if not low <= estimate <= high:
+        estimate = (low + high) / 2
+    if not explained_by_excess(np.array([estimate]), np.array([sure]), weights[None, :], [excess])[0]:
         return None
     return _describe_excess(names, absent, "the excess contradicts the difference")
 
