@@ -396,9 +396,11 @@ def page(rows: list[Row]) -> str:
     text = [
         "*For anyone who wants to know whether evenhand scores and writes correctly with a type of Hugging Face model. "
         "At the end you know what was tested, and with which result.*",
-        f"Of {len(rows)} rows, {len(refused)} are refused and {len(rows) - len(refused)} score ("
+        f"The tables below have {len(rows)} rows. evenhand refuses {len(refused)} of these models and scores "
+        f"{len(rows) - len(refused)} ("
         + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))
-        + f"). {sum(row.equal is not None for row in rows)} write text. {len(rows) - len(right)} give wrong results.",
+        + f"). {sum(row.equal is not None for row in rows)} can write text. "
+        f"{len(rows) - len(right)} give wrong results.",
         f"`python perf/architectures.py` builds tiny random models of {len(types)} model types. "
         f"{len(rows) - len(types)} of them appear both as a decoder and as an encoder-decoder. It compares "
         "evenhand's results with plain forward passes and with `model.generate` "
@@ -406,26 +408,28 @@ def page(rows: list[Row]) -> str:
         f"float32, {platform.machine()} processor). A type that is not listed may work too: "
         "[evenhand's self-check](../explanation/likelihoods.md#the-prefix-tree) tests every model when it is loaded.",
         "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not included, because their "
-        "[pseudo-likelihoods](../explanation/likelihoods.md#masked-models) are plain passes over masked texts. The "
-        "rows `bert`, `roberta`, `electra` and similar are left-to-right classes, which need `is_decoder` in the "
-        "configuration.",
+        "[pseudo-likelihoods](../explanation/likelihoods.md#masked-models) are plain forward passes over masked texts. "
+        "The rows `bert`, `roberta`, `electra` and similar are the left-to-right versions of these classes, which need "
+        "`is_decoder` in the configuration.",
     ]
     differences = (
-        "If `generate` differs, a cache of transformers is faulty, or `generate` feeds the model differently from a "
-        "plain pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes what the scored "
-        "model predicts. With beam search, RecurrentGemma differs too. It keeps its states in its layers, which "
-        "`generate` does not reorder with the beams. evenhand's beams equal those of plain passes."
+        "If `generate` differs from plain passes, a cache of transformers is faulty, or `generate` gives the model "
+        "other inputs than a plain pass (the start positions of RoBERTa, the mask token of XLM). evenhand then writes "
+        "what plain passes predict. With beam search, `generate` also differs for RecurrentGemma: this model keeps its "
+        "states in its layers, and `generate` does not reorder them with the beams. evenhand's beams equal those of "
+        "plain passes."
     )
     columns = [
         "| column | meaning |",
         "|---|---|",
-        "| scoring | the scoring method that agreed with plain passes |",
-        "| off | largest difference from plain passes, in nats per token |",
-        "| writing | what is kept between tokens. *Keys and values*: evenhand's own buffers, many prompts in parallel. "
+        "| scoring | how evenhand computes likelihoods; the method agreed with plain passes (one text at a time) |",
+        "| off | largest difference of a log-likelihood from that of plain passes, in nats per token |",
+        "| writing | what is stored from one generated token to the next. *Keys and values*: evenhand's own buffers, "
+        "many prompts in parallel. "
         "*The cache that transformers makes*: prompts of equal length in parallel. *No cache*: the whole text is read "
         "again for each token, which is slow |",
-        "| equal | continuations that equal, token by token, the most likely ones of plain passes |",
-        "| generate | the same for `model.generate`, or its error |",
+        "| equal | how many greedy continuations by evenhand equal those of plain passes, token by token |",
+        "| generate | how many by `model.generate` do, or the error that it raises |",
     ]
     lines = [
         "<!-- Written by perf/architectures.py: run it again rather than edit this page. -->",
