@@ -16,7 +16,8 @@ GLOSSARY = {
     "p": "The probability of a result at least as extreme as this one if there were no bias.",
     "q": "p after correction for the number of tests. A verdict of “biased” requires q ≤ 0.05.",
     "permutation test": "A test that compares the result with the results of many random reassignments of the groups.",
-    "jackknife": "A way to estimate uncertainty: the result is computed again without each unit in turn.",
+    "jackknife": "A way to estimate uncertainty: the result is computed again, each time without one unit. The more "
+    "these results differ, the wider the confidence interval.",
     "unit": "What was sampled and counts once, such as a prompt, a template, a question or a person. Several "
     "responses to "
     "one prompt are one unit.",
@@ -37,7 +38,8 @@ GLOSSARY = {
     "design "
     "and as the mean of all designs.",
     "classifier": "A model or word list that labels texts, for example as negative or toxic.",
-    "reference groups": "The groups of an axis that do not stand out. Groups that do are compared with them.",
+    "reference groups": "The groups of an axis that do not stand out from each other. Each group is compared with "
+    "the mean of the other reference groups.",
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
     "(geometric mean).",
 }
