@@ -174,6 +174,17 @@ def test_axes_of_own_prompts_need_a_file_and_no_other_benchmark(others, told):
         read_config(None, [], {"model": "m", "counterfactual": ("gender",), **others})
 
 
+def test_an_outcome_that_needs_vectors_is_refused_before_anything_runs():
+    given = {
+        "model": "m",
+        "prompts": "mine.csv",
+        "counterfactual": ("gender",),
+        "outcomes": ("length", "semantic"),
+    }
+    with pytest.raises(UsageError, match="an audit has no model that makes them"):
+        read_config(None, [], given)
+
+
 def test_the_option_on_is_a_name_in_a_file_not_true(tmp_path):
     file = tmp_path / "options.yaml"
     file.write_text("model: gpt2\non: ray\nretry_errors: on\n")

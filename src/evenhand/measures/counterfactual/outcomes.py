@@ -177,8 +177,8 @@ def counterfactual_outcomes(
     require_columns(frame, [BASE, "group", "text", "continuation"], "counterfactual_outcomes")
     if any(one.kind == "semantic" for one in wanted) and embed is None:
         raise UsageError(
-            "The outcome 'semantic' needs a model that gives texts vectors.",
-            "Give one with --embeddings (sentence-transformers, the extra evenhand[embeddings]), or take similarity.",
+            "The outcome 'semantic' requires a function that maps texts to vectors.",
+            "In Python, give embed=. On the command line, use the outcome similarity, which compares words.",
         )
     if "axis" not in frame.columns:
         frame = frame.with_columns(axis=pl.lit(None, pl.String))

@@ -144,7 +144,14 @@ class MeasuringOptions(SeedOptions):
     @classmethod
     def _known_outcomes(cls, given: Any) -> Any:
         listed = [given] if isinstance(given, str) else list(given)
-        return tuple(outcome_of(text).name if isinstance(text, str) else text for text in listed)
+        outcomes = [outcome_of(text) if isinstance(text, str) else text for text in listed]
+        if any(getattr(one, "kind", None) == "semantic" for one in outcomes):
+            raise UsageError(
+                "`--outcome semantic` compares vectors of the responses, and an audit has no model that makes them.",
+                "Use --outcome similarity, which compares words. Or use counterfactual_outcomes(..., embed=FUNCTION) "
+                "of evenhand.measures on the responses of the run.",
+            )
+        return tuple(getattr(one, "name", one) for one in outcomes)
 
 
 class ToleranceOptions(Options):
