@@ -122,8 +122,8 @@ def load_classifier(
     Parameters
     ----------
     name : str
-        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a
-        name that another package registers.
+        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
+        that another package registers.
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
     revision : str, optional
@@ -155,8 +155,8 @@ def load_classifier(
     - any text-classification model of Hugging Face: a folder or a hub name.
 
     Options of Hugging Face classifiers: model (a folder or hub name that replaces the usual one), labels (a
-    label file), negative (names or numbers of harmful labels, separated by commas), threshold (a
-    probability, or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
+    label file), negative (names or numbers of harmful labels, separated by commas), threshold (a probability,
+    or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
 
     Examples
     --------

@@ -31,8 +31,8 @@ class Specification:
     texts : tuple of str
         One instruction, or several prefixes.
     levels : mapping of str to tuple of str
-        Other wordings for the consistency check (see `check_consistency`), by name: "opposite",
-        "nonsensical" or "blank". The check creates those that are missing.
+        Other wordings for the consistency check (see `check_consistency`), by name: "opposite", "nonsensical"
+        or "blank". The check creates those that are missing.
     """
 
     texts: tuple[str, ...]
@@ -43,8 +43,8 @@ class Specification:
 class Mitigation(Protocol):
     """The interface of a mitigation: a callable that takes a language model and returns a changed one.
 
-    It is immutable and has a card, which describes its expected effect and known problems. Several
-    mitigations are applied in order.
+    It is immutable and has a card, which describes its expected effect and known problems. Several mitigations
+    are applied in order.
     """
 
     @property
@@ -92,10 +92,10 @@ pairs. It is one of the parameters, because other random numbers would give othe
 class Mitigated:
     """A model with a mitigation; base class for the models that mitigations return.
 
-    The mitigation is part of the fingerprint (which decides whether stored results can be reused) and of
-    the description. A subclass overrides `log_likelihoods` or `generate` if the mitigation changes their
-    results. It lists those that it does not change in `unchanged`. All other requests are refused, so that
-    the model's own numbers are never attributed to the mitigation.
+    The mitigation is part of the fingerprint (which decides whether stored results can be reused) and of the
+    description. A subclass overrides `log_likelihoods` or `generate` if the mitigation changes their results.
+    It lists those that it does not change in `unchanged`. All other requests are refused, so that the model's
+    own numbers are never attributed to the mitigation.
 
     Parameters
     ----------

@@ -66,13 +66,13 @@ def load_model(
     ----------
     name : str
         A registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub name
-        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see
-        evenhand.models.served.model). Put "vllm:" in front of a folder or hub name to use vLLM.
+        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see evenhand.models.served.model).
+        Put "vllm:" in front of a folder or hub name to use vLLM.
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     dtype : str, default "auto"
-        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored
-        in 16 bits and run on an accelerator.
+        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored in
+        16 bits and run on an accelerator.
     revision : str, optional
         Branch, tag or commit on the hub.
     architecture : {"causal", "masked", "encoder-decoder"}, optional
@@ -216,8 +216,8 @@ def as_language_model(
     architecture : {"causal", "masked", "encoder-decoder"}
         Architecture of the model.
     identity : dict
-        What identifies the model's results: name, hash of the weights or training run, dtype. It is stored
-        with results, and decides whether stored results can be reused.
+        What identifies the model's results: name, hash of the weights or training run, dtype. It is stored with
+        results, and decides whether stored results can be reused.
     options : optional
         Conventions for scoring texts, as in `load_model`.
     batch_tokens : int, optional

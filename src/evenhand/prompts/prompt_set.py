@@ -19,15 +19,14 @@ class PromptSet:
     ----------
     frame : polars.DataFrame
         One row per prompt. Columns: ``prompt_id`` (String, unique) and ``text`` (String), optionally
-        ``context`` (text before it), ``span_start`` and ``span_end`` (characters of the part that is
-        scored), and any group columns, such as ``axis`` (a way to group people) and ``descriptor``.
+        ``context`` (text before it), ``span_start`` and ``span_end`` (characters of the part that is scored),
+        and any group columns, such as ``axis`` (a way to group people) and ``descriptor``.
     card : Card
         Description of the set: name, summary, source, licence and known problems.
     own : str, default ""
         Name in reports for prompts of the user; "" for prompts of a benchmark.
     notes : tuple of str, default ()
-        Sentences on what was left out and why. They are shown before the model is asked and stored with a
-        run.
+        Sentences on what was left out and why. They are shown before the model is asked and stored with a run.
 
     Raises
     ------
@@ -235,8 +234,8 @@ class PromptSet:
     ) -> "PromptSet":
         """Return at most n prompts in which all groups of an axis occur in the same sentences.
 
-        Groups can then be compared within a cell: a combination of template and noun (by default), in which
-        the prompts differ only by the group. A plain random sample would leave few such comparisons.
+        Groups can then be compared within a cell: a combination of template and noun (by default), in which the
+        prompts differ only by the group. A plain random sample would leave few such comparisons.
 
         Parameters
         ----------
@@ -251,11 +250,11 @@ class PromptSet:
         seed : int, default 0
             Random seed for the choice of cells (and groups).
         least_cells : int, default 1
-            Minimum number of cells per group. Groups are left out, evenly over `per`, only if n is too
-            small for this.
+            Minimum number of cells per group. Groups are left out, evenly over `per`, only if n is too small
+            for this.
         balance : sequence of str, default ("gender", "kind", "valence")
-            Columns that describe nouns or templates. The chosen cells vary in them. Columns that the set
-            does not have are ignored.
+            Columns that describe nouns or templates. The chosen cells vary in them. Columns that the set does
+            not have are ignored.
 
         Returns
         -------

@@ -42,8 +42,8 @@ class EvenhandError(Exception):
     hint : str or None
         How to fix it.
     exit_code : int
-        Exit code of the command line: 2 for a UsageError, 4 for a failed gate, 130 for an interruption,
-        mostly 1 for others.
+        Exit code of the command line: 2 for a UsageError, 4 for a failed gate, 130 for an interruption, mostly
+        1 for others.
     """
 
     exit_code = 1

@@ -1,10 +1,10 @@
 """Compute cluster-bootstrap intervals for numbers whose observations share prompts or templates.
 
-One-way means and ratios get the symmetric studentised bootstrap. Each resample's deviation is divided by its
-own cluster-robust standard error. The 95% quantile of the absolute result replaces 1.96. In simulations of 10
-to 100 clusters these intervals cover 94-96%; percentile intervals cover 87-94% (tests/stats/test_bootstrap.py).
-Other statistics, and two-way clusters, get the estimate ± t × standard error. Student's t has (the smaller
-number of) clusters - 1 degrees of freedom.
+One-way means and ratios get the symmetric studentised bootstrap. Each resample's deviation is divided by its own
+cluster-robust standard error. The 95% quantile of the absolute result replaces 1.96. In simulations of 10 to 100
+clusters these intervals cover 94-96%; percentile intervals cover 87-94% (tests/stats/test_bootstrap.py). Other
+statistics, and two-way clusters, get the estimate ± t × standard error. Student's t has (the smaller number of)
+clusters - 1 degrees of freedom.
 """
 
 from collections.abc import Callable
@@ -38,12 +38,8 @@ class Intervals:
 
     Attributes
     ----------
-    estimate : numpy.ndarray, shape (rows,)
-        Estimates.
-    low, high : numpy.ndarray, shape (rows,)
-        Lower and upper bounds of the confidence intervals.
-    standard_error : numpy.ndarray, shape (rows,)
-        Standard errors, in the unit of the estimates.
+    estimate, low, high, standard_error : numpy.ndarray, shape (rows,)
+        Estimates, lower and upper bounds of the intervals, and standard errors, all in the unit of the estimates.
     clusters : numpy.ndarray of int, shape (rows,)
         Number of clusters (sets of dependent observations) behind each estimate.
     """
@@ -70,33 +66,26 @@ def cluster_bootstrap(
 ) -> Interval:
     """Return a bootstrap interval of a statistic of clustered observations.
 
-    Observations are independent only if they belong to different clusters, for example to different
-    prompts.
+    Observations are independent only if they belong to different clusters, for example to different prompts.
 
     Parameters
     ----------
     values : array_like, shape (n,)
-        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out
-        too.
+        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out too.
     clusters : array_like, shape (n,)
         Label of each observation's cluster, such as its prompt, template or person.
     second_clusters : array_like, shape (n,), optional
-        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of
-        both one-way variances minus that of the combinations of both labels, but at least the larger
-        one-way variance.
+        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of both
+        one-way variances minus that of the combinations of both labels, but at least the larger one-way variance.
     statistic : {"mean"} or callable, default "mean"
-        "mean" is the mean, or with `weights` the ratio sum(w v) / sum(w). A callable takes values (n,) and
-        weights (resamples, n) and returns (resamples,).
+        "mean" is the mean, or with `weights` the ratio sum(w v) / sum(w). A callable takes values (n,) and weights
+        (resamples, n) and returns (resamples,).
     weights : array_like, shape (n,), optional
         Weights, 0 or more.
-    resamples : int, default 2000
-        Number of bootstrap resamples of clusters.
-    level : float, default 0.95
-        Confidence level.
     bounds : tuple of float, optional
         Smallest and largest possible value. The interval is clipped to them.
-    seed : int
-        Random seed.
+    resamples, level, seed
+        Number of bootstrap resamples of clusters (default 2000), confidence level (default 0.95), random seed.
 
     Returns
     -------
@@ -110,14 +99,13 @@ def cluster_bootstrap(
 
     Notes
     -----
-    A one-way mean gets the symmetric studentised bootstrap; other statistics get the estimate ± t ×
-    standard error. If the means of all clusters are equal, the interval has width 0. For a proportion near
-    0 or 1, use `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance
-    has a closed form.
+    A one-way mean gets the symmetric studentised bootstrap; other statistics get the estimate ± t × standard error. If
+    the means of all clusters are equal, the interval has width 0. For a proportion near 0 or 1, use
+    `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance has a closed form.
 
-    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way
-    clusters Cameron, Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if
-    cells vary most). Coverage in simulations: tests/stats/test_bootstrap.py.
+    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way clusters Cameron,
+    Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if cells vary most). Coverage in
+    simulations: tests/stats/test_bootstrap.py.
 
     Examples
     --------
@@ -176,20 +164,14 @@ def difference_bootstrap(
     Parameters
     ----------
     first, second : array_like, shape (n,)
-        Values of two systems, in pairs (on the same n prompts). A pair with a missing value (NaN) is left
-        out.
+        Values of two systems, in pairs (on the same n prompts). A pair with a missing value (NaN) is left out.
     clusters, second_clusters, resamples, level, seed
         As in `cluster_bootstrap`.
 
     Returns
     -------
     Interval
-        Mean difference, first minus second, with its interval.
-
-    Raises
-    ------
-    UsageError
-        The shapes differ.
+        Mean difference, first minus second, with its interval. Raises UsageError if the shapes differ.
 
     Notes
     -----
@@ -223,8 +205,8 @@ def sums_bootstrap(
     Parameters
     ----------
     parts : array_like, shape (n, k)
-        One row per text (or other observation): its contribution to each of the k sums, without NaN. To
-        compare two systems, put their contributions in separate columns and subtract in `statistic`.
+        One row per text (or other observation): its contribution to each of the k sums, without NaN. To compare two
+        systems, put their contributions in separate columns and subtract in `statistic`.
     clusters : array_like, shape (n,)
         Label of each row's cluster. Whole clusters are resampled.
     statistic : callable
@@ -235,13 +217,8 @@ def sums_bootstrap(
     Returns
     -------
     Intervals
-        m rows: estimate ± t × standard error, where Student's t has clusters - 1 degrees of freedom. The
-        bounds are NaN with fewer than two clusters.
-
-    Raises
-    ------
-    UsageError
-        The shapes do not match.
+        m rows: estimate ± t × standard error, where Student's t has clusters - 1 degrees of freedom. The bounds are
+        NaN with fewer than two clusters. Raises UsageError if the shapes do not match.
 
     Notes
     -----
@@ -286,8 +263,8 @@ def sums_bootstrap(
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
     """Return jackknife intervals: estimate ± t × jackknife standard error.
 
-    Use it if the bootstrap would mislead because it draws a cluster (a set of dependent observations)
-    twice, for example for a number of distinct words.
+    Use it if drawing a cluster (a set of dependent observations) twice would mislead, as for a number of distinct
+    words.
 
     Parameters
     ----------
@@ -301,13 +278,8 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
     Returns
     -------
     Intervals
-        m rows. Student's t has clusters - 1 degrees of freedom. The bounds are NaN with fewer than two
-        clusters.
-
-    Raises
-    ------
-    UsageError
-        `others` is a single number, or `level` is not between 0 and 1.
+        m rows. Student's t has clusters - 1 degrees of freedom. The bounds are NaN with fewer than two clusters.
+        Raises UsageError if `others` is a single number.
 
     Notes
     -----
@@ -342,8 +314,8 @@ def cluster_bootstrap_table(
 ) -> Intervals:
     """Return studentised cluster-bootstrap intervals of many means or ratios over the same clusters.
 
-    Each row (for example a descriptor of people) is estimated by sum(sums) / sum(totals) over its clusters
-    (for example templates). All rows share the same resampled clusters.
+    Each row (for example a descriptor of people) is estimated by sum(sums) / sum(totals) over its clusters (for
+    example templates). All rows share the same resampled clusters.
 
     Parameters
     ----------
@@ -357,12 +329,7 @@ def cluster_bootstrap_table(
     Returns
     -------
     Intervals
-        One row per estimate. The bounds are NaN for rows with fewer than two clusters.
-
-    Raises
-    ------
-    UsageError
-        The shapes of `sums` and `totals` differ.
+        One row per estimate; the bounds are NaN with fewer than two clusters. Raises UsageError if the shapes differ.
 
     Examples
     --------

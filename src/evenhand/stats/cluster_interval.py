@@ -61,8 +61,7 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
         For each estimate, the sum over each cluster of weight × (value - estimate). 0 if an estimate has no
         observation in a cluster.
     size : array_like, shape (...,)
-        Number or total weight of the observations behind each estimate. If it is 0, the standard error is
-        NaN.
+        Number or total weight of the observations behind each estimate. If it is 0, the standard error is NaN.
     clusters : array_like, shape (...,), optional
         Number of clusters of each estimate. Default: all clusters.
 
@@ -74,13 +73,13 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     Raises
     ------
     UsageError
-        `clusters` exceeds the number of sums, the shapes do not match, or a sum is not finite. Leave
-        missing observations out of the sums.
+        `clusters` exceeds the number of sums, the shapes do not match, or a sum is not finite. Leave missing
+        observations out of the sums.
 
     Notes
     -----
-    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor
-    G / (G - 1), and t with G - 1 degrees of freedom).
+    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor G /
+    (G - 1), and t with G - 1 degrees of freedom).
 
     Examples
     --------

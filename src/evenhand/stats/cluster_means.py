@@ -48,8 +48,8 @@ def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     Parameters
     ----------
     values : numpy.ndarray, shape (clusters, columns)
-        One row per cluster (an independent unit, such as a prompt), and one column per mean. NaN if a
-        column has no value there.
+        One row per cluster (an independent unit, such as a prompt), and one column per mean. NaN if a column
+        has no value there.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def t_inference(
     Returns
     -------
     ClusterMeans
-        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding) or NaN: if
-        nothing varied, a t test would give p = 0.
+        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding) or NaN: if nothing
+        varied, a t test would give p = 0.
 
     Notes
     -----
@@ -142,8 +142,8 @@ def clustered_mean(
 
     Notes
     -----
-    The interval comes from the cluster bootstrap with up to 100 clusters, from Student's t with 400 or
-    more, and from an interpolation of both in between.
+    The interval comes from the cluster bootstrap with up to 100 clusters, from Student's t with 400 or more,
+    and from an interpolation of both in between.
 
     Examples
     --------

@@ -45,11 +45,10 @@ class CommonLevel:
     reference : numpy.ndarray of bool, shape (groups,)
         True for groups at the common level; all True if there is none.
     p : numpy.ndarray, shape (groups,)
-        Two-sided p of each group against the mean of the other reference groups. If some of them lean to
-        the opposite side (p < 0.20), it is the larger p with and without these.
+        Two-sided p of each group against the mean of the other reference groups. If some of them lean to the
+        opposite side (p < 0.20), it is the larger p with and without these.
     exists : bool
-        Whether more than half of the groups have a common level. If not, report no single group as
-        different.
+        Whether more than half of the groups have a common level. If not, report no single group as different.
     """
 
     reference: Flags
@@ -90,17 +89,17 @@ def reference_contrasts(reference: Flags) -> Floats:
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
     """Find the groups that have a common level, and test how each group differs from it.
 
-    Use it if a test has shown that the groups differ. A comparison of each group with all others would
-    mislead: a few strongly harmed groups pull their mean, and all other groups seem to be treated better.
+    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead:
+    a few strongly harmed groups pull their mean, and all other groups seem to be treated better.
 
     Parameters
     ----------
     estimates : numpy.ndarray, shape (groups,)
         Estimates of three or more groups, in any unit, none of them missing.
     compare : callable
-        Takes an array of bool (groups,) that marks the reference groups. Returns an object with `estimate`
-        and two-sided `p`, each (groups,): each group minus the mean of the reference groups, excluding the
-        group itself.
+        Takes an array of bool (groups,) that marks the reference groups. Returns an object with `estimate` and
+        two-sided `p`, each (groups,): each group minus the mean of the reference groups, excluding the group
+        itself.
 
     Returns
     -------
@@ -109,13 +108,13 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
 
     Notes
     -----
-    With three groups, the reference is all of them. p is that of the comparison with both others, if the
-    group differs from each of them on the same side at .05. Otherwise it is the largest of these p-values,
-    or 1 if the group is between the others.
+    With three groups, the reference is all of them. p is that of the comparison with both others, if the group
+    differs from each of them on the same side at .05. Otherwise it is the largest of these p-values, or 1 if
+    the group is between the others.
 
-    With four or more groups, the search starts from the shortest half of the estimates. It finds groups
-    that differ by Benjamini-Hochberg at .05 and repeats with the remaining groups as the reference, until
-    the set no longer changes.
+    With four or more groups, the search starts from the shortest half of the estimates. It finds groups that
+    differ by Benjamini-Hochberg at .05 and repeats with the remaining groups as the reference, until the set no
+    longer changes.
 
     Sources: simulated for this use (docs/evidence/verdicts.md); Rousseeuw & Leroy 1988 (the shortest half);
     Benjamini & Hochberg 1995.

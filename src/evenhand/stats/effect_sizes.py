@@ -59,8 +59,8 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     Notes
     -----
-    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources:
-    McGraw & Wong 1992; Vargha & Delaney 2000, eq. 1.
+    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources: McGraw &
+    Wong 1992; Vargha & Delaney 2000, eq. 1.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
     Returns
     -------
     float
-        d_z of first minus second; positive if the first values are larger. NaN with fewer than two pairs,
-        or if all differences are equal.
+        d_z of first minus second; positive if the first values are larger. NaN with fewer than two pairs, or if
+        all differences are equal.
 
     Raises
     ------
@@ -99,8 +99,8 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
 
     Notes
     -----
-    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5;
-    Lakens 2013.
+    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5; Lakens
+    2013.
 
     Examples
     --------
@@ -221,8 +221,8 @@ def risk_ratio(
 
     Notes
     -----
-    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the
-    ratio is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
+    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the ratio
+    is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
 
     Examples
     --------

@@ -144,8 +144,8 @@ def binomial_quantile_interval(
     Notes
     -----
     A resample of k ones among n outcomes has Binomial(n, k/n) ones. The bounds are the quantiles of that
-    distribution, divided by n. Published bias scores use these bounds. For new work prefer
-    `wilson_interval`, because this interval has width 0 at k = 0 and k = n.
+    distribution, divided by n. Published bias scores use these bounds. For new work prefer `wilson_interval`,
+    because this interval has width 0 at k = 0 and k = n.
 
     Source: ROBBIE (arXiv:2311.18140), section 3.1.
 
@@ -186,8 +186,8 @@ def clustered_proportion_interval(
     Returns
     -------
     Interval
-        Proportion with its interval. Without any outcome the estimate is NaN and the interval is (0, 1);
-        with one cluster the interval is (0, 1).
+        Proportion with its interval. Without any outcome the estimate is NaN and the interval is (0, 1); with
+        one cluster the interval is (0, 1).
 
     Raises
     ------
@@ -196,16 +196,16 @@ def clustered_proportion_interval(
 
     Notes
     -----
-    The sample size is replaced by the effective sample size: the number of independent outcomes with the
-    same variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters
-    - 1 degrees of freedom. If all outcomes are 0 or all are 1, each cluster counts as one outcome.
+    The sample size is replaced by the effective sample size: the number of independent outcomes with the same
+    variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters - 1
+    degrees of freedom. If all outcomes are 0 or all are 1, each cluster counts as one outcome.
 
     In simulations of 10-100 clusters with rates of 5-50%, the interval covers 92-97% (tests/stats). If only
     about one cluster is expected to have a positive outcome, no method covers well. For rates near 0 or 1
     prefer this function to `cluster_bootstrap`.
 
-    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact
-    interval); Dean & Pagano 2015.
+    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact interval);
+    Dean & Pagano 2015.
 
     Examples
     --------

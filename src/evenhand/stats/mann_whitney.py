@@ -29,17 +29,17 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
     first, second : numpy.ndarray of int, shape (pairs,)
         Groups of each pair, in the order (0, 1), (0, 2), ..., (1, 2), ...
     u : numpy.ndarray, shape (pairs,)
-        U of the first group: the number of pairs of values in which its value is larger; ties count half.
-        NaN for groups without values.
+        U of the first group: the number of pairs of values in which its value is larger; ties count half. NaN
+        for groups without values.
     p : numpy.ndarray, shape (pairs,)
         Two-sided p-values, not adjusted for multiple testing. NaN for groups without values.
 
     Notes
     -----
-    The test uses the normal approximation with tie and continuity correction, and the exact distribution
-    for small samples without ties (Mann and Whitney 1947). Let C (group × distinct value) be the number of
-    values. Then U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C is sparse,
-    so the product is computed as a sum over the values of each group.
+    The test uses the normal approximation with tie and continuity correction, and the exact distribution for
+    small samples without ties (Mann and Whitney 1947). Let C (group × distinct value) be the number of values.
+    Then U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C is sparse, so the
+    product is computed as a sum over the values of each group.
 
     Examples
     --------

@@ -19,8 +19,8 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
     Returns
     -------
     numpy.ndarray
-        q-values, same shape as `p` (a single number becomes an array of one). q is the smallest false
-        discovery rate at which a test is a discovery.
+        q-values, same shape as `p` (a single number becomes an array of one). q is the smallest false discovery
+        rate at which a test is a discovery.
 
     Raises
     ------

@@ -17,8 +17,8 @@ def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> 
     first, second : numpy.ndarray, shape (n,)
         Two lists of paired values, for example the perplexities of two texts.
     by_value : bool, default False
-        Use the published rule. A pair is then also an outlier if one of its values equals an outlying value
-        of another pair in either list.
+        Use the published rule. A pair is then also an outlier if one of its values equals an outlying value of
+        another pair in either list.
 
     Returns
     -------

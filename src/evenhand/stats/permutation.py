@@ -28,8 +28,8 @@ class Null:
     mean, quantile_95 : float
         Mean and 95% quantile under the null.
     p : float
-        One-sided p-value: (1 + number of permutations with a value at least as large as the observed one) /
-        (1 + draws).
+        One-sided p-value: (1 + number of permutations with a value at least as large as the observed one) / (1
+        + draws).
     draws : int
         Number of permutations.
     excess : float
@@ -64,15 +64,15 @@ def permutation_null(
     Parameters
     ----------
     statistic : callable
-        Takes values (n,) and labels (k, n), coded 0, 1, ... in sorted order, and returns (k,). It must be
-        large if bias is large.
+        Takes values (n,) and labels (k, n), coded 0, 1, ... in sorted order, and returns (k,). It must be large
+        if bias is large.
     values : array_like, shape (n,)
         Values; NaN is left out.
     labels : array_like, shape (n,)
         Label of each value's group. The groups are compared.
     blocks : array_like, shape (n,), optional
-        Label of each value's block, such as its template or prompt. Labels are permuted within blocks only,
-        so that differences between blocks have no effect. Default: one block.
+        Label of each value's block, such as its template or prompt. Labels are permuted within blocks only, so
+        that differences between blocks have no effect. Default: one block.
     draws : int, default 999
         Number of permutations.
     seed : int
@@ -199,8 +199,8 @@ def sign_flip_test(
     mean : numpy.ndarray, shape (m,)
         Mean differences. NaN for rows without any difference.
     p : numpy.ndarray, shape (m,)
-        Two-sided p: the share of sign patterns whose sum is at least as far from 0. (1 + k) / (1 + draws)
-        if k of the random patterns are. NaN for rows without any difference.
+        Two-sided p: the share of sign patterns whose sum is at least as far from 0. (1 + k) / (1 + draws) if k
+        of the random patterns are. NaN for rows without any difference.
 
     Raises
     ------
@@ -273,8 +273,8 @@ def exchange_test(
     Returns
     -------
     numpy.ndarray, shape (m,)
-        Two-sided p: the share of exchanges, including the observed data, in which the systems differ at
-        least as much. NaN if a statistic is not a number.
+        Two-sided p: the share of exchanges, including the observed data, in which the systems differ at least
+        as much. NaN if a statistic is not a number.
 
     Raises
     ------

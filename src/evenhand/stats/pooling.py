@@ -68,8 +68,8 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
     Notes
     -----
     True rates follow a beta distribution, so counts are beta-binomial. Its mean m and its strength s (the
-    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between
-    0 and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
+    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between 0
+    and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
     simulations they cover about 92% for groups of 5-40 outcomes.
 
     Sources: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
@@ -131,9 +131,8 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
 
     Notes
     -----
-    True means are normally distributed. The mean and the standard deviation of that distribution are
-    integrated out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21;
-    Morris 1983.
+    True means are normally distributed. The mean and the standard deviation of that distribution are integrated
+    out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
 
     Examples
     --------

@@ -43,8 +43,7 @@ def per_test_level(
     Notes
     -----
     Benjamini-Hochberg requires that the k-th smallest p is at most alpha k / tests. k is assumed to be
-    `share_affected` of the tests, at least one. With 600 groups and 1% affected, the level is alpha × 6 /
-    600.
+    `share_affected` of the tests, at least one. With 600 groups and 1% affected, the level is alpha × 6 / 600.
 
     Source: Cohen 1988, chapter 6 (two proportions).
 
@@ -86,8 +85,8 @@ def detectable_rate(
     background : array_like
         Known rate of all groups together, a proportion.
     n : array_like
-        Number of independent outcomes in the group; its shape must broadcast with `background`. For
-        clustered outcomes, pass `effective_n`.
+        Number of independent outcomes in the group; its shape must broadcast with `background`. For clustered
+        outcomes, pass `effective_n`.
     alpha, power : float, default 0.05 and 0.8
         Two-sided level of all tests together, and power.
     tests, correction, share_affected
@@ -106,9 +105,9 @@ def detectable_rate(
 
     Notes
     -----
-    Normal approximation. Sources: Fleiss, Levin & Paik 2003; order statistics of the binomial distribution.
-    For a rate of 2%, n = 100 and 600 groups, 6.9% is detectable without a correction, 9.3% with
-    Benjamini-Hochberg and 10.0% with Bonferroni.
+    Normal approximation. Sources: Fleiss, Levin & Paik 2003; order statistics of the binomial distribution. For
+    a rate of 2%, n = 100 and 600 groups, 6.9% is detectable without a correction, 9.3% with Benjamini-Hochberg
+    and 10.0% with Bonferroni.
 
     Examples
     --------
@@ -157,8 +156,7 @@ def detectable_preference(
     Returns
     -------
     numpy.ndarray
-        Distances of the preference from 0.5, as proportions, shape of `n`; 0.5 if no preference is
-        detectable.
+        Distances of the preference from 0.5, as proportions, shape of `n`; 0.5 if no preference is detectable.
 
     Raises
     ------
@@ -208,8 +206,8 @@ def detectable_mean_difference(
     Returns
     -------
     numpy.ndarray
-        Differences of the broadcast shape, 0 or more, in the unit of the standard deviation. Infinite if
-        there are too few values for a test.
+        Differences of the broadcast shape, 0 or more, in the unit of the standard deviation. Infinite if there
+        are too few values for a test.
 
     Raises
     ------

@@ -22,16 +22,15 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
     first, second : numpy.ndarray, shape (n,)
         Verdicts of the two raters on the same rows (for example texts), 0 or 1.
     clusters : numpy.ndarray of int, shape (n,)
-        Cluster of each row, such as its prompt, as codes from 0. Rows of different clusters are
-        independent.
+        Cluster of each row, such as its prompt, as codes from 0. Rows of different clusters are independent.
     level : float, default 0.95
         Confidence level.
 
     Returns
     -------
     Interval
-        Kappa with an interval within -1 to 1: 1 is perfect agreement, 0 agreement by chance. NaN if both
-        raters always give the same single verdict. The bounds are NaN with fewer than two clusters.
+        Kappa with an interval within -1 to 1: 1 is perfect agreement, 0 agreement by chance. NaN if both raters
+        always give the same single verdict. The bounds are NaN with fewer than two clusters.
 
     Raises
     ------

@@ -37,8 +37,8 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
     Returns
     -------
     Limited
-        Differences, first minus second, as proportions. Their intervals are derived from the intervals of
-        both rates and have their level. With Wilson's intervals this is Newcombe's interval.
+        Differences, first minus second, as proportions. Their intervals are derived from the intervals of both
+        rates and have their level. With Wilson's intervals this is Newcombe's interval.
 
     Notes
     -----
@@ -70,8 +70,8 @@ def ratio_of_rates(first: Limited, second: Limited) -> Limited:
     -------
     Limited
         Ratios. Their intervals are derived from the intervals of both rates on the log scale. If the second
-        rate is 0, the ratio and its upper bound are infinite (the ratio is NaN for 0 / 0). If the first is
-        0, the ratio and its lower bound are 0.
+        rate is 0, the ratio and its upper bound are infinite (the ratio is NaN for 0 / 0). If the first is 0,
+        the ratio and its lower bound are 0.
 
     Notes
     -----

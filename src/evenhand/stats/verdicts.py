@@ -53,8 +53,8 @@ class Finding:
     benchmark, measure : str
         What was measured.
     axis, group, stratum : str or None
-        Where: an axis is a way to group people, such as religion; None means all axes, the axis as a whole,
-        or no stratum (such as a template).
+        Where: an axis is a way to group people, such as religion; None means all axes, the axis as a whole, or
+        no stratum (such as a template).
     verdict : Verdict
         The verdict.
     estimate, low, high, null : float or None
@@ -99,15 +99,15 @@ def reach_verdicts(
     Parameters
     ----------
     measurements : polars.DataFrame
-        Rows with the columns of `evenhand.schema.MEASUREMENTS`. A row without ``group`` is about an axis (a
-        way to group people, such as religion) as a whole.
+        Rows with the columns of `evenhand.schema.MEASUREMENTS`. A row without ``group`` is about an axis (a way
+        to group people, such as religion) as a whole.
     alpha : float, default 0.05
         Probability that any axis of a benchmark without differences is called biased.
     n_axes : int, default 1
         Number of axes that the benchmark defines, whether or not all of them were run.
     harmful : mapping of str to {"above", "below", "either"}, optional
-        For each measure, the harmful side of the null ("either" by default). It determines the direction,
-        not the verdict.
+        For each measure, the harmful side of the null ("either" by default). It determines the direction, not
+        the verdict.
     are_changes : bool, default False
         Whether rows are changes between two models. It affects the words of the notes only.
 
@@ -127,24 +127,23 @@ def reach_verdicts(
 
     Notes
     -----
-    q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. q of a group row
-    is the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis
-    and stratum, and ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows
-    replaces it.
+    q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. q of a group row is
+    the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis and
+    stratum, and ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows replaces it.
 
-    The null is the value expected without bias, or the ideal value if no null is known. The first matching
-    rule gives the verdict:
+    The null is the value expected without bias, or the ideal value if no null is known. The first matching rule
+    gives the verdict:
 
-    1. Not measurable: ``obstacle`` states a reason; there is no estimate, p or interval; there are fewer
-       than two
+    1. Not measurable: ``obstacle`` states a reason; there is no estimate, p or interval; there are fewer than
+       two
        independent units (or fewer than 10 rows, if the measure does not count units); more rows are missing
        than present; or the interval has width 0, because nothing varied.
     2. Biased: q <= alpha, and the interval excludes the null on either side.
     3. Not measurable: q > alpha and there is no minimum detectable effect, so the result rules nothing out.
     4. Not detected: all other rows.
 
-    Rows without p, obstacle, null and ideal are descriptions and get no finding. The same holds for rows
-    with an estimate that have a null or an ideal but no p and no obstacle.
+    Rows without p, obstacle, null and ideal are descriptions and get no finding. The same holds for rows with
+    an estimate that have a null or an ideal but no p and no obstacle.
 
     Sources: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 (groups within selected axes).
 

@@ -49,8 +49,7 @@ class Prefix:
     Raises
     ------
     UsageError
-        The instruction is empty or white space. It would only change how the first word is split into
-        tokens.
+        The instruction is empty or white space. It would only change how the first word is split into tokens.
 
     Notes
     -----

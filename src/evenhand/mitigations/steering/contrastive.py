@@ -26,9 +26,8 @@ CARD = Card(
 class ContrastiveDebiasing(SteeredByPrefixes):
     """A mitigation that moves next-token probabilities away from those after descriptions of harm.
 
-    Samples from log p + strength × (log p - mean log q), normalised. p are the model's probabilities after
-    the prompt, and q those after each prefix with the prompt, for example "The following text contains a
-    threat:".
+    Samples from log p + strength × (log p - mean log q), normalised. p are the model's probabilities after the
+    prompt, and q those after each prefix with the prompt, for example "The following text contains a threat:".
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ def windowed_perplexity(
     text : str
         A long text, for example the test part of WikiText joined with empty lines.
     window : int, default 992
-        Number of tokens that are read at once, at least 2. The published 992 leave 32 of GPT-2's positions
-        for prefixes.
+        Number of tokens that are read at once, at least 2. The published 992 leave 32 of GPT-2's positions for
+        prefixes.
     stride : int, optional
         Number of tokens from one window to the next, 1 to `window`. Each window scores only its new tokens.
         Default: `window`, so that windows do not overlap, as published.

@@ -113,9 +113,9 @@ class SteeredByPrefixes(ABC):
 class SelfDebiasing(SteeredByPrefixes):
     """A mitigation that lowers the probability of tokens that become more likely after a description of harm.
 
-    Let p be the probability of a token after the prompt, and q the largest one after a prefix with the
-    prompt, for example "The following text contains a threat:". If q > p, p is multiplied by exp(-decay ×
-    (q - p)), but by no less than floor. The probabilities are then normalised.
+    Let p be the probability of a token after the prompt, and q the largest one after a prefix with the prompt,
+    for example "The following text contains a threat:". If q > p, p is multiplied by exp(-decay × (q - p)), but
+    by no less than floor. The probabilities are then normalised.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def self_diagnosis(
     Returns
     -------
     numpy.ndarray, shape (n, d)
-        P(Yes) / (P(Yes) + P(No)) for each text and description. NaN if the model could not answer, for
-        example because the text is too long.
+        P(Yes) / (P(Yes) + P(No)) for each text and description. NaN if the model could not answer, for example
+        because the text is too long.
 
     Raises
     ------
@@ -200,8 +200,8 @@ def self_diagnosis(
     Notes
     -----
     If Yes and No are one token each, as in GPT-2, this is the softmax of two logits. If they are several
-    tokens, all of them count. The question begins with the tokens that the tokenizer itself adds, as
-    published: none for GPT-2. Source: Schick et al. 2021, section 3.
+    tokens, all of them count. The question begins with the tokens that the tokenizer itself adds, as published:
+    none for GPT-2. Source: Schick et al. 2021, section 3.
 
     Examples
     --------

@@ -39,8 +39,7 @@ class Counterfactuals:
     """A rewriter of texts from one group of people to another: only the words that refer to the group change.
 
     Case and number are kept, and "a" and "an" are adapted to the next word. Code, URLs, {{...}}, titles of
-    works and text in quotation marks are left as they are. The same text always gives the same
-    counterfactual.
+    works and text in quotation marks are left as they are. The same text always gives the same counterfactual.
 
     Parameters
     ----------
@@ -48,8 +47,8 @@ class Counterfactuals:
         The way in which people are grouped: "gender", "name_origin", or an axis of the lexicon ("religion",
         "nationality", "race_ethnicity", "age", ...).
     target : str
-        Group that the new text is about: "female" or "male", an origin of names ("arabic"), or, on an axis
-        of the lexicon, a descriptor ("Muslim") or the name of a bucket of descriptors ("asian_religions").
+        Group that the new text is about: "female" or "male", an origin of names ("arabic"), or, on an axis of
+        the lexicon, a descriptor ("Muslim") or the name of a bucket of descriptors ("asian_religions").
     source : str or sequence of str, optional
         Group or groups whose words are replaced. Default: the other gender, all other origins, or the
         descriptors of all other buckets.
@@ -161,8 +160,8 @@ class Counterfactuals:
     def of(self, text: str) -> Counterfactual:
         """Return the counterfactual of a text: the text about the target group, with a list of the changes.
 
-        `text` of the result is the new text (equal to the old one if nothing changes), `original` the old
-        one, and `changes` the replaced words with their positions in characters.
+        `text` of the result is the new text (equal to the old one if nothing changes), `original` the old one,
+        and `changes` the replaced words with their positions in characters.
         """
         pieces = WORDS.split(text)
         table = self._table

@@ -50,9 +50,9 @@ class HolisticBias:
 
     Notes
     -----
-    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs
-    to the noun phrase p with `starts[p] <= i < starts[p + 1]`. Its template has the number `i - starts[p]`
-    among those that the noun phrase allows.
+    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs to
+    the noun phrase p with `starts[p] <= i < starts[p + 1]`. Its template has the number `i - starts[p]` among
+    those that the noun phrase allows.
     """
 
     version: str
@@ -71,13 +71,13 @@ class HolisticBias:
         Parameters
         ----------
         folder : path or str
-            Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json,
-            or a folder named like the version that does.
+            Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json, or
+            a folder named like the version that does.
         version : {"v1.0", "v1.1"}, default "v1.1"
             Version of the files. If you edited the files, they count as a modified set.
         as_published : bool, default False
-            Keep the quirks of the published composer (`evenhand.prompts.holisticbias.card.QUIRKS`), such as
-            the article "an" before "European".
+            Keep the quirks of the published composer (`evenhand.prompts.holisticbias.card.QUIRKS`), such as the
+            article "an" before "European".
 
         Returns
         -------
@@ -87,8 +87,8 @@ class HolisticBias:
         Raises
         ------
         DataError
-            The version is unknown, the folder contains the other published version, or a file is missing or
-            has the wrong structure.
+            The version is unknown, the folder contains the other published version, or a file is missing or has
+            the wrong structure.
 
         Notes
         -----
@@ -162,8 +162,8 @@ class HolisticBias:
         """Return the sentences that the published measure Likelihood Bias uses.
 
         Their noun phrases consist of a descriptor without a gender and a noun, so each (axis, template,
-        descriptor) has one sentence per noun. There are 460,980 sentences in v1.0 and 549,120 in v1.1.
-        Raises UsageError if no sentence is left. Source: the released evaluation of Smith et al. 2022.
+        descriptor) has one sentence per noun. There are 460,980 sentences in v1.0 and 549,120 in v1.1. Raises
+        UsageError if no sentence is left. Source: the released evaluation of Smith et al. 2022.
         """
         types = ("descriptor_noun", "noun_descriptor")
         return self._where(
@@ -198,17 +198,16 @@ class HolisticBias:
         Parameters
         ----------
         variations_seed : int, optional
-            If given, the text of each prompt is varied at random as in the published `get_sentence`: "I am"
-            for "I'm", no hyphens, lower case, no final period. The original sentence is then in
-            ``unvaried_text``.
+            If given, the text of each prompt is varied at random as in the published `get_sentence`: "I am" for
+            "I'm", no hyphens, lower case, no final period. The original sentence is then in ``unvaried_text``.
 
         Returns
         -------
         PromptSet
-            Columns: ``prompt_id`` (row number in the full set), ``text``, the published columns
-            (``preference`` and ``gender`` replace descriptor_preference and noun_gender), and ``cluster``,
-            which is the template. Control rows, which have a noun but no descriptor, have the axis "null".
-            Values that do not apply are "(none)".
+            Columns: ``prompt_id`` (row number in the full set), ``text``, the published columns (``preference``
+            and ``gender`` replace descriptor_preference and noun_gender), and ``cluster``, which is the
+            template. Control rows, which have a noun but no descriptor, have the axis "null". Values that do
+            not apply are "(none)".
         """
         frame = self._rows(0, len(self.phrases), PUBLISHED_COLUMNS, ids=True).rename(PROMPT_NAMES)
         frame = frame.with_columns(cluster=pl.col("template"))

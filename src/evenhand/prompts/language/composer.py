@@ -44,8 +44,7 @@ def compose(
     Parameters
     ----------
     lexicon : Lexicon, optional
-        Descriptors of groups ("Deaf") and nouns ("woman"). Default: the lexicon of evenhand
-        (`load_lexicon`).
+        Descriptors of groups ("Deaf") and nouns ("woman"). Default: the lexicon of evenhand (`load_lexicon`).
     templates : sequence of Template, optional
         Sentences with a gap for a noun phrase, such as "a Deaf woman". Default: the templates of evenhand,
         except those of the kind seat, which are meant for masked models.
@@ -62,10 +61,10 @@ def compose(
         One row per sentence. ``prompt_id`` is the row number as text. ``axis``, ``bucket``, ``descriptor``,
         ``preference`` and ``form`` are those of the descriptor; ``noun`` and ``gender`` those of the noun.
         ``template``, ``kind`` (neutral, opinion, ...) and ``cluster`` (the template again) describe the
-        template. ``valence`` is "positive" or "negative" for opinions, ``humanising`` states for the kind
-        seat whether the sentence grants the person an inner life, and ``pair`` is a name that the two
-        templates of such a contrast share; otherwise they are null. ``span_start`` and ``span_end`` are the
-        characters of the noun phrase in ``text``.
+        template. ``valence`` is "positive" or "negative" for opinions, ``humanising`` states for the kind seat
+        whether the sentence grants the person an inner life, and ``pair`` is a name that the two templates of
+        such a contrast share; otherwise they are null. ``span_start`` and ``span_end`` are the characters of
+        the noun phrase in ``text``.
 
     Raises
     ------
@@ -74,9 +73,9 @@ def compose(
 
     Notes
     -----
-    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair
-    user") takes no noun. All other descriptors have the same nouns in each template, so they can be
-    compared noun by noun.
+    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair user")
+    takes no noun. All other descriptors have the same nouns in each template, so they can be compared noun by
+    noun.
 
     Examples
     --------

@@ -74,8 +74,8 @@ class Noun:
 class Lexicon:
     """Words and phrases that describe groups of people (descriptors), and the nouns with which they are combined.
 
-    Each descriptor belongs to an axis, a way to group people ("religion"), and within it to a bucket of
-    related descriptors ("asian_religions").
+    Each descriptor belongs to an axis, a way to group people ("religion"), and within it to a bucket of related
+    descriptors ("asian_religions").
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class Lexicon:
         Raises
         ------
         DataError
-            The folder does not exist or has no axis, a TOML file cannot be read, or an entry is invalid.
-            The message names the file and the entry; the hint lists the expected keys.
+            The folder does not exist or has no axis, a TOML file cannot be read, or an entry is invalid. The
+            message names the file and the entry; the hint lists the expected keys.
         """
 
         lexicon, faults = read_folder(Path(path))
@@ -196,8 +196,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 def load_lexicon() -> Lexicon:
     """Return the lexicon of evenhand: words and phrases that describe groups of people, and nouns for people.
 
-    It has 13 axes (ways to group people, such as religion), was written for this project, and is in US
-    English.
+    It has 13 axes (ways to group people, such as religion), was written for this project, and is in US English.
 
     Examples
     --------

@@ -55,15 +55,15 @@ def read_prompts(path: Path | str) -> PromptSet:
     Parameters
     ----------
     path : path or str
-        A .csv, .jsonl, .ndjson or .parquet file with one prompt per row: ``text``, and optionally
-        ``prompt_id`` (unique), ``context``, and ``span_start`` and ``span_end`` (characters). Every other
-        column describes the group that the prompt mentions, for example axis, descriptor or template.
+        A .csv, .jsonl, .ndjson or .parquet file with one prompt per row: ``text``, and optionally ``prompt_id``
+        (unique), ``context``, and ``span_start`` and ``span_end`` (characters). Every other column describes
+        the group that the prompt mentions, for example axis, descriptor or template.
 
     Returns
     -------
     PromptSet
-        The prompts. The card names the file and the number of empty texts. The notes state a guessed
-        encoding or delimiter of a CSV.
+        The prompts. The card names the file and the number of empty texts. The notes state a guessed encoding
+        or delimiter of a CSV.
 
     Raises
     ------

@@ -14,8 +14,8 @@ from evenhand.stats.arrays import Codes, Floats
 def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
     """Return the values without the additive effects of all columns except two.
 
-    Use it before `PairTable` tests an interaction: if a third column (such as age) is distributed unevenly
-    over the combinations of the two (gender and religion), its effect would look like their interaction.
+    Use it before `PairTable` tests an interaction: if a third column (such as age) is distributed unevenly over
+    the combinations of the two (gender and religion), its effect would look like their interaction.
 
     Parameters
     ----------

@@ -43,19 +43,17 @@ class _Fit:
 
 
 class PairTable:
-    """A table of the means of two group columns, with a test of their interaction.
-
-    The test asks whether the effect of one column (such as gender) depends on the other (such as religion).
+    """A table of the means of two group columns, with a test of their interaction: do their effects add up?
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
         Outcomes, one per response: 0 or 1 (possibly adjusted by `remove_other_effects`), or numbers.
     first, second : numpy.ndarray of int, shape (n,)
-        Group of each response in the two columns, as codes. A combination of both is a cell.
+        Group of each response in the two columns (such as gender and religion), as codes. A combination is a cell.
     unit : numpy.ndarray of int, shape (n,)
-        Code of the independent unit that was sampled, such as a person, prompt or question. Responses of a
-        unit in the same cell are averaged first.
+        Code of the independent unit that was sampled, such as a person, prompt or question. Responses of a unit in the
+        same cell are averaged first.
     is_rate : bool
         Whether the outcomes are 0 or 1, so that their variance follows from the rate.
 
@@ -63,24 +61,18 @@ class PairTable:
     ----------
     cells : numpy.ndarray of int, shape (c, 2)
         Codes (first, second) of the cells with at least two units. Other cells are left out of the table.
-    means : numpy.ndarray, shape (c,)
-        Mean of each cell over its units, in the unit of `values`.
-    n_units : numpy.ndarray, shape (c,)
-        Number of units in each cell.
-    n_sampled : int
-        Number of different units in all cells together.
-    nested : bool
-        Whether each unit is in one cell only.
+    means, n_units : numpy.ndarray, shape (c,)
+        Mean of each cell over its units, in the unit of `values`, and number of units in each cell.
+    n_sampled, nested : int, bool
+        Number of different units in all cells together, and whether each of them is in one cell only.
 
     Notes
     -----
-    Without an interaction, the mean of a cell is a constant plus an effect of each column, on the scale of
-    `values` (differences of rates, not odds). A departure is the mean of a cell minus the mean that the
-    other cells predict under this additive model; it is positive if the cell is higher.
-
-    Standard errors account for units that are in several cells. Rates have the quasi-binomial variance
-    (McCullagh & Nelder 1989, section 4.5). Variances are moderated towards their pool (Smyth 2004). Degrees
-    of freedom have Greenhouse and Geisser's correction (1959).
+    Without an interaction, the mean of a cell is a constant plus an effect of each column, on the scale of `values`
+    (differences of rates, not odds). A departure is the mean of a cell minus the mean that the other cells predict
+    under this additive model; it is positive if the cell is higher. Standard errors account for units that are in
+    several cells. Rates have the quasi-binomial variance (McCullagh & Nelder 1989, section 4.5). Variances are
+    moderated towards their pool (Smyth 2004). Degrees of freedom have Greenhouse and Geisser's correction (1959).
     """
 
     def __init__(self, values: Floats, first: Codes, second: Codes, unit: Codes, *, is_rate: bool) -> None:
@@ -152,9 +144,8 @@ class PairTable:
     ) -> tuple[Floats, Floats, Floats]:
         """Return estimates, standard errors and degrees of freedom of contrasts of the cell means, each (m,).
 
-        `weights` (m, c) has one contrast per row. `fit` is a fitted additive model; the default is that of
-        the whole table. `refuted` means that the additive model was rejected; each cell's own rate then
-        gives its variance.
+        `weights` (m, c) has one contrast per row. `refuted` means that the additive model was rejected; each cell's
+        own rate then gives its variance.
         """
         fit = fit or self._fit
         variance = fit.cell_variance if refuted else fit.variance
@@ -215,9 +206,9 @@ class PairTable:
     def test(self) -> PairTest:
         """Test the hypothesis that the effects of both columns add up; p is two-sided.
 
-        The test has two parts: the largest departure of a single cell (Bonferroni over distinct contrasts),
-        and the sum over all cells (an F test). p is twice the smaller p of the two. If all cells share one
-        contrast, p is that of the first part. With an obstacle, p is None.
+        The test has two parts: the largest departure of a single cell (Bonferroni over distinct contrasts), and the
+        sum over all cells (an F test). p is twice the smaller p of the two. If all cells share one contrast, p is that
+        of the first part. With an obstacle, p is None.
         """
         obstacle = self.obstacle()
         if obstacle is not None:
@@ -253,9 +244,9 @@ class PairTable:
     def spread(self, alpha: float = 0.05) -> tuple[float, float, float]:
         """Return the root mean square departure from additivity over the cells, and its interval.
 
-        These are (estimate, low, high) in the unit of `values`. The interval has the level 1 - alpha. Cells
-        are weighted by their number of units (nested units: by their precision). The interval inverts the
-        noncentral F distribution of the sum over cells (Steiger 2004, Beyond the F test).
+        These are (estimate, low, high) in the unit of `values`. The interval has the level 1 - alpha. Cells are
+        weighted by their number of units (nested units: by their precision). The interval inverts the noncentral F
+        distribution of the sum over cells (Steiger 2004, Beyond the F test).
         """
         _, ratio, df, spare, unit = self._overall()
         sizes = [_noncentrality(ratio, df, spare, share) for share in (0.5, 1 - alpha / 2, alpha / 2)]
@@ -263,10 +254,7 @@ class PairTable:
         return estimate, low, high
 
     def largest_departure(self, alpha: float = 0.05) -> CellDeparture:
-        """Return the departure with the smallest p, with its interval and its p.
-
-        The interval has the level 1 - alpha; both are adjusted for the number of contrasts.
-        """
+        """Return the departure with the smallest p, with its 1 - alpha interval and p, adjusted for all contrasts."""
         return self._largest(self._fit, alpha)
 
     def _largest(self, fit: _Fit, alpha: float) -> CellDeparture:
@@ -288,9 +276,8 @@ class PairTable:
     def named_cells(self, alpha: float = 0.05) -> list[CellDeparture]:
         """Return the cells that depart from additivity at level alpha, found one after the other.
 
-        Each cell gets its own parameter in the model before the next is searched. Cells that mirror each
-        other form a single departure, because the data cannot distinguish them. Numbers in `cells` of a
-        departure are rows of `cells` of the table.
+        Each cell gets its own parameter in the model before the next is searched. Cells that mirror each other form a
+        single departure, because the data cannot distinguish them.
         """
         own: list[int] = []
         named: list[CellDeparture] = []
@@ -308,8 +295,7 @@ class PairTable:
         """Return the second group minus the first of a two-group column, within each level of the other column.
 
         `column` is 0 or 1; the group with the smaller code is the first. The intervals cover simultaneously
-        (Bonferroni) at 1 - alpha. Levels in which one of the two groups has fewer than two units are left
-        out.
+        (Bonferroni) at 1 - alpha. Levels in which one of the two groups has fewer than two units are left out.
         """
         groups = np.unique(self.cells[:, column])
         levels, rows = [], []
@@ -329,17 +315,11 @@ class PairTable:
         return Gaps(np.array(levels), estimate, estimate - reach, estimate + reach)
 
     def residuals_of(self, values: Floats) -> Floats:
-        """Return the residuals of the additive fit to a value per cell, shape of `values`.
-
-        The first dimension of `values` is the cells (c, ...).
-        """
+        """Return the residuals of the additive fit to a value per cell, `values` (c, ...), in the same shape."""
         return np.asarray(self._fit.residual_maker @ values)
 
     def highest_cell(self) -> tuple[int, float]:
-        """Return the number of the cell with the highest mean (its row in `cells`), and a p-value.
-
-        It is the largest two-sided p of its differences from the other cells.
-        """
+        """Return the row in `cells` of the highest mean, and the largest two-sided p of its differences from others."""
         highest = int(np.argmax(self.means))
         rows = np.eye(len(self.means))[highest] - np.eye(len(self.means))
         others = np.delete(rows, highest, axis=0)
@@ -356,10 +336,10 @@ class PairTable:
     def detectable_departures(self, alpha: float = 0.05) -> Floats:
         """Return the minimum detectable departure (80% power at level alpha) of each cell (c,).
 
-        The unit is that of `values`. In a 2 by 2 table it is the difference between the two gaps. It is
-        infinite if no departure up to a rate of 0 or 1 has that power, and NaN for cells that the model
-        always fits. For rates, the variance is that of the departing rate. Source: normal approximation of
-        the noncentral t distribution (Johnson & Welch 1940).
+        The unit is that of `values`. In a 2 by 2 table it is the difference between the two gaps. It is infinite if no
+        departure up to a rate of 0 or 1 has that power, and NaN for cells that the model always fits. For rates, the
+        variance is that of the departing rate. Source: normal approximation of the noncentral t distribution (Johnson
+        & Welch 1940).
         """
         fit = self._fit
         _, error, df, _, different = self._departures(fit)
@@ -400,8 +380,8 @@ class PairTable:
     def minimum_detectable(self, alpha: float = 0.05) -> float:
         """Return the departure that is detected with 80% power at level alpha, whichever cell has it.
 
-        It is in the unit of `values`. This is the largest value over the cells in which a departure can
-        have that power. It is infinite if there is no such cell.
+        It is in the unit of `values`. This is the largest value over the cells in which a departure can have that
+        power. It is infinite if there is no such cell.
         """
         sizes = self.detectable_departures(alpha)
         sizes = sizes[np.isfinite(sizes)]

@@ -36,26 +36,10 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 
 @dataclass(frozen=True, repr=False)
 class Run(ViewedResult):
-    """A finished audit of one model, stored in a folder.
+    """A finished audit of one model, stored in a folder, with measurements, verdicts (`findings`) and responses.
 
-    An axis is a way to group people, such as religion. A role is what a classifier judges, such as
-    toxicity.
-
-    Attributes
-    ----------
-    directory : RunDirectory
-        The folder with all stored data.
-    outcome, labelled : AskOutcome or None, LabelOutcome or None
-        Counts of this session's responses and classifications; None if there were none, as for a run that
-        was reopened.
-    left_out : mapping of str to str
-        Benchmarks that were not run, with the reasons.
-    error_threshold : float
-        Largest share of failed rows with which a run counts as successful.
-    address : str or None
-        URL of a run in object storage; `path` is then its local copy.
-    findings, measurements : polars.DataFrame
-        Verdicts and numbers.
+    `left_out` has the benchmarks that were not run, with the reasons. `outcome` and `labelled` count the responses and
+    classifications of this session; they are None if there were none, and for a reopened run.
     """
 
     directory: RunDirectory
@@ -77,10 +61,7 @@ class Run(ViewedResult):
         return self.address or self.path
 
     def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder (and to object storage); return their paths by kind.
-
-        Raises WriteError if the folder cannot be written.
-        """
+        """Write report.html and measurements.json into a folder (and to object storage); return their paths by kind."""
         if self.address is None or Path(folder) != self.path:
             return super().write(folder)
         with working_copy(self.address) as copy:
@@ -88,27 +69,19 @@ class Run(ViewedResult):
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Return one verdict per row: "biased", "not detected" or "not measurable".
-
-        ``group`` is null for an axis as a whole, and ``axis`` for all axes together. All columns:
-        `evenhand.schema.FINDINGS`.
-        """
+        """Return one verdict per row: "biased", "not detected" or "not measurable" (evenhand.schema.FINDINGS)."""
         return self.directory.findings()
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """Return one number per row, with CI, the value expected without bias (``null``), p and q.
-
-        All columns: `evenhand.schema.MEASUREMENTS`.
-        """
+        """Return one number per row, with CI, value without bias (null), p and q (evenhand.schema.MEASUREMENTS)."""
         return self.directory.measurements()
 
     def responses(self, benchmark: str) -> pl.DataFrame:
         """Return the prompts of a benchmark with the model's responses, one row per prompt (and sample).
 
-        Continuations have the columns `continuation` and `finish` (why it ended). For each role of a
-        classifier, such as toxicity, they have `<role>_label`, `<role>_score`, `<role>_negative` (the
-        decision), `<role>_scores` (one score per label) and `<role>_error` (why there is no label).
+        Likelihoods have `log_likelihood` (nats, summed) and `perplexity`; continuations have `continuation`, `finish`
+        and, for each role (what a classifier judges), `<role>_label`, `_score`, `_negative`, `_scores` and `_error`.
         """
         return answers(self.directory, benchmark)
 
@@ -123,10 +96,7 @@ class Run(ViewedResult):
         retry_errors: bool = False,
         trust_addresses: bool = False,
     ) -> "Run":
-        """Classify the stored responses with other classifiers, update the results and rewrite the report.
-
-        The model is not asked again. Parameters and errors are those of `evenhand.rescore`.
-        """
+        """Classify the stored responses with other classifiers; arguments and errors are as in `evenhand.rescore`."""
         names, loaded = named_or_loaded(classifiers)
         with working_copy(self.place) as copy:
             judged = rescore_run(
@@ -144,10 +114,7 @@ class Run(ViewedResult):
         return again
 
     def above_threshold(self) -> str | None:
-        """Describe in a sentence what failed more often than `error_threshold` allows.
-
-        Returns None if nothing did, and for a reopened run.
-        """
+        """Describe what failed more often than `error_threshold` allows; None if nothing did, or for a reopened run."""
         allowed = self.error_threshold
         if self.outcome is not None and self.outcome.above_threshold:
             what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
@@ -164,10 +131,7 @@ class Run(ViewedResult):
         return None
 
     def agreement(self) -> AgreementStudy:
-        """Return how well the classifiers of the run agree with each other.
-
-        Raises DataError if there are fewer than two classifiers.
-        """
+        """Return how well the run's classifiers agree; raises DataError if there are fewer than two."""
         with working_copy(self.place, writes=False):  # errors name the store
             return classifier_agreement(self.directory)
 
@@ -256,26 +220,20 @@ def audit(
         A name as on the command line (see `load_model`), or a loaded model.
     suite, benchmarks
         Name of a suite (a set of benchmarks), or names of benchmarks. Default: the quick suite.
-    limit : int, optional
-        Maximum number of prompts per benchmark. Default: that of the suite, or all.
+    limit, samples : int, optional
+        Maximum number of prompts per benchmark; continuations per prompt. Default: as the suite or benchmark sets.
     axes : sequence of str, optional
         Ways to group people that are audited, such as "religion". Default: all.
     seed : int, default 0
         Random seed.
-    samples : int, optional
-        Number of continuations per prompt, for benchmarks that generate text.
     classifiers : mapping of str, optional
-        Classifiers (names or objects) that replace the published ones, by role: what is judged, such as
-        "toxicity".
+        Names or objects that replace the published classifiers, by role (what is judged, such as "toxicity").
     mitigate : sequence of str or Mitigation, optional
         Mitigations, in the order in which they are applied.
     output : path or str, optional
-        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed. Default: a new
-        folder in runs/.
-    progress : Progress, optional
-        Receives progress messages.
-    options
-        Other options of `evenhand.studies.audit.options.AuditConfig`.
+        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed. Default: new, in runs/.
+    progress, options
+        Receiver of progress messages; other options of `evenhand.studies.audit.options.AuditConfig`.
 
     Returns
     -------
@@ -284,14 +242,10 @@ def audit(
 
     Raises
     ------
-    UsageError, DataError
-        An option or a file is invalid.
-    ModelError, ServiceUnavailable
-        The model or a classifier cannot be loaded, run or reached.
-    ResumeRefused
-        The folder contains a run with other options.
-    Interrupted
-        The audit was interrupted and can be resumed.
+    UsageError, DataError, ModelError, ServiceUnavailable
+        An option or a file is invalid; the model or a classifier cannot be loaded, run or reached.
+    ResumeRefused, Interrupted
+        The folder contains a run with other options; or the audit was interrupted and can be resumed.
 
     Examples
     --------
@@ -364,23 +318,7 @@ def _audited(
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Open the stored run of an audit from its folder or URL.
-
-    Parameters
-    ----------
-    path : path or str
-        Folder of the run, or its URL (s3://bucket/run).
-
-    Returns
-    -------
-    Run
-        The run.
-
-    Raises
-    ------
-    DataError
-        There is no run.
-    """
+    """Open the stored run of an audit from its folder or URL (s3://bucket/run); raises DataError if there is none."""
     with working_copy(path, writes=False) as copy:
         return Run(RunDirectory.open(copy.folder), address=copy.address)
 
@@ -399,43 +337,29 @@ def rescore(
 ) -> Run:
     """Classify the stored responses of a run with other classifiers, update its results and rewrite its report.
 
-    The model is not asked again. A correction of rates for errors of the earlier classifier is dropped.
-
     Parameters
     ----------
     run : Run, path or str
         A run, its folder, or its URL.
     classifiers : mapping of str
-        Classifiers (names or objects) by role, which is what is judged, such as "toxicity". Other roles
-        keep theirs. Texts that one of them has classified before are not classified again.
-    device : str, default "auto"
-        Device for classifiers that run on this machine.
-    on, workers : optional
-        Cluster whose workers classify, and their number; see `evenhand.studies.audit.options.AuditConfig`.
-    progress : Progress, optional
-        Receives progress messages.
-    retry_errors : bool, default False
-        Classify failed texts again.
-    trust_addresses : bool, default False
-        Allow servers that only the run's folder names, not this call.
+        Names or objects by role (what is judged, such as "toxicity"). Other roles keep theirs. Stored labels are
+        reused.
+    device, on, workers, progress : optional
+        Device of classifiers on this machine; cluster and number of its workers (see `AuditConfig`); message receiver.
+    retry_errors, trust_addresses : bool, default False
+        Classify failed texts again; allow servers that only the run's folder names, not this call.
 
     Returns
     -------
     Run
-        The updated run.
+        The updated run. Its rates are no longer corrected for errors of an earlier classifier.
 
     Raises
     ------
-    UsageError
-        No classifier is given, or a role is unknown.
-    DataError
-        There is no run, or it has no generated texts.
-    ModelError
-        A classifier cannot be loaded.
-    ResumeRefused
-        The folder names servers, and `trust_addresses` is False.
-    Interrupted
-        The same call resumes.
+    UsageError, DataError
+        No classifier is given, or a role is unknown; there is no run, or it has no generated texts.
+    ModelError, ResumeRefused, Interrupted
+        A classifier cannot be loaded; only the folder names a server; the call was interrupted and can be repeated.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(
@@ -461,11 +385,10 @@ def resume(
 ) -> Run:
     """Resume an interrupted run.
 
-    `given` has the options that are named again. They may repeat the original options, and may change options
-    that do not affect results (device, batch size, error threshold). `classifiers` are as in `--classifier`;
-    new ones need `rescore`. `trust_addresses` allows servers that only the folder names (see
-    `evenhand.studies.audit.trust`). Code that comes with the model runs only if `given` allows it again. Raises
-    ResumeRefused, with the difference.
+    `given` has the options that are named again. They may repeat the original options, and may change options that do
+    not affect results (device, batch size, error threshold). `classifiers` are as in `--classifier`; new ones need
+    `rescore`. `trust_addresses` allows servers that only the folder names (see `evenhand.studies.audit.trust`). The
+    model's code runs only if `given` allows it again. Raises ResumeRefused.
     """
     with working_copy(path) as copy:
         if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock is there

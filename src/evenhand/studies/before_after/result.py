@@ -89,11 +89,11 @@ class BeforeAfterReport(StudyResult):
     def verdicts(self) -> pl.DataFrame:
         """Return one row per benchmark and kind of harm, such as toxicity. All columns are text.
 
-        ``groups`` states how the differences between groups changed, which is the main question.
-        ``verdict`` and ``headline`` are about the level, which is the harm rate of all groups together:
-        "fell", "rose", "not detected", "not measurable", or a fall with a side effect, such as "silence"
-        (the model stopped responding). ``told`` gives the numbers in sentences. The other columns are
-        ``benchmark`` and ``outcome`` (the kind of harm).
+        ``groups`` states how the differences between groups changed, which is the main question. ``verdict``
+        and ``headline`` are about the level, which is the harm rate of all groups together: "fell", "rose",
+        "not detected", "not measurable", or a fall with a side effect, such as "silence" (the model stopped
+        responding). ``told`` gives the numbers in sentences. The other columns are ``benchmark`` and
+        ``outcome`` (the kind of harm).
         """
         rows = [
             {
@@ -135,8 +135,8 @@ class BeforeAfterReport(StudyResult):
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return all tables by name: `verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`.
 
-        `silence` has changes in empty or refused responses, `measured` the measures of each audit side by
-        side, and `cost` time and memory.
+        `silence` has changes in empty or refused responses, `measured` the measures of each audit side by side,
+        and `cost` time and memory.
         """
         study = self.study
         names = ("harm", "silence", "quality", "measured", "cost")
@@ -210,8 +210,8 @@ def before_after(
     suite, benchmarks
         Name of a suite (a set of benchmarks), or names of benchmarks. Default: the benchmark regard.
     limit, axes, seed, samples, classifiers, progress
-        As in `evenhand.audit`. In `classifiers`, the role "perplexity" can always be given a language
-        model, which then scores how fluent the responses are.
+        As in `evenhand.audit`. In `classifiers`, the role "perplexity" can always be given a language model,
+        which then scores how fluent the responses are.
     output : path or str, optional
         Folder of the study. An unfinished study there is resumed. Default: a new folder in runs/.
     options

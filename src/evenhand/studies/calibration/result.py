@@ -60,7 +60,7 @@ class CalibrationStudy(StudyResult):
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return all tables by name: `measures`, `designs`, `power`, `doses`, `moves` and `halves`.
 
-        `power` and `doses` have one row per planted effect, `moves` has checks of invariance, and `halves`
+        `power` and `doses` have one row per simulated effect, `moves` has checks of invariance, and `halves`
         the agreement between two halves of the prompts. The columns are defined in
         `evenhand.studies.calibration.summary`.
         """
@@ -85,10 +85,10 @@ class CalibrationStudy(StudyResult):
     def designs(self) -> pl.DataFrame:
         """Return one row per measure and design, with false-positive rate, coverage, power and ``verdict``.
 
-        A measure holds in a design if the 95% confidence limits show a false-positive rate of at most 8%
-        and a coverage of at least 92%. It fails if they show a false-positive rate above 6%, a coverage
-        below 93%, or a power below 70% at the minimum detectable effect that it states; ``why`` gives this
-        and other reasons. Otherwise it is undecided.
+        A measure holds in a design if the 95% confidence limits show a false-positive rate of at most 8% and a
+        coverage of at least 92%. It fails if they show a false-positive rate above 6%, a coverage below 93%, or
+        a power below 70% at the minimum detectable effect that it states; ``why`` gives this and other reasons.
+        Otherwise it is undecided.
         """
         return self._tables["designs"]
 
@@ -118,9 +118,8 @@ class CalibrationStudy(StudyResult):
     def write_summary(self, path: Path | str) -> Path:
         """Write the summary as JSON and return its path.
 
-        If the study covers only some measures, only their rows of an existing summary are replaced. The
-        summary must have the same size, seed and replications; `renewed` records the code version of the
-        new rows.
+        If the study covers only some measures, only their rows of an existing summary are replaced. The summary
+        must have the same size, seed and replications; `renewed` records the code version of the new rows.
 
         Raises
         ------
@@ -190,8 +189,7 @@ def calibrate(
 ) -> CalibrationStudy:
     """Check measures on simulated data: false-positive rate, coverage of intervals, and power.
 
-    Simulated data with known differences go through the complete analysis of each measure, up to the
-    verdict.
+    Simulated data with known differences go through the complete analysis of each measure, up to the verdict.
 
     Parameters
     ----------
@@ -207,7 +205,7 @@ def calibrate(
     jobs : int, optional
         Number of processes. It affects only the duration. Default: one per processor core.
     replications : int, optional
-        Number of data sets for each combination of a design and a planted effect, at least 2. Default: as
+        Number of data sets for each combination of a design and a simulated effect, at least 2. Default: as
         each design specifies.
     progress : Progress, optional
         Receives progress messages.

@@ -27,8 +27,8 @@ CHANGES_FILE, MOVED_FILE = "changes.parquet", "moved.parquet"
 class ComparisonReport(StudyResult):
     """A comparison of two or more models on the same prompts and samples; each is compared with the first.
 
-    Changes are a later model minus the first. An axis is a way to group people, such as religion; an
-    outcome is what was measured of a response, such as its toxicity.
+    Changes are a later model minus the first. An axis is a way to group people, such as religion; an outcome is
+    what was measured of a response, such as its toxicity.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class ComparisonReport(StudyResult):
     def changes(self) -> pl.DataFrame:
         """Return changes between groups, then overall and by axis, with CI, q and verdict.
 
-        ``measure`` names the kind of change. "level_change" is after minus before.
-        "group_difference_change" is that of a group minus the mean change of the other groups of its axis.
-        "disparity_change" is the spread of the changes of an axis' groups (a standard deviation). Rates are
-        proportions (0.05 is five points). All columns: `evenhand.studies.compare.changes.CHANGES`.
+        ``measure`` names the kind of change. "level_change" is after minus before. "group_difference_change" is
+        that of a group minus the mean change of the other groups of its axis. "disparity_change" is the spread
+        of the changes of an axis' groups (a standard deviation). Rates are proportions (0.05 is five points).
+        All columns: `evenhand.studies.compare.changes.CHANGES`.
         """
         return self.comparison.changes
 
@@ -185,15 +185,15 @@ def compare(
     Parameters
     ----------
     runs : Run, path or str
-        Two or more audits or their folders, or files of other programs (lm_eval samples, Inspect logs,
-        ROBBIE's scores).
+        Two or more audits or their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's
+        scores).
     names : sequence of str, optional
         One name per run. Default: the names of the models.
     alpha : float, default 0.05
         Probability of any false verdict on a benchmark and outcome if nothing changed.
     margin : float, optional
-        Also test non-inferiority: a group passes if, relative to the other groups of its axis, it became
-        worse by less than this. In the unit of the outcome, so 0.05 is five points of a rate.
+        Also test non-inferiority: a group passes if, relative to the other groups of its axis, it became worse
+        by less than this. In the unit of the outcome, so 0.05 is five points of a rate.
     seed : int, default 0
         Random seed of tests and intervals.
     by : str, optional

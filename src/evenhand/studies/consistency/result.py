@@ -31,8 +31,8 @@ class Checked(StudyResult):
     """A finished consistency check of one mitigation: does its wording matter, or would any text help?
 
     The model was run without the mitigation and with several wordings of it, called levels: "default" (no
-    mitigation), "original", "opposite", "nonsensical" and "blank". A domain is a set of prompts,
-    "adversarial" or "neutral".
+    mitigation), "original", "opposite", "nonsensical" and "blank". A domain is a set of prompts, "adversarial"
+    or "neutral".
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Checked(StudyResult):
     def decisions(self) -> list[Decision]:
         """Return the outcome of each test under the chosen rule, with the reason.
 
-        The tests are effect, polarity and importance in each domain, and transfer (see
-        `check_consistency`). Outcomes are "passes", "fails", "not decided" and "not applicable".
+        The tests are effect, polarity and importance in each domain, and transfer (see `check_consistency`).
+        Outcomes are "passes", "fails", "not decided" and "not applicable".
         """
         return self.study.checklists[self.study.options.rule]
 
@@ -66,6 +66,7 @@ class Checked(StudyResult):
     def findings(self) -> pl.DataFrame:
         """Return one row per decision rule, test and domain.
 
+        The rules are "tested", "strict" and "paper" (`evenhand.measures.changes.decide` describes them).
         Columns: ``rule``, ``test``, ``domain`` (null for transfer, which concerns both), ``outcome``,
         ``reason``, ``amount`` (the size in words), and ``advised_prompts`` and ``advised_wordings``, the
         numbers with which an undecided test would be decided four times in five.
@@ -76,9 +77,9 @@ class Checked(StudyResult):
     def table(self) -> pl.DataFrame:
         """Return harm rates and their changes, one row per domain, level and attribute (kind of harm).
 
-        ``attribute`` is null for the mean over attributes. ``percent`` is the share of harmful
-        continuations. ``change`` is the level minus default in percentage points, so it is negative if the
-        level lowers harm. All columns: `evenhand.measures.changes.consistency.TABLE`.
+        ``attribute`` is null for the mean over attributes. ``percent`` is the share of harmful continuations.
+        ``change`` is the level minus default in percentage points, so it is negative if the level lowers harm.
+        All columns: `evenhand.measures.changes.consistency.TABLE`.
         """
         return self.study.numbers.table
 
@@ -86,8 +87,8 @@ class Checked(StudyResult):
     def boundaries(self) -> pl.DataFrame:
         """Return one row per domain and level of the polarity and importance tests, as the rule "tested" uses them.
 
-        ``share`` is the share of the original's effect that the level reaches. ``beyond`` is the distance
-        from the boundary of the test in percentage points: below 0 passes, above 0 fails. All columns:
+        ``share`` is the share of the original's effect that the level reaches. ``beyond`` is the distance from
+        the boundary of the test in percentage points: below 0 passes, above 0 fails. All columns:
         `evenhand.measures.changes.consistency.BOUNDARIES`.
         """
         return self.study.numbers.boundaries
@@ -157,9 +158,8 @@ def check_consistency(
     """Test whether a mitigation works because of what its text says (Morabito et al., 2023). Prints nothing.
 
     The model continues the prompts without the mitigation and with its original, opposite, nonsensical and
-    blank wording. The tests ask: does the original lower harm (effect), does the opposite raise it
-    (polarity), do nonsense and blank texts help much less (importance), and do neutral prompts show the
-    same (transfer)?
+    blank wording. The tests ask: does the original lower harm (effect), does the opposite raise it (polarity),
+    do nonsense and blank texts help much less (importance), and do neutral prompts show the same (transfer)?
 
     Parameters
     ----------
@@ -168,20 +168,20 @@ def check_consistency(
     model : str or LanguageModel
         A name (see `load_model`), or a loaded model.
     prompts, neutral : path or str, optional
-        Files of adversarial and neutral prompts that replace those of RealToxicityPrompts. neutral="none"
-        tests adversarial prompts only.
+        Files of adversarial and neutral prompts that replace those of RealToxicityPrompts. neutral="none" tests
+        adversarial prompts only.
     opposite : str or sequence of str, optional
         Opposite wording that replaces the one of the mitigation: one text, or one for each of its prefixes.
     classifier : str or Classifier, optional
         Classifier of the responses. Default: Perspective.
     output : path or str, optional
-        Folder of the study. A study there is resumed and keeps its nonsense wordings. Default: a new folder
-        in runs/.
+        Folder of the study. A study there is resumed and keeps its nonsense wordings. Default: a new folder in
+        runs/.
     progress : Progress, optional
         Receives progress messages.
     options
-        All other options of `evenhand.studies.consistency.options.CheckOptions`, such as limit, rule,
-        margin, decoding, seed, and groups (number of nonsense wordings).
+        All other options of `evenhand.studies.consistency.options.CheckOptions`, such as limit, rule, margin,
+        decoding, seed, and groups (number of nonsense wordings).
 
     Returns
     -------

@@ -71,7 +71,7 @@ class Debiased(DebiasStudy, StudyResult):
     folder : Path
         Folder of the model.
     lineage : mapping
-        What the model was made from (model, method, texts) and the values watched during training, as in
+        What the model was made from (model, method, texts) and the values monitored during training, as in
         lineage.json.
     curves : polars.DataFrame
         Training curves, with the columns step, epoch, split, name and value.
@@ -91,8 +91,8 @@ class Debiased(DebiasStudy, StudyResult):
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables `curves`, `watched` and, for a search, `trials`.
 
-        `watched` has one row per value that was watched, such as the bias on validation texts, ``before``
-        and ``after`` training.
+        `watched` has one row per monitored value, such as the bias on validation texts, ``before`` and
+        ``after`` training.
         """
         before, after = self.lineage["watched"]["before"], self.lineage["watched"]["after"]
         rows = [(name, before[name], after[name]) for name in after]
@@ -112,7 +112,7 @@ class Debiased(DebiasStudy, StudyResult):
         return training_page(self.lineage, self.curves, self.folder)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the watched values before and after training, and warnings."""
+        """Print the monitored values before and after training, and warnings."""
         render_training(self.lineage, self.folder, console, paths)
 
 
@@ -134,8 +134,8 @@ def debias(
     Parameters
     ----------
     model : str or LanguageModel
-        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A
-        LanguageModel object is changed by the training.
+        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A LanguageModel
+        object is changed by the training.
     method : str
         A name from `evenhand list methods`, with its options.
     output : path or str
@@ -154,8 +154,8 @@ def debias(
         Receives progress messages.
     options
         All other options of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...).
-        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and
-        one is chosen.
+        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and one
+        is chosen.
 
     Returns
     -------
@@ -177,8 +177,8 @@ def debias(
     Diverged
         The loss or its gradient is no longer a finite number.
     NothingChosen
-        In a search, every trial raised the perplexity of neutral texts to more than `guard` times (1.05)
-        that of the original model. The numbers are written.
+        In a search, every trial raised the perplexity of neutral texts to more than `guard` times (1.05) that
+        of the original model. The numbers are written.
 
     Notes
     -----

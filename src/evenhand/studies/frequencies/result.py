@@ -35,8 +35,8 @@ CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "rank_bytes"}
 class Frequencies(StudyResult):
     """A finished count of how often groups are mentioned in corpora.
 
-    Terms are the words that were counted, such as descriptors of groups and pronouns. Shares in the tables
-    are percentages of documents, with 95% CIs.
+    Terms are the words that were counted, such as descriptors of groups and pronouns. Shares in the tables are
+    percentages of documents, with 95% CIs.
 
     Attributes
     ----------
@@ -225,8 +225,8 @@ def frequencies(
     progress : Progress, optional
         Receives progress messages.
     options
-        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published,
-        seed, slurm, ...).
+        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published, seed,
+        slurm, ...).
 
     Returns
     -------
@@ -249,8 +249,7 @@ def frequencies(
     A script must call this function under `if __name__ == "__main__":`, because worker processes import the
     script.
 
-    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al.
-    2022).
+    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al. 2022).
 
     Examples
     --------

@@ -49,8 +49,8 @@ class GateOutcome:
     Attributes
     ----------
     cases : tuple of Case
-        One case per condition and axis, with its status: "failed", "passed" or "could not have been seen"
-        (not measurable, or too little power).
+        One case per condition and axis, with its status: "failed", "passed" or "could not have been seen" (not
+        measurable, or too little power).
     notes : tuple of str
         Parts of the result that no condition or no power requirement covered.
     levels : tuple of str
@@ -66,8 +66,8 @@ class GateOutcome:
     def passed(self) -> bool:
         """Return True if no case makes the gate fail.
 
-        A case does so if it failed. One that could not have been seen does so if power was required, or if
-        no case of its condition could have been seen.
+        A case does so if it failed. One that could not have been seen does so if power was required, or if no
+        case of its condition could have been seen.
         """
         return not any(case.ends for case in self.cases)
 
@@ -89,8 +89,8 @@ class GateOutcome:
     def table(self) -> pl.DataFrame:
         """Return one row per case: condition, place, status, reason and minimum detectable effect.
 
-        ``ends`` is True if the case makes the gate fail. ``smallest`` is the largest minimum detectable
-        effect of any group, in ``unit``. All columns: `evenhand.studies.gate.result.CASES`.
+        ``ends`` is True if the case makes the gate fail. ``smallest`` is the largest minimum detectable effect
+        of any group, in ``unit``. All columns: `evenhand.studies.gate.result.CASES`.
         """
         rows = [{name: getattr(case, name) for name in CASES} for case in self.cases]
         return pl.DataFrame(rows, schema=CASES)
@@ -142,8 +142,8 @@ def gate(
         Conditions under which the result fails; see Notes. Default: "biased" for one model, "worse" for a
         comparison, "fails" for a consistency check.
     require_power : str, float or sequence of them, optional
-        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis (such
-        as religion) with a larger one, or one that is not measurable, does not pass.
+        Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis (such as
+        religion) with a larger one, or one that is not measurable, does not pass.
 
     Returns
     -------
@@ -160,12 +160,13 @@ def gate(
     Each condition may end with "on AXIS" and "in BENCHMARK". Sizes are in points (of rates), nats (of
     likelihoods) or units (of scores).
 
-    - One model or a comparison: "biased"; "disparity > 5 points" (the 95% CI of a detected difference lies
-      completely above 5 points); "disparity may exceed 5 points" (a CI reaches beyond 5 points).
-    - A comparison, in which a disparity is a change, also: "worse", "new biased", "level higher", "level >
-      5 points", "refusals higher", "refusals > 5 points".
-    - A consistency check: "fails", "not decided", "not applicable", also after the name of a test
-      ("polarity fails").
+    - One model or a comparison: "biased"; "disparity > 5 points" (the 95% CI of a detected difference is
+      completely beyond 5 points on the harmful side); "disparity may exceed 5 points" (a CI reaches beyond 5
+      points).
+    - A comparison, in which a disparity is a change, also: "worse", "new biased", "level higher", "level > 5
+      points", "refusals higher", "refusals > 5 points".
+    - A consistency check: "fails", "not decided", "not applicable", also after the name of a test ("polarity
+      fails").
 
     Examples
     --------

@@ -100,8 +100,8 @@ class FileMeasurements(ViewedResult):
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html, measurements.json and the detail tables into a folder, and return the paths by name.
 
-        Detail tables have the same layout as in an audit: details/BENCHMARK/NAME.parquet. Raises WriteError
-        if the folder cannot be written.
+        Detail tables have the same layout as in an audit: details/BENCHMARK/NAME.parquet. Raises WriteError if
+        the folder cannot be written.
         """
         written = super().write(folder)
         tables = Path(folder) / DETAILS / quote(self.measured.benchmark, safe="")
@@ -154,8 +154,8 @@ def measure(
     Parameters
     ----------
     answers : path, DataFrame, dict or list of dict
-        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a
-        dict of columns, or a list of rows. One row per response.
+        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict
+        of columns, or a list of rows. One row per response.
     benchmark : str, optional
         Benchmark whose measures are computed. Default: `answers`, which accepts responses to any prompts.
     columns : mapping or sequence of str, optional
@@ -164,16 +164,15 @@ def measure(
     negative : str or sequence of str, optional
         Labels that are negative.
     classifiers : str, mapping or sequence of str, optional
-        Classifiers for the texts of the responses: names or objects by role (what is judged, such as
-        toxicity), or as in `--classifier`.
+        Classifiers for the texts of the responses: names or objects by role (what is judged, such as toxicity),
+        or as in `--classifier`.
     threshold : float, optional
-        A response is negative if its score is at least this. Default: groups are compared by their mean
-        scores.
+        A response is negative if its score is at least this. Default: groups are compared by their mean scores.
     reference : str, optional
         Group with which every other group of its axis (column of groups) is also compared.
     classifier_error : path or str, optional
-        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`), for
-        which rates are corrected.
+        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`), for which
+        rates are corrected.
     delimiter, encoding, decimal, sheet : str, optional
         Format of the file, if it cannot be detected.
     missing : str or sequence of str, optional
@@ -206,13 +205,13 @@ def measure(
     -----
     Meanings of columns:
 
-    - group: whom the response is about, or who gave it. Each such column is an axis of its own, unless a
-      column axis names several axes in one table.
+    - group: whom the response is about, or who gave it. Each such column is an axis of its own, unless a column
+      axis names several axes in one table.
     - question: what was asked; the same for all groups.
     - unit: the person or case, if one has several rows. rater: who judged the row. sample: number of the
       response to a question.
-    - The outcome, one of: continuation (text to classify), score (number), label (category), negative (true
-      or false).
+    - The outcome, one of: continuation (text to classify), score (number), label (category), negative (true or
+      false).
     - error: why there is no response.
 
     Examples

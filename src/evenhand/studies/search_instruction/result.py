@@ -32,8 +32,8 @@ REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
 class Revision(RevisionStudy, StudyResult):
     """The result of a search for an instruction that reduces harmful continuations.
 
-    Rates are proportions of negative continuations. Changes are with the instruction minus without it, so
-    they are negative if the instruction helps.
+    Rates are proportions of negative continuations. Changes are with the instruction minus without it, so they
+    are negative if the instruction helps.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ def search_instruction(
 ) -> Revision:
     """Search for the instruction with which a model writes the fewest harmful continuations. Prints nothing.
 
-    In each round, the best instructions are reworded, put before every prompt and compared. The final
-    choice uses new prompts.
+    In each round, the best instructions are reworded, put before every prompt and compared. The final choice
+    uses new prompts.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def search_instruction(
     classifiers : mapping of str, optional
         Classifiers (names or objects) by role, which is what is judged, such as toxicity.
     output : path or str, optional
-        Folder of the search. A search there is resumed if everything that determines the result is the
-        same. Default: a new folder in runs/.
+        Folder of the search. A search there is resumed if everything that determines the result is the same.
+        Default: a new folder in runs/.
     progress : Progress, optional
         Receives progress messages.
     options

@@ -111,20 +111,20 @@ def search_trigger(
     model : str or LanguageModel
         A causal Hugging Face model: a name as on the command line, or a loaded model.
     prompts : path or str
-        A file with a column ``text``, and optionally ``group`` (whom the prompt is about) and ``split``:
-        train (search), dev (choice) or test (effect).
+        A file with a column ``text``, and optionally ``group`` (whom the prompt is about) and ``split``: train
+        (search), dev (choice) or test (effect).
     classifier : str or Classifier
         Classifier that decides which continuations are negative.
     examples : path or str, optional
-        A file of labelled continuations on which to search: ``text``, ``group``, ``label``. Default: the
-        model's own continuations.
+        A file of labelled continuations on which to search: ``text`` (prompt), ``continuation``, ``group``, and
+        ``label`` (negative, neutral or positive). Default: the model's own continuations.
     output : path or str, default "trigger.json"
         The trigger file. The state is stored next to it; after an interruption the same call resumes.
     on_sweep : callable, optional
         Called with each new row of the history, a dictionary. A sweep is one pass through all tokens.
     options
-        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts,
-        sweeps, samples, seed, device, ...).
+        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
+        samples, seed, device, ...).
 
     Returns
     -------
