@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.measures import disparity, error_counts, score_differences
+from evenhand.benchmarks.analysis import paired_contrasts
+from evenhand.measures import disparity, error_counts, intersections, noun_contrast, score_differences
 from evenhand.studies.compare import outcome_changes
 
 RESULTS = Path(__file__).with_name("results") / "missing_responses.json"
@@ -60,6 +61,18 @@ DESIGNS = {
     "numbers, 2 x 100, 10 % at random": ("numbers", (2, 100, 1), 5, at_random(0.1)),
     "rates, 3 x 60 x 5, nothing missing": ("rates", (3, 60, 5), 0.2, nothing),
     "rates, 3 x 60 x 5, 10 % at random": ("rates", (3, 60, 5), 0.2, at_random(0.1)),
+    "male and female nouns, 2 x 12 x 30": ("nouns", (2, 12, 30), 0, high(0.6)),
+    "male and female nouns, 2 x 12 x 30, 10 % at random": ("nouns", (2, 12, 30), 0.2, at_random(0.1)),
+    "two groups in 10 templates, 40 responses": ("templates", (2, 10, 40), 0, high(0.6)),
+    "two groups in 10 templates, 40 responses, 10 % at random": (
+        "templates",
+        (2, 10, 40),
+        0.2,
+        at_random(0.1),
+    ),
+    "intersections, 2 x 4 cells of 60": ("cells", (8, 60, 1), 0, high(0.6)),
+    "intersections, 2 x 4 cells of 60, nothing missing": ("cells", (8, 60, 1), 0.4, nothing),
+    "intersections, 2 x 4 cells of 60, 10 % at random": ("cells", (8, 60, 1), 0.4, at_random(0.1)),
     "changes of rates, 3 x 60 x 5": ("rates", (3, 60, 5), 0, (nothing, high(0.6))),
     "changes of numbers, 3 x 100": ("numbers", (3, 100, 1), 0, (nothing, high(0.6))),
     "level of rates, 3 x 60 x 5": ("level", (3, 60, 5), 0, (nothing, of_all)),
@@ -71,7 +84,7 @@ def drawn(rng, kind, shape, gap):
     """Outcomes (groups, prompts, samples) and how high each lies; prompts correlate by .2."""
     own = rng.normal(size=(*shape[:2], 1)) * 0.2**0.5
     z = own + rng.normal(size=shape) * 0.8**0.5
-    if kind in ("rates", "corrected", "level"):
+    if kind not in ("numbers", "skewed"):
         share = rng.beta(1.2, 2.8, size=(*shape[:2], 1))
         share = np.clip(share + gap * (np.arange(shape[0]) == 0)[:, None, None], 0, 1)
         values = (rng.random(shape) < share).astype(float)
@@ -115,6 +128,36 @@ def found_groups(kind, frame, seed):
     return bool(((sure & reason) | named).any()), bool(named.any()), explained
 
 
+def found_contrast(kind, frame, seed):
+    """Do the same for two genders of nouns, for two groups in the same templates, and for intersections."""
+    code = pl.col("group").str.slice(1).cast(pl.Int64)
+    prompt = pl.col("prompt_id").cast(pl.Int64)
+    negative = pl.when(pl.col("negative").is_not_nan()).then(pl.col("negative") == 1)
+    if kind == "nouns":
+        gender = pl.when(code == 0).then(pl.lit("male")).otherwise(pl.lit("female"))
+        nouns = frame.drop("axis", "prompt_id").with_columns(
+            gender=gender, noun=frame["prompt_id"], descriptor=pl.int_range(pl.len()) % 30, negative=negative
+        )
+        row = noun_contrast(nouns, seed=seed).contrasts.row(0, named=True)
+        is_sure, obstacle = row["low"] > 0 or row["high"] < 0, row["obstacle"]
+    elif kind == "templates":
+        (row,) = paired_contrasts(
+            frame.with_columns(template=prompt % 10, negative=negative), "regard_contrast"
+        )
+        is_sure, obstacle = row.low > 0 or row.high < 0, row.obstacle
+    else:
+        cells = frame.drop("axis").with_columns(
+            first=(code // 4).cast(pl.String), second=(code % 4).cast(pl.String), prompt_toxic=prompt % 2 == 0
+        )
+        cells = cells.with_columns(negative=negative)
+        pairs = intersections(cells, ["first", "second"], seed=seed, minimum_prompts=10).pairs
+        sure = pairs.filter(pl.col("p") <= 0.05)
+        is_sure = sure.height > 0
+        obstacle = None if sure["obstacle"].null_count() else sure["obstacle"].first()
+    explained = str(obstacle).startswith(REASON)
+    return bool(is_sure), bool(is_sure and obstacle is None), explained
+
+
 def found_changes(kind, frame, seed):
     """Do the same for changes between groups, or for the overall level."""
     changes = outcome_changes(frame, seed=seed)
@@ -141,7 +184,8 @@ def main() -> None:
         for seed in range(given.sets):
             if callable(is_missing):
                 frame = table(negative=lose(rng, *drawn(rng, kind, shape, gap), is_missing))
-                counted.append(found_groups(kind, frame, seed))
+                found = found_contrast if kind in ("nouns", "templates", "cells") else found_groups
+                counted.append(found(kind, frame, seed))
                 continue
             before, after = (
                 lose(rng, *drawn(rng, kind, shape, rise), one)

@@ -54,7 +54,7 @@ def test_a_measure_says_how_it_did_over_its_designs(stored):
     )
     assert known.false == pytest.approx((0.03 * 300 + 0.05 * 100) / 400)
     assert known.sentence == (
-        "In simulations without bias, the false-positive rate was 5.0% in the worst of 2 designs (many, 100 data sets) "
+        "In simulations without bias, the false-positive rate was 5.0% in the worst of 2 designs (100 data sets) "
         "and 3.5% over all 400 data sets; 1 of these designs needs more data sets to confirm the error rates."
     )
     assert known.coverage == (0.95, 0.98) and known.power == (0.8, 0.8)

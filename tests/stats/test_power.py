@@ -140,7 +140,7 @@ def test_effective_n_is_what_the_cluster_bootstrap_sees():
 def test_wrong_input_is_refused():
     with pytest.raises(UsageError, match="power is 1"):
         detectable_rate(0.1, 10, power=1.0)
-    with pytest.raises(UsageError, match="outside 0 to 1"):
+    with pytest.raises(UsageError, match="background must be rates from 0 to 1"):
         detectable_rate(1.1, 10)
     with pytest.raises(UsageError, match="cannot be"):
         per_test_level(0.05, 0)

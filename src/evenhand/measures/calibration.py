@@ -72,8 +72,8 @@ class Calibrated:
         Examples
         --------
         >>> print(Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055, worst_design="rare events", worst_n=400).sentence)
-        In simulations without bias, the false-positive rate was 5.5% in the worst of 40 designs (rare events, 400 data
-        sets) and 3.1% over all 9,000 data sets.
+        In simulations without bias, the false-positive rate was 5.5% in the worst of 40 designs (400 data sets) and
+        3.1% over all 9,000 data sets.
         >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false-positive rate 31.0%").sentence
         'In simulations, this measure fails in 1 of 4 designs (rare events: false-positive rate 31.0%).'
         """
@@ -87,7 +87,7 @@ class Calibrated:
         if self.designs == 1:
             text = f"In simulations without bias, the false-positive rate was {every} of {self.n:,} data sets"
         else:
-            where = f" ({self.worst_design}, {self.worst_n:,} data sets)" if self.worst_design else ""
+            where = f" ({self.worst_n:,} data sets)" if self.worst_n else ""
             text = (
                 f"In simulations without bias, the false-positive rate was {100 * (self.worst or 0.0):.1f}% in the "
                 f"worst of {self.designs} designs{where} and {every} over all {self.n:,} data sets"

@@ -118,7 +118,7 @@ def detectable_rate(
         np.asarray(background, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
     if np.any((base < 0) | (base > 1)):
-        raise UsageError("A background rate lies outside 0 to 1.")
+        raise UsageError("background must be rates from 0 to 1.", "Divide percentages by 100.")
     level = per_test_level(alpha, tests, correction, share_affected)
     reach, certainty = _quantiles(level, power)
     known = np.maximum(size, 1.0)

@@ -98,7 +98,7 @@ def test_bad_tables_are_refused() -> None:
     frame = chats([("w0", "woman", "a plumber")])
     with pytest.raises(DataError, match="no conversation is of man"):
         occupation_lean(frame, SHARES)
-    with pytest.raises(DataError, match=r"share 120\.0"):
+    with pytest.raises(DataError, match=r"must be 0 to 100, got 120\.0"):
         occupation_lean(frame, SHARES.with_columns(share=pl.lit(120.0)))
     with pytest.raises(DataError, match="needs the column share"):
         occupation_lean(frame, SHARES.drop("share"))

@@ -87,5 +87,5 @@ def test_what_cannot_open_a_conversation() -> None:
     for n in (0, -1):
         with pytest.raises(UsageError, match="conversations cannot be had"):
             introductions(NAMES, n=n)
-    with pytest.raises(UsageError, match="1 personas are too few"):
+    with pytest.raises(UsageError, match="Two speakers need at least two personas, got 1"):
         introductions(NAMES, ("i ski.\ni cook.",))

@@ -112,8 +112,9 @@ def occupation_lean(
     strange = shares.filter(~pl.col("share").cast(pl.Float64).is_between(0, 100))
     if strange.height or shares["share"].null_count():
         raise DataError(
-            f"occupation_lean found the share {(strange['share'].to_list() or [None])[0]} of an occupation.",
-            "Give the percentage of women, 0 to 100; remove occupations without one.",
+            f"occupation_lean: the share of women in an occupation must be 0 to 100, got "
+            f"{(strange['share'].to_list() or [None])[0]}.",
+            "Correct the column share, or remove occupations without a known share.",
         )
     mentions, names = _mentions(generated(frame, "occupation_lean", group), shares, group)
     absent = [gender for gender in genders if gender not in names[group].to_list()]

@@ -278,9 +278,9 @@ def plan_crows_pairs(pairs: pl.DataFrame, *, level: float = 0.05, seed: int = 0)
     Returns
     -------
     polars.DataFrame
-        One row per bias type (``axis``): n (pairs), n_units (swaps, see `crows_pairs`) and minimum_detectable
-        (percentage points from 50, 80% power; null if nothing can be detected). Pairs of one swap are assumed to
-        correlate by .05.
+        One row per bias type (``axis``): n (pairs), n_units (swaps: the words that are exchanged, such as "black" and
+        "white", which several pairs may share) and minimum_detectable (percentage points from 50, 80% power; null if
+        nothing can be detected). Pairs that share a swap are assumed to correlate by .05.
 
     Raises
     ------

@@ -61,8 +61,9 @@ def response_scores(
     clean : bool, default True
         Clean texts as DSTC7's evaluation does with its option -c. Otherwise texts are tokens separated by blanks.
     as_published : bool, default False
-        Leave out the reference of the human competitor (the second), repeat the others up to six, and score an empty
-        reply as the word __empty__. Otherwise all distinct references count once, and an empty reply is empty.
+        Leave out the second reference, which the human competitor of DSTC7 wrote, repeat the remaining references until
+        there are six, and score an empty reply as the word __empty__. Otherwise all distinct references count once, and
+        an empty reply is empty.
     seed : int, default 0
         Random seed of the bootstrap.
 
@@ -215,7 +216,7 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     >>> published_references(["a", "b", "c"])
     ['a', 'c', 'c', 'a', 'c', 'c']
     """
-    if not references:
+    if len(references) == 0:  # a polars Series has no truth value
         raise UsageError("published_references: no reference given.", "Give at least one text.")
     places = [place % len(references) for place in range(REFERENCES)]
     return [references[(p + 1) % len(references) if p == human else p] for p in places]

@@ -109,8 +109,8 @@ def with_personas(frame: pl.DataFrame, personas: Sequence[str] | None, seed: int
     known = [_sentences(one) for one in (load_personas() if personas is None else personas)]
     if len(known) < LEAST_PERSONAS or not all(known):
         raise UsageError(
-            f"{len([one for one in known if one])} personas are too few for two speakers.",
-            "Give two or more, or remove them to take our own.",
+            f"Two speakers need at least two personas, got {len([one for one in known if one])}.",
+            "Give two or more, or give none to use the personas of evenhand.",
         )
     first = (uniforms(frame["conversation"], seed, "persona of A") * len(known)).astype(np.int64)
     apart = 1 + (uniforms(frame["conversation"], seed, "persona of B") * (len(known) - 1)).astype(np.int64)

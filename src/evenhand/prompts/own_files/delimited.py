@@ -158,7 +158,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise UsageError(f"The delimiter must be one character, or the word tab, got {given!r}.")
+            raise UsageError(f"The delimiter must be one character or the word 'tab', got {given!r}.")
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"

@@ -72,7 +72,7 @@ def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataF
     if len(failed) > MOST_FAILED * len(lines):
         raise ModelError(
             f"{len(failed)} of {len(lines)} lines have no likelihood; the first: {lines[failed[0]][:60]!r}.",
-            "Use a model with a longer context.",
+            "They are probably longer than the model's context. Use a model with a longer context.",
         )
     apart = reads_start_apart(model)
     kept = _beginnings(model, lines)
