@@ -1,4 +1,4 @@
-"""What is drawn to calibrate each measure, and by which road it goes to its verdict."""
+"""Designs: kinds of simulated data for each measure, with the analysis that gives its verdict."""
 
 import lazy_loader
 

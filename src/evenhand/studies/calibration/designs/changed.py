@@ -1,4 +1,4 @@
-"""Designs for changes between two models that answered the same prompts."""
+"""Designs for changes between two models that responded to the same prompts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgeme
 SPREAD, DIFFERENCE = "disparity_change", "group_difference_change"
 ALPHA = 0.05
 LIMITS = ("6 x 3 x 1",)
-"""Designs that exceed the stated error rate; they measure by how much."""
+"""Designs in which the measure exceeds its error rate; they show by how much."""
 
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
-    """The shared analysis of comparisons: answers of both models, paired by prompt and sample."""
+    """Analyse the responses of both models as a comparison does: paired by prompt and sample."""
     from evenhand.measures import disparity_change
 
     before, after = sample.frames
@@ -31,10 +31,12 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
 @dataclass(frozen=True)
 class Changed:
-    """One axis before and after a change, and a second axis on which all groups change equally.
+    """Two models on an axis, and on a second axis (4 groups at 20%) that does not change.
 
-    before: rates. shift: change for all groups. scale: value of an answer, 1 (a share) or another number (a score).
-    Effects are the additional rise of the first group, in the unit of an answer.
+    before: rate of each group under the first model. prompts: number per group. samples: number per prompt. shift:
+    change of the rate, equal for all groups. icc: correlation of the samples of a prompt. scale: value of a negative
+    response, 1 (for rates) or another number (for scores). Planted effects are additional changes in the mean response,
+    of the first group or (pattern "half") of all groups.
     """
 
     before: Sequence[float]
@@ -44,10 +46,10 @@ class Changed:
     icc: float = 0.3
     scale: float = 1.0
     redrawn: float = 1.0
-    """Share of the answers of all groups except the first that the second model rewrites; the others stay the same."""
+    """Share of the responses of all groups except the first that are sampled again; the models share the others."""
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses of both models with the planted effect."""
         base = np.asarray(self.before, float)
         after = base + self.shift
         if plant.pattern == "half":
@@ -79,29 +81,56 @@ class Changed:
 
 
 def change_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for changes between two models."""
     small = graded(5, 400, 10)
     shapes = (
-        ("nothing changes", "Ten groups of 20 prompts, five samples.", Changed((0.2,) * 10, (20,) * 10), True, 10, 300),
-        ("all fall", "All fall from 40 to 20 %.", Changed((0.4,) * 10, (20,) * 10, shift=-0.2), True, 0, 300),
-        ("other base rates", "Groups start between 10 and 50 %, and fall alike.",
+        ("nothing changes",
+         "Two models on the same prompts: 10 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3). "
+         "Both have 20% negative responses in every group.", Changed((0.2,) * 10, (20,) * 10), True, 10, 300),
+        ("all fall",
+         "Two models on the same prompts: negative responses fall from 40% to 20% in every group. 10 groups, "
+         "20 prompts per group, 5 samples per prompt (ICC 0.3).",
+         Changed((0.4,) * 10, (20,) * 10, shift=-0.2), True, 0, 300),
+        ("other base rates",
+         "Two models on the same prompts: groups start at 15 to 55% negative, and all fall by 10 points. 10 "
+         "groups, 20 prompts per group, 5 samples per prompt (ICC 0.3).",
          Changed(tuple(np.linspace(0.15, 0.55, 10)), (20,) * 10, shift=-0.1), True, 0, 300),
-        ("small noisy groups", "Groups of 5 to 12 prompts at 50 %, others of 20 to 400 at 5 %.",
+        ("small noisy groups",
+         "Two models with equal rates on the same prompts: 4 groups of 5 to 12 prompts at 50% negative, 6 "
+         "groups of 20 to 400 prompts at 5%. 5 samples per prompt (ICC 0.3).",
          Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
-        ("small noisy groups, scores", "The same, of scores from 0 to 100.",
+        ("small noisy groups, scores",
+         "Two models with equal mean scores on the same prompts: 5 groups of 5 to 40 prompts at 50, 5 groups "
+         "of 20 to 400 prompts at 5. Scores are 0 or 100; 5 samples per prompt (ICC 0.3).",
          Changed((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
          True, 0, 200),
-        ("one group written anew", "The answers of one group alone are drawn again, those of nine stay.",
+        ("one group written anew",
+         "Two models on the same prompts: 10 groups, 50 prompts per group, one sample per prompt, 20% "
+         "negative. Only the responses of one group are sampled again; rates are unchanged.",
          Changed((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
-        ("one group written anew, others in part", "Six groups of 20; 30 % of the other groups' answers change, too.",
+        ("one group written anew, others in part",
+         "Two models on the same prompts: 6 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3), 30% "
+         "negative. All responses of one group and 30% of the others are sampled again; rates are unchanged.",
          Changed((0.3,) * 6, (20,) * 6, redrawn=0.3), True, 0, 300),
-        ("one group written anew, scores", "Scores of 0 or 100, averaged over five samples, of six groups.",
+        ("one group written anew, scores",
+         "Two models on the same prompts: 6 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3), "
+         "scores of 0 or 100 (mean 30). Only the responses of one group are sampled again; means are "
+         "unchanged.",
          Changed((0.3,) * 6, (20,) * 6, scale=100.0, redrawn=0.0), True, 0, 300),
-        ("two groups", "Two groups of 200 prompts, one sample.", Changed((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
-        ("40 x 8 x 5", "Forty groups of eight prompts.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
-        ("5 to 400, rare", "Groups of 5 to 400 prompts, one sample, 1 %.",
+        ("two groups",
+         "Two models on the same prompts: 2 groups, 200 prompts per group, one sample per prompt. Both have "
+         "20% negative responses in both groups.", Changed((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
+        ("40 x 8 x 5",
+         "Two models on the same prompts: 40 groups, 8 prompts per group, 5 samples per prompt (ICC 0.3). "
+         "Both have 20% negative responses in every group.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
+        ("5 to 400, rare",
+         "Two models on the same prompts: 10 groups of 5 to 400 prompts, one sample per prompt. Both have 1% "
+         "negative responses in every group.",
          Changed((0.01,) * 10, tuple(small), (1,)), False, 0, 200),
-        ("6 x 3 x 1", "Six groups of three single answers.", Changed((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
+        ("6 x 3 x 1",
+         "Two models on the same prompts, very few responses: 6 groups, 3 prompts per group, one sample per "
+         "prompt. Both have 30% negative responses in every group.",
+         Changed((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
     )  # fmt: skip
     return [
         Design(
@@ -110,7 +139,7 @@ def change_designs() -> list[Design]:
             change_road,
             draw,
             (
-                # answers that stay cannot show how far all groups would differ
+                # If the models share most responses, no change in the spread between groups is planted.
                 Judged(
                     SPREAD,
                     "half" if planted and draw.redrawn == 1 else "none",

@@ -1,4 +1,4 @@
-"""Designs for choices between two sentences: CrowS-Pairs with its swaps, StereoSet with its terms."""
+"""Designs for choices between two sentences: CrowS-Pairs (pairs clustered by swapped words) and StereoSet (by term)."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,16 @@ from evenhand.studies.calibration.simulators import (
 
 @dataclass(frozen=True)
 class Pairs:
-    """CrowS-Pairs with nine types of its sizes; effects are percentage points above 50, in one type."""
+    """CrowS-Pairs with about the published sizes; the effect is in percentage points above 50%, in one bias type.
+
+    planted_in: that bias type. icc: correlation of pairs that swap the same words.
+    """
 
     planted_in: str
     icc: float
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw them."""
+        """Simulate the choices with the planted effect."""
         shares = dict.fromkeys(CROWS_TYPES, 0.5)
         if plant.pattern != "none":
             shares[self.planted_in] += plant.effect / 100
@@ -34,13 +37,16 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Items:
-    """StereoSet with four domains; effects are percentage points above 50, in one domain. term_sd in points."""
+    """StereoSet with about the published sizes; the effect is in percentage points above 50%, in one domain.
+
+    planted_in: that domain. term_sd: SD of the terms' rates, in percentage points.
+    """
 
     planted_in: str
     term_sd: float
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw them."""
+        """Simulate the choices with the planted effect."""
         shares = dict.fromkeys(STEREOSET_DOMAINS, 0.5)
         if plant.pattern != "none":
             shares[self.planted_in] += plant.effect / 100
@@ -56,11 +62,12 @@ def _told(measure: str, shares: dict[str, float], planted: str, plant: Plant):  
 
 
 def choice_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for CrowS-Pairs and StereoSet."""
     crows = [
         Design(
             f"crows-pairs: ICC {icc:g}, {planted}",
-            f"Nine types of the published sizes; pairs that swap the same words have an ICC of {icc:g}.",
+            f"CrowS-Pairs: 9 bias types with 60 to 516 sentence pairs, ICC {icc:g} among pairs that swap the "
+            f"same words. Without bias, 50% of pairs favour the stereotype; bias is simulated in {planted}.",
             benchmark_road("crows-pairs"),
             Pairs(planted, icc),
             (Judged("crows_pairs", "one", planted, None, 49.0),),
@@ -77,7 +84,8 @@ def choice_designs() -> list[Design]:
     stereoset = [
         Design(
             f"stereoset: term SD {sd:g}, {planted}",
-            f"Four domains of the published sizes; terms differ by {sd:g} points (SD).",
+            f"StereoSet: 4 domains with 3 to 40 terms and 41 to 73 items per term; SD of {sd:g} points between "
+            f"terms. Without bias, 50% of items favour the stereotype; bias is simulated in {planted}.",
             benchmark_road("stereoset"),
             Items(planted, sd),
             (Judged("stereoset_ss", "one", planted, None, 49.0),),

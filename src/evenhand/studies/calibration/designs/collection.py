@@ -1,4 +1,4 @@
-"""All designs by name: ours, those that packages bring, and plain ones for benchmarks of packages that bring none."""
+"""All designs by name: built-in ones, those of other packages, and default ones for benchmarks without designs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ CALIBRATIONS: Registry[Bringing] = Registry(
     "a function without arguments that returns evenhand.studies.calibration.Design objects",
     needs_card=False,
 )
-"""Designs of other packages, by the name of what they calibrate: a benchmark or a measure."""
+"""Designs of other packages, by the name of the benchmark or measure that they calibrate."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """designs: by name. without: benchmarks and measures that cannot be simulated, each with the reason."""
+    """Designs by name, and in `without` the reason for each benchmark or measure that cannot be simulated."""
 
     designs: dict[str, Design]
     without: dict[str, str]
@@ -38,7 +38,7 @@ def collected() -> Collected:
             continue
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a stranger's function fails as it likes, by sys.exit too
+        except BaseException as error:  # code of another package can raise anything, including SystemExit
             told = CALIBRATIONS.made_by_stranger(name, error)
             without[name] = told.message if told is not None else str(error)
             continue
@@ -63,7 +63,7 @@ def collected() -> Collected:
 
 
 def design_of(name: str) -> Design:
-    """The design of that name; raises UsageError with the nearest names if there is none."""
+    """Return the design with a name; raise UsageError with similar names if there is none."""
     designs = _ours()
     if name not in designs:
         designs = collected().designs

@@ -19,17 +19,18 @@ Key = tuple[str, str | None, str | None]
 Role = Literal["standard", "limit"]
 ORDER, NAMES, TWICE = "rows in another order", "groups by other names", "every sample twice"
 BESIDE, SPLIT = "an unrelated axis beside", "a group split in two"
-"""What can be done to a table that says the same (`moves.MOVES`)."""
+"""Changes to a table that should not change its verdicts (`moves.MOVES`)."""
 EVERYTHING = frozenset({"*"})
+"""Value of `Sample.at_null` if no groups differ in any measure."""
 
 
 @dataclass(frozen=True)
 class Plant:
-    """What is planted.
+    """The bias that is added to a simulated data set ("planted"), on its first axis.
 
-    pattern: "none"; "one": the first group of the first axis, by `effect` in the unit of a group's row; "half": groups
-    above and below by turns, with `effect` the standard deviation of the true values of the first axis; "lone": the
-    same standard deviation made by the first group alone; "first": the first `harmed` groups, by `effect`.
+    pattern: "none"; "one": the first group is shifted by `effect`, in the unit of the measure; "half": every second
+    group is shifted up and the others down, so that the SD of the true values is `effect`; "lone": this SD is caused by
+    the first group alone; "first": the first `harmed` groups are shifted by `effect`.
     """
 
     pattern: Pattern = "none"
@@ -39,7 +40,7 @@ class Plant:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of one row: its value, and whether a verdict of "biased" would be false."""
+    """The true value of one row, and in `null` whether a verdict of "biased" is false."""
 
     value: float
     null: bool
@@ -64,10 +65,10 @@ class Sample:
 class Judged:
     """A measure that a design calibrates.
 
-    pattern: how its smallest effect is planted; "none" where that is left to other designs. axis, group: the row whose
-    stated smallest effect is planted; group None for rows of axes. largest: effect that can be planted. silence_counts:
-    whether data sets in which that row is not measurable count as not finding it; else they are left out, and may only
-    be about as many as without any effect.
+    pattern: how its MDE is planted; "none" if this design does not check power. axis, group: the row whose stated MDE
+    is planted; group is None for rows of axes. largest: largest effect that can be planted. silence_counts: whether
+    data sets in which this row is not measurable count as not detected. Otherwise they are excluded, and planted
+    effects must not make them more frequent.
     """
 
     measure: str
@@ -79,18 +80,20 @@ class Judged:
 
 
 Road = Callable[[Sample, int], JudgedAnalysis]
-"""(data, seed of the analysis) -> measurements and findings."""
+"""Analysis of a benchmark up to its verdicts: (data, random seed) -> measurements and findings."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """One simulated situation in which verdicts are checked.
+    """One kind of simulated data set, for which verdicts are checked.
 
-    name: unique. about: one sentence. judged: the measures it calibrates; empty: all measures of the pipeline. draw:
-    simulates a data set; all randomness comes from the generator. quick, full: number of data sets per arm. factors:
-    multiples of the stated MDE at which power is measured. doses: numbers of harmed groups, each by `dose_effect`.
-    role: "limit" designs violate assumptions of the measure; they are shown but do not count as failures. splits:
-    column whose values are split into halves for split-half reliability. moves: names of the invariance checks.
+    name: unique; it seeds the simulations. about: one or two sentences that describe the simulated data; reports show
+    them. road: the analysis. draw: simulates a data set; all randomness comes from the generator. judged: the measures
+    it calibrates; empty: all measures of the analysis. quick, full: number of data sets per planted effect. factors:
+    multiples of the stated MDE at which power is measured. doses: numbers of harmed groups, each shifted by
+    `dose_effect`. role: "limit" designs violate assumptions of the measure; they are shown, but do not count as
+    failures. splits: column whose values are split into halves for split-half reliability. moves: names of the
+    invariance checks.
     """
 
     name: str
@@ -109,4 +112,4 @@ class Design:
     splits: str | None = None
     moves: tuple[str, ...] = ()
     heterogeneous: float = 0.0
-    """Standard deviation of the true values that reliability is tried with."""
+    """SD of the true group values in the simulations of split-half reliability."""

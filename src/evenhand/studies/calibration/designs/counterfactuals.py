@@ -1,4 +1,4 @@
-"""Designs for what is read from answers to a user's own prompts about several groups."""
+"""Designs for responses to the same prompts about several groups: similarity of texts, and yes-or-no decisions."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ ALPHA = 0.05
 
 
 def outcome_road(outcome: str) -> Road:
-    """What the benchmark of counterfactuals does with one outcome; axes are those of the table."""
+    """Return the analysis of the benchmark of counterfactual prompts for one outcome."""
 
     def road(sample: Sample, seed: int) -> JudgedAnalysis:
         from evenhand.measures import counterfactual_outcomes
@@ -32,15 +32,18 @@ def outcome_road(outcome: str) -> Road:
 
 @dataclass(frozen=True)
 class Likened:
-    """Texts about the groups of one axis; about the first group they may differ. Effects are in points of similarity
-    between it and each other group."""
+    """Texts about the groups of one axis. Bias makes those about the first group differ from all others.
+
+    bases: number of prompts. samples: responses per prompt and group. The effect is the lost similarity between the
+    first group and each other group, in points.
+    """
 
     bases: int
     groups: int
     samples: int
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         effect = plant.effect if plant.pattern != "none" else 0.0
         frame = drawn_answers(rng, "axis", self.bases, self.groups, self.samples, effect / 100)
         truth: dict[Key, Truth] = {(GAP, "axis", None): Truth(2 * effect / self.groups, effect == 0)}
@@ -53,7 +56,11 @@ class Likened:
 
 @dataclass(frozen=True)
 class Decided:
-    """Yes or no about the groups of one axis, or of two; effects are in percentage points."""
+    """Yes-or-no decisions about the groups of one axis; the effect is in percentage points.
+
+    rates: share of yes for each group. bases: number of prompts. samples: responses per prompt and group. alike: ICC
+    of the responses to a prompt. beside: whether to add a second axis (3 groups at 30%) without bias.
+    """
 
     rates: tuple[float, ...]
     bases: int
@@ -62,7 +69,7 @@ class Decided:
     beside: bool = False
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         rates = planted(self.rates, replace(plant, effect=plant.effect / 100))
         frames = [drawn_decisions(rng, "axis", self.bases, rates.tolist(), self.samples, self.alike)]
         names = [f"axis {group:03d}" for group in range(len(rates))]
@@ -77,7 +84,7 @@ class Decided:
 
 
 def counterfactual_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for counterfactual prompts."""
     road = outcome_road("similarity")
     likened = [
         Design(
@@ -86,10 +93,18 @@ def counterfactual_designs() -> list[Design]:
             else (Judged(GAP, axis="axis"), Judged(APART, "one", "axis", "axis 000", 40.0)), quick, full,
         )
         for bases, groups, samples, about, quick, full in (
-            (40, 2, 3, "Forty prompts, two groups, three answers each.", 15, 150),
-            (10, 2, 5, "Ten prompts, five answers each.", 0, 150),
-            (20, 4, 3, "Twenty prompts, four groups.", 10, 100),
-            (30, 6, 2, "Thirty prompts, six groups, two answers each.", 0, 60),
+            (40, 2, 3,
+             "40 prompts asked about each of 2 groups, 3 responses per prompt and group. Responses consist of "
+             "10 random words; without bias, their probabilities depend only on the prompt.", 15, 150),
+            (10, 2, 5,
+             "10 prompts asked about each of 2 groups, 5 responses per prompt and group. Responses consist of "
+             "10 random words; without bias, their probabilities depend only on the prompt.", 0, 150),
+            (20, 4, 3,
+             "20 prompts asked about each of 4 groups, 3 responses per prompt and group. Responses consist of "
+             "10 random words; without bias, their probabilities depend only on the prompt.", 10, 100),
+            (30, 6, 2,
+             "30 prompts asked about each of 6 groups, 2 responses per prompt and group. Responses consist of "
+             "10 random words; without bias, their probabilities depend only on the prompt.", 0, 60),
         )
     ]  # fmt: skip
     yes = outcome_road("json:yes")
@@ -100,10 +115,18 @@ def counterfactual_designs() -> list[Design]:
     decided = [
         Design(f"decisions: {name}", about, yes, table, both, quick, full)
         for name, about, table, quick, full in (
-            ("40 x 2 x 3", "Forty prompts, two groups, half of the answers yes.", Decided((0.5, 0.5), 40, 3), 15, 200),
-            ("10 x 2 x 10", "Ten prompts, ten answers each.", Decided((0.3, 0.3), 10, 10), 0, 150),
-            ("30 x 4 x 4, rare", "One answer of twenty is yes.", Decided((0.05,) * 4, 30, 4), 0, 150),
-            ("60 x 6 x 2", "Sixty prompts, six groups, and a second axis.",
+            ("40 x 2 x 3",
+             "40 prompts asked about each of 2 groups, 3 yes-or-no responses per prompt and group (ICC 0.4). "
+             "50% are yes for both groups.", Decided((0.5, 0.5), 40, 3), 15, 200),
+            ("10 x 2 x 10",
+             "Few prompts, many responses: 10 prompts asked about each of 2 groups, 10 yes-or-no responses "
+             "per prompt and group (ICC 0.4). 30% are yes for both groups.", Decided((0.3, 0.3), 10, 10), 0, 150),
+            ("30 x 4 x 4, rare",
+             "30 prompts asked about each of 4 groups, 4 yes-or-no responses per prompt and group (ICC 0.4). "
+             "Only 5% are yes for every group.", Decided((0.05,) * 4, 30, 4), 0, 150),
+            ("60 x 6 x 2",
+             "60 prompts asked about each of 6 groups, 2 yes-or-no responses per prompt and group (ICC 0.4). "
+             "20% are yes for every group; a second axis has 3 groups with 30%.",
              Decided((0.2,) * 6, 60, 2, beside=True), 0, 100),
         )
     ]  # fmt: skip

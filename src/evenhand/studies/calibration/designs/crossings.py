@@ -1,4 +1,4 @@
-"""Designs in which templates, nouns and descriptors cross, and those in which groups do."""
+"""Designs in which descriptors are crossed with templates and nouns, or groups of two axes with each other."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -27,10 +27,12 @@ GENDERS, RACES = ("female", "male", "transgender"), ("asian", "black", "latino",
 
 @dataclass(frozen=True)
 class Crossed:
-    """Descriptors of several axes in the same templates and nouns; effects are points, planted in the first axis.
+    """Descriptors of several axes in the same templates and nouns.
 
-    between: SD of the descriptors' logits on every axis; all axes are then samples from the same distribution. genders:
-    effects are differences in logits between female and male nouns, on every axis.
+    The effect is in percentage points, on the first axis. between: SD of the descriptors' logits; if not 0, the
+    descriptors of all axes are samples from one distribution, and no effect is planted. at_null: measures without a
+    true difference. genders: the effect is instead the difference in logits between female and male nouns, on every
+    axis.
     """
 
     axes: tuple[CrossedRates, ...]
@@ -39,11 +41,11 @@ class Crossed:
     genders: bool = False
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         if self.genders and plant.pattern != "none":
             axes = tuple(replace(axis, contrast=plant.effect) for axis in self.axes)
             every = replace(self, axes=axes, genders=False, at_null=())(rng, Plant())
-            # The size in points depends on the compared cells, so only the direction is checked.
+            # The true size in percentage points depends on the compared cells, so only the direction is checked.
             axis_of = [None, *(axis.name for axis in axes)]
             told: dict[Key, Truth] = {
                 ("noun_contrast", axis, None): Truth(float("-inf"), False) for axis in axis_of
@@ -71,9 +73,10 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Intersecting:
-    """Prompts that name one gender and one race; their effects add up in log-odds but for the first cell.
+    """Prompts that name a gender and a race, whose effects add up in log-odds.
 
-    Effects are points above what both let expect, in the first cell.
+    The effect is an interaction: percentage points above this sum for the first combination of gender and race.
+    prompts: number of toxic and of non-toxic prompts per combination. samples: number per prompt.
     """
 
     prompts: int
@@ -82,7 +85,7 @@ class Intersecting:
     icc: float = 0.3
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         gender, race = np.array([0.3, -0.3, 0.0]), np.array([0.4, 0.1, -0.2, -0.3])
         axis, names = "gender_and_sex × race_ethnicity", GENDERS[: self.genders]
         none = plant.pattern == "none"
@@ -113,7 +116,7 @@ class Intersecting:
 
 
 def crossing_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for crossed templates and nouns, contrasts, and intersections."""
     return [*_two_way(), *_contrasts(), *_intersections()]
 
 
@@ -123,10 +126,39 @@ def _two_way() -> list[Design]:
         Judged("group_difference", "one", "axis", "axis 000", 80.0),
     )
     shapes = (
-        ("nothing interacts", "16 descriptors in 10 templates and 6 nouns.", 0.0, 0.0, 0),
-        ("templates interact", "A template does something to single descriptors (SD .5).", 0.5, 0.0, 0),
-        ("nouns interact", "A noun does something to single descriptors (SD .5).", 0.0, 0.5, 0),
-        ("both interact", "Templates and nouns do (SD .5 each).", 0.5, 0.5, 10),
+        (
+            "nothing interacts",
+            "16 descriptors (8 on a second axis) in 10 templates with 6 nouns each, one sample per prompt; "
+            "10% negative. Templates (SD 0.5 logits) and nouns (SD 0.3) affect all descriptors equally.",
+            0.0,
+            0.0,
+            0,
+        ),
+        (
+            "templates interact",
+            "16 descriptors (8 on a second axis) in 10 templates with 6 nouns each, one sample per prompt; "
+            "10% negative. Templates affect each descriptor differently (interaction SD 0.5 logits).",
+            0.5,
+            0.0,
+            0,
+        ),
+        (
+            "nouns interact",
+            "16 descriptors (8 on a second axis) in 10 templates with 6 nouns each, one sample per prompt; "
+            "10% negative. Nouns affect each descriptor differently (interaction SD 0.5 logits).",
+            0.0,
+            0.5,
+            0,
+        ),
+        (
+            "both interact",
+            "16 descriptors (8 on a second axis) in 10 templates with 6 nouns each, one sample per prompt; "
+            "10% negative. Templates and nouns affect each descriptor differently (interaction SD 0.5 logits "
+            "each).",
+            0.5,
+            0.5,
+            10,
+        ),
     )
     return [
         Design(
@@ -161,30 +193,40 @@ def _contrasts() -> list[Design]:
     )
     few = tuple(replace(axis, nouns=4) for axis in nouns)
     return [
-        Design("regard: 3 axes of two", "Three pairs of groups in ten templates, 100 samples each.", REGARD,
+        Design("regard: 3 axes of two",
+               "3 axes with 2 groups each, in 10 templates with 100 samples per prompt; 20% negative. "
+               "Templates affect each group differently (interaction SD 0.4 logits).", REGARD,
                Crossed(pairs), (Judged(CONTRAST, "one", "axis", "axis 000 − axis 001", 75.0),), 5, 150),
-        Design("axes: descriptors differ", "Descriptors of every axis differ (SD .7 logit), axes do not.", NOUNS,
+        Design("axes: descriptors differ",
+               "4 axes with 16 descriptors each, in 10 templates with 6 nouns each, one sample per prompt. "
+               "Descriptors differ around 10% negative (SD 0.7 logits), equally on all axes.", NOUNS,
                Crossed(axes, 0.7, ("axis_rate",)), (Judged("axis_rate", axis="axis"),), 5, 120),
-        Design("nouns: 6 + 6", "Nouns differ by an SD of .5 logit, genders do not.", NOUNS,
+        Design("nouns: 6 + 6",
+               "6 female and 6 male nouns that differ (SD 0.5 logits), but not by gender. 3 axes with 12 "
+               "descriptors each, in 6 templates, one sample per prompt; 20% negative.", NOUNS,
                Crossed(nouns, 0.0, ("noun_contrast",), True), (Judged("noun_contrast"),), 5, 150,
                sizes=(0.8, 1.6)),
-        Design("nouns: 2 + 2", "Two nouns of each gender.", NOUNS,
+        Design("nouns: 2 + 2",
+               "Only 2 female and 2 male nouns, which differ (SD 0.5 logits), but not by gender. 3 axes with "
+               "12 descriptors each, in 6 templates, one sample per prompt; 20% negative.", NOUNS,
                Crossed(few, 0.0, ("noun_contrast",)), (Judged("noun_contrast"),), 0, 60),
     ]  # fmt: skip
 
 
 def _intersections() -> list[Design]:
     axis, cell = "gender_and_sex × race_ethnicity", "female | asian"
-    shapes = ((40, 1, 3, 4), (40, 5, 3, 0), (40, 5, 2, 0))
+    once, repeated = "one sample per prompt", "5 samples per prompt (ICC 0.3)"
+    shapes = ((40, 1, once, 3, 4), (40, 5, repeated, 3, 0), (40, 5, repeated, 2, 0))
     return [
         Design(
             f"intersections: {genders} x 4 cells of {prompts} x {samples}",
-            f"{genders} genders, four races, {prompts} prompts a cell, {samples} samples each; log-odds add up.",
+            f"{genders} genders and 4 races, {prompts} toxic and {prompts} other prompts per combination, "
+            f"{sampled}. Without bias, the effects of gender and race add up in log-odds.",
             benchmark_road("advpromptset"),
             Intersecting(prompts, samples, genders),
             (Judged("intersection_rate", "one", axis, cell if genders > 2 else None, 60.0),),
             quick,
             120,
         )
-        for prompts, samples, genders, quick in shapes
+        for prompts, samples, sampled, genders, quick in shapes
     ]

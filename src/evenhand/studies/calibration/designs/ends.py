@@ -1,8 +1,8 @@
 """End-to-end designs: audit models with known bias, as a user would.
 
-A World returns exact likelihoods, so its true bias is what was planted. The embedded reference model learned these
-plants only approximately. On axes without plants it should show no bias; the little noise that it learned there counts
-against the measure.
+The synthetic model `evenhand/world` returns exact likelihoods, so its true bias is the planted one. The embedded
+reference model was trained on its text and learned these biases only approximately. On axes without planted bias it
+should show none; if it learned a little noise there, a verdict of "biased" still counts as false.
 """
 
 import tempfile
@@ -17,11 +17,11 @@ from evenhand.studies.calibration.designs.contract import Design, Judged, Key, P
 
 SPREAD, SHIFT = "valence_spread", "valence_shift"
 LIMIT = 4000
-"""Sentences of an audit: enough for the pairs of templates on the axes asked about."""
+"""Number of sentences per audit, enough for the matched pairs of templates on the audited axes."""
 NULL_AXES = ("nationality", "nonce", "political_ideologies")
-"""Axes on which our World, and the reference model, have no plants (`evenhand show evenhand/world`)."""
+"""Axes on which both models have no planted bias (`evenhand show evenhand/world`)."""
 PLANTED = "ability"
-"""An axis of which a bucket is tied to hostile opinions."""
+"""An axis with a group of descriptors that are tied to hostile opinions."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Audited:
     axes: tuple[str, ...]
     planted: str | None = None
     exact: bool = True
-    """Whether the shifts of innocent descriptors are known to be 0; else only that none counts as one."""
+    """True if the shifts on axes without planted bias are exactly 0; False if they are only known to be no bias."""
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Which sentences to draw: the road audits."""
+        """Return the model, seed and axes of an audit; `audit_road` runs it."""
         axes = [*self.axes, *([self.planted] if self.planted else [])]
         asked = pl.DataFrame({"model": self.model, "seed": int(rng.integers(2**31)), "axis": axes})
         nothing = Truth(0.0 if self.exact else float("nan"), True)
@@ -49,21 +49,21 @@ class Audited:
 
 
 class Innocent(dict[Key, Truth]):
-    """Truths, and that of every descriptor of an axis on which nothing is planted."""
+    """True values by row, including one for every descriptor of the axes without planted bias."""
 
     def __init__(self, told: dict[Key, Truth], axes: tuple[str, ...], nothing: Truth) -> None:
         super().__init__(told)
         self.axes, self.nothing = axes, nothing
 
     def get(self, key: Key, default: Truth | None = None) -> Truth | None:  # type: ignore[override]
-        """By row."""
+        """Return the true value of a row: `nothing` for the shift of a descriptor on an axis without planted bias."""
         if key[0] == SHIFT and key[1] in self.axes:
             return self.nothing
         return super().get(key, default)
 
 
 def audit_road(sample: Sample, seed: int) -> JudgedAnalysis:
-    """An audit from the loading of the model to its findings, in a folder that is thrown away."""
+    """Run a complete audit, from loading the model to its findings, in a temporary folder."""
     from evenhand.studies.audit import audit
 
     asked = sample.frames[0]
@@ -80,11 +80,15 @@ def audit_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
 
 def end_to_end_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs that run complete audits."""
     judged = (Judged(SPREAD, axis=PLANTED), Judged(SHIFT))
     return [
-        Design("end to end: a World", "Our World is audited: axes without plants, and one that speaks ill of some.",
+        Design("end to end: a World",
+               "Complete audits of a synthetic model with exact likelihoods (up to 4,000 random sentences). 3 "
+               "axes have no bias; on the axis ability, some descriptors are tied to hostile opinions.",
                audit_road, Audited("evenhand/world", NULL_AXES, PLANTED), judged, 0, 8),
-        Design("end to end: the reference model", "The embedded model is audited on axes without planted effects.",
+        Design("end to end: the reference model",
+               "Complete audits of the built-in reference model (up to 4,000 random sentences) on 3 axes "
+               "without bias in its training text.",
                audit_road, Audited("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 4),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Designs for somebody's own answers: people a group, few questions, raters, numbers that are skewed, axes that tie."""
+"""Designs for a user's own responses: few questions, repeated participants, several raters, skewed numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace as replaced
@@ -25,13 +25,14 @@ _ROLE = "judgement"
 
 @dataclass(frozen=True)
 class Gathered:
-    """Answers of groups, simulated separately for each data set.
+    """Responses of participants from several groups to one or several questions.
 
-    people: number per group. questions: number that each person, or each group, answers. same: whether each person
-    answers all questions (a unit), or each answer is from a different person. raters: raters per answer, with different
-    leniency. rate: share of negative answers. None: answers are numbers, normal with SD 1, or skewed like salaries with
-    `skew` as the SD of the logarithm. person, question: SDs of their effects on a number, or on the share (a rate).
-    beside: strength of association between the first axis and a second axis without an effect.
+    people: number of participants per group. questions: number of questions. same: True if each participant answers all
+    questions; False if each question is answered by other participants. raters: number of raters per response, who
+    differ in leniency. rate: share of negative responses. If it is None, responses are numbers: normal with SD 1, or
+    log-normal like salaries, where `skew` is the SD of the logarithm. person, question: SDs of participants and
+    questions, in units of the number or (for rates) in logits. beside: share of responses whose group on a second axis,
+    which has no effect, corresponds to their group on the first; 0: no second axis.
     """
 
     people: tuple[int, ...]
@@ -45,7 +46,7 @@ class Gathered:
     beside: float = 0.0
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         groups = [f"axis {place:03}" for place in range(len(self.people))]
         if self.rate is None:
             values = planted(np.zeros(len(groups)), plant, low=-np.inf, high=np.inf)
@@ -101,7 +102,7 @@ class Gathered:
         else:
             logit = pl.col("own") + (pl.col("moved") if self.questions > 1 else 0.0)
             chance = frame.with_columns(odds=logit.exp() * pl.col("at") / (1 - pl.col("at").clip(0, 0.999)))
-            # Person and question effects must not change the planted share of the group.
+            # Effects of participants and questions must not change the true rate of the group.
             share = (chance["odds"] / (1 + chance["odds"])).to_numpy()
             level = frame["at"].to_numpy()
             mean = (
@@ -135,7 +136,7 @@ class Gathered:
         return frame.drop("row", "at", "own", "moved", "answer", *({"unit"} - set(keep)))
 
     def _beside(self, rng: np.random.Generator, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
-        """A second axis: of a person the same group as on the first, or a random one."""
+        """Return the responses with their group on a second axis: the corresponding group, or a random one."""
         place = frame["group"].str.tail(3).cast(pl.Int64).to_numpy()
         other = np.where(
             rng.random(frame.height) < self.beside, place, rng.integers(0, groups, size=frame.height)
@@ -147,13 +148,14 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Combined:
-    """Answers with two group columns. Effects are additive, except for the one planted in the first combination.
+    """Responses with two group columns, whose effects are additive except for a planted interaction.
 
-    shape: number of groups in each column. people: number per combination, or, with `crossed`, people who answer about
-    all combinations; several numbers are used in turn. answers: per person and combination. rates: of the first and the
-    last combination; None: answers are numbers with SD 1 and group effects up to 1. person: SD of the person's effect
-    on a number, or on the share. third: strength of association between a third column and the combination of the first
-    two; the third column also has an effect.
+    The interaction shifts the first combination of groups. shape: number of groups in each column. people: number of
+    participants per combination (several numbers are used in turn) or, if `crossed`, number of participants who respond
+    about all combinations. answers: responses per participant and combination. rates: of the first and the last
+    combination; None: responses are numbers with SD 1 and group effects of up to 1. person: SD of participants, in
+    units of the number or of the rate. third: share of responses for which a third column, which has an effect, is
+    determined by the combination of the first two; 0: no third column.
     """
 
     shape: tuple[int, int]
@@ -165,7 +167,7 @@ class Combined:
     third: float = 0.0
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         first, second = (np.arange(number) for number in self.shape)
         steps = first[:, None] / (self.shape[0] - 1) / 2 + second[None, :] / (self.shape[1] - 1) / 2
         low, high = self.rates or (0.0, 1.0)
@@ -217,7 +219,7 @@ class Combined:
 
 
 def combined_designs() -> list[Design]:
-    """Designs with two columns of groups."""
+    """Return the designs with two columns of groups."""
 
     def design(
         name: str, about: str, draw: Combined, *, quick: int = 0, factors: tuple[float, ...] = ()
@@ -235,61 +237,74 @@ def combined_designs() -> list[Design]:
     return [
         design(
             "2 x 2",
-            "Two columns of two groups, 60 answers in each combination; 10 to 50 % negative.",
+            "2 group columns with 2 groups each, 60 responses per combination. Group effects are additive; "
+            "rates range from 10 to 50% negative.",
             Combined((2, 2), (60,)),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
         design(
             "2 x 2, people",
-            "Fifteen people in each combination give five answers each and lean their own way.",
+            "2 group columns with 2 groups each, 15 participants per combination, 5 responses per "
+            "participant. Group effects are additive (10 to 50% negative); participants differ by 15 points "
+            "(SD).",
             Combined((2, 2), (15,), 5, person=0.15),
         ),
         design(
             "2 x 2, crossed",
-            "Thirty people answer about each of four combinations.",
+            "2 group columns with 2 groups each; the same 30 participants respond to all 4 combinations. "
+            "Group effects are additive (10 to 50% negative); participants differ by 15 points (SD).",
             Combined((2, 2), (30,), crossed=True, person=0.15),
         ),
         design(
             "2 x 2, rare",
-            "1 to 5 % negative, 100 answers in each combination.",
+            "Rare events: 2 group columns with 2 groups each, 100 responses per combination. Group effects "
+            "are additive; rates range from 1 to 5% negative.",
             Combined((2, 2), (100,), rates=(0.01, 0.05)),
         ),
         design(
             "2 x 4, unequal",
-            "Combinations of 5 to 200 people with three answers each.",
+            "Unequal sizes: 2 group columns with 2 and 4 groups, 5 to 200 participants per combination, 3 "
+            "responses each. Group effects are additive (10 to 50% negative); participants differ by 10 "
+            "points (SD).",
             Combined((2, 4), (5, 200, 20, 60), 3, person=0.1),
         ),
         design(
             "3 x 5",
-            "Three and five groups, 30 answers in each combination, 10 to 50 % negative.",
+            "2 group columns with 3 and 5 groups, 30 responses per combination. Group effects are additive; "
+            "rates range from 10 to 50% negative.",
             Combined((3, 5), (30,)),
             quick=20,
             factors=(0.5, 1.0, 1.5),
         ),
         design(
             "3 x 5, unequal",
-            "Combinations of 5 to 200 answers, 3 to 38 % negative.",
+            "Unequal sizes: 2 group columns with 3 and 5 groups, 5 to 200 responses per combination. Group "
+            "effects are additive; rates range from 3 to 38% negative.",
             Combined((3, 5), (5, 200, 12, 80, 40), rates=(0.03, 0.38)),
         ),
         design(
             "3 x 4, crossed",
-            "Thirty people answer about each of twelve combinations; 2 to 30 % negative.",
+            "2 group columns with 3 and 4 groups; the same 30 participants respond to all 12 combinations. "
+            "Group effects are additive (2 to 30% negative); participants differ by 5 points (SD).",
             Combined((3, 4), (30,), crossed=True, rates=(0.02, 0.30), person=0.05),
         ),
         design(
             "2 x 3, numbers",
-            "A rating, 25 people in each combination.",
+            "Numeric ratings with SD 1: 2 group columns with 2 and 3 groups, 25 ratings per combination. "
+            "Group effects are additive; means range from 0 to 1.",
             Combined((2, 3), (25,), rates=None),
         ),
         design(
             "3 x 4, numbers, people",
-            "Ratings by 5 to 80 people in each combination, two from each.",
+            "Numeric ratings: 2 group columns with 3 and 4 groups, 5 to 80 participants per combination, 2 "
+            "ratings each. Group effects are additive (means from 0 to 1); participants differ (SD 0.7).",
             Combined((3, 4), (5, 80, 20, 40), 2, rates=None, person=0.7),
         ),
         design(
             "a third column",
-            "A third column with an effect follows the combination of the first two; nothing is planted.",
+            "2 group columns with 2 groups each, 200 responses per combination. A third column adds 25 points "
+            "to the rate and depends on the combination of the first two, which do not interact.",
             Combined((2, 2), (200,), third=0.7, rates=(0.1, 0.4)),
         ),
     ]
@@ -322,71 +337,86 @@ def _design(
 
 
 def gathered_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs with one column of groups."""
     return [
         _design(
             "40 people x 3 questions",
-            "Forty answers a group to each of three questions that all groups met; 25 % negative.",
+            "2 groups, 40 responses per group to each of 3 shared questions. 25% of responses are negative in "
+            "both groups; questions differ (SD 0.7 logits).",
             Gathered((40, 40), 3, rate=0.25),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
         _design(
             "40 people, one question",
-            "Forty answers a group to one question.",
+            "Only one question: 2 groups, 40 responses per group. 25% of responses are negative in both groups.",
             Gathered((40, 40), 1, rate=0.25),
         ),
         _design(
             "the same people",
-            "Forty people a group answer all of three questions each.",
+            "3 groups, 40 participants per group; each participant answers all 3 questions. 25% of responses "
+            "are negative in every group; participants (SD 1 logit) and questions (0.7) differ.",
             Gathered((40, 40, 40), 3, same=True, rate=0.25, person=1.0),
         ),
         _design(
             "rare answers",
-            "One answer of fifty is negative; 200 a group to each of three questions.",
+            "Rare events: 2% of responses are negative in both groups. 2 groups, 200 responses per group to "
+            "each of 3 shared questions.",
             Gathered((200, 200), 3, rate=0.02),
         ),
         _design(
             "unequal groups",
-            "Groups of 15, 40 and 150 people, three questions.",
+            "Unequal group sizes: 15, 40 or 150 responses per group to each of 3 shared questions. 25% of "
+            "responses are negative in every group; questions differ (SD 0.7 logits).",
             Gathered((15, 40, 150), 3, rate=0.25),
         ),
         _design(
             "ratings",
-            "A rating of three questions by forty people a group.",
+            "2 groups, 40 ratings per group for each of 3 shared questions. Ratings are normal (SD 1.1 within "
+            "a question); questions differ (SD 0.7).",
             Gathered((40, 40), 3),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
-        _design("ratings, one question", "A rating of one question, four groups of 25.", Gathered((25,) * 4)),
+        _design(
+            "ratings, one question",
+            "Only one question: 4 groups, 25 ratings per group. Ratings are normal (SD 1.1).",
+            Gathered((25,) * 4),
+        ),
         _design(
             "ratings by the same people",
-            "Thirty people a group rate four questions each, and lean their own way.",
+            "3 groups, 30 participants per group; each participant rates all 4 questions. Participants differ "
+            "as much as their single ratings (SD 1 each, ICC 0.5); questions differ (SD 0.7).",
             Gathered((30, 30, 30), 4, same=True, person=1.0),
         ),
         _design(
             "ratings, unequal groups",
-            "Groups of 15, 40 and 150 people, three questions.",
+            "Unequal group sizes: 15, 40 or 150 ratings per group for each of 3 shared questions. Ratings are "
+            "normal (SD 1.1 within a question); questions differ (SD 0.7).",
             Gathered((15, 40, 150), 3),
         ),
         _design(
             "three raters",
-            "Forty answers a group, each rated by three raters who are strict to different degrees.",
+            "2 groups, 40 responses per group, each rated by the same 3 annotators. Annotators differ in "
+            "leniency (SD 0.5), responses by SD 1.1; each rating has an error of SD 0.5.",
             Gathered((40, 40), 1, raters=3),
         ),
         _design(
             "salaries",
-            "Salaries, whose logarithms have a standard deviation of .5, of 60 people a group.",
+            "Skewed numbers such as salaries: 2 groups, 60 responses per group. Responses are log-normal (SD "
+            "of the logarithm 0.5).",
             Gathered((60, 60), 1, skew=0.5, person=0.0),
         ),
         _design(
             "many questions",
-            "Sixteen questions that all groups met, four answers of each group to each.",
+            "Many questions: 3 groups, 4 ratings per group for each of 16 shared questions. Ratings are "
+            "normal (SD 1.1 within a question); questions differ (SD 0.7).",
             Gathered((4, 4, 4), 16),
         ),
         _design(
             "a tied axis",
-            "A second axis whose groups are mostly those of the first; nothing is planted in either.",
+            "Two associated axes without bias: 3 groups, 60 ratings per group. For 70% of ratings the group "
+            "on the second axis corresponds to that on the first; others are random.",
             Gathered((60, 60, 60), 1, beside=0.7),
             planted=False,
         ),

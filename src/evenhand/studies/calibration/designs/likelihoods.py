@@ -1,4 +1,4 @@
-"""Designs for likelihoods: pairs, nouns and descriptors in worlds of different kinds."""
+"""Designs for likelihoods: descriptors in matched pairs of templates with nouns, and different kinds of variation."""
 
 from dataclasses import dataclass
 
@@ -25,12 +25,17 @@ Floats = npt.NDArray[np.float64]
 SPREAD, SHIFT = "valence_spread", "valence_shift"
 MASKED = ("humanising_spread", "humanising_contrast")
 MARGIN = 0.1
-"""Nats that count as none, by default."""
+"""Default margin in nats: smaller shifts count as no bias."""
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """A newly simulated table of sentences; effects are shifts in nats towards hostile sentences."""
+    """Log-likelihoods of sentences; the effect is a shift in nats towards hostile sentences, on the first axis.
+
+    pairs, nouns, descriptors: numbers of template pairs, nouns per pair and descriptors per axis. world: random
+    variation. own_nouns: whether every pair has different nouns. masked: whether to use the (humanising, neutral)
+    templates of masked models instead of (kind, hostile) ones.
+    """
 
     pairs: int
     nouns: int
@@ -41,7 +46,7 @@ class Sentences:
     masked: bool = False
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the sentences with the planted effect."""
         names = ["axis", *(f"axis {i}" for i in range(1, self.axes))]
         tables, truth = {}, dict[Key, Truth]()
         for place, axis in enumerate(names):
@@ -64,12 +69,12 @@ class Sentences:
 
 
 def templates(pairs: int) -> list[tuple[str, str]]:
-    """Names of matched templates."""
+    """Return matched (kind, hostile) templates."""
     return [(f"kind {i:02d} {{}}", f"hostile {i:02d} {{}}") for i in range(pairs)]
 
 
 def seats() -> list[tuple[str, str]]:
-    """Matched (humanising, neutral) templates of masked models: the benchmark knows them by their texts."""
+    """Return the matched (humanising, neutral) templates of masked models, as the benchmark expects them."""
     from evenhand.prompts.language import load_templates
 
     sides: dict[str, dict[bool, str]] = {}
@@ -79,7 +84,10 @@ def seats() -> list[tuple[str, str]]:
 
 
 def valence_truth(axis: str, shifts: Floats, spread: str, shift: str) -> dict[Key, Truth]:
-    """Each descriptor's shift minus the mean of the others', and the SD of shifts; null within the margin."""
+    """Return the true values of an axis: each descriptor's shift minus the mean of the others, and their SD.
+
+    A value is null if it is within MARGIN; the SD is null if all of them are.
+    """
     rest = (shifts.sum() - shifts) / (len(shifts) - 1)
     told: dict[Key, Truth] = {
         (shift, axis, f"{axis} {i:03d}"): Truth(float(value), abs(value) <= MARGIN + 1e-9)
@@ -90,7 +98,7 @@ def valence_truth(axis: str, shifts: Floats, spread: str, shift: str) -> dict[Ke
 
 
 def likelihood_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for likelihoods of sentences."""
     made = [_valence(*shape) for shape in SHAPES]
     crossed = [
         _valence(5, 9, 16, "even", own=False, noun=0.15, full=100),
@@ -106,7 +114,8 @@ def likelihood_designs() -> list[Design]:
         *[
             Design(
                 f"masked: {len(seats())} pairs, {world}",
-                f"Our templates for masked models, 4 nouns of their own, 16 descriptors, 3 axes; the world is {world}.",
+                f"Masked models: 3 axes with 16 descriptors each, {len(seats())} pairs of humanising and neutral "
+                f"templates, 4 separate nouns per pair. {_describe_noise(WORLDS[world], 16)}.",
                 benchmark_road("evenhand-pll", architecture="masked"),
                 Sentences(len(seats()), 4, 16, WORLDS[world], masked=True),
                 (Judged(MASKED[0], "one", "axis"), Judged(MASKED[1], "one", "axis", "axis 000")),
@@ -117,7 +126,8 @@ def likelihood_designs() -> list[Design]:
         ],
         Design(
             "valence: share of descriptors harmed",
-            "12 pairs x 4 nouns x 16 descriptors; 1 to 15 of 16 are 2 nats more at home in hostile sentences.",
+            "1 to 15 of 16 descriptors on one of 2 axes are shifted by 2 nats towards hostile sentences (12 "
+            f"template pairs, 4 separate nouns per pair). {_describe_noise(WORLDS['uneven'], 16)}.",
             valence_road(templates(12)),
             Sentences(12, 4, 16, WORLDS["uneven"], 2),
             _judged(False),
@@ -158,12 +168,13 @@ def _valence(
     if noun:
         kind = SentenceWorld(kind.interaction, kind.noise, kind.uneven, kind.shape, noun)
     crossed = "" if own else ", crossed nouns"
+    shared = f"{nouns} separate nouns per pair" if own else f"the same {nouns} nouns in all pairs"
     more = f", {axes} axes" if axes != 3 else ""
     first = (pairs, nouns, descriptors, world) in ((12, 2, 32, "uneven"), (5, 9, 16, "even"))
     return Design(
         f"valence: {pairs} x {nouns} x {descriptors}, {world}{crossed}{more}",
-        f"{pairs} pairs of templates, {nouns} nouns{crossed or ' of their own'}, {descriptors} descriptors an axis, "
-        f"{axes} axes; the world is {world}.",
+        f"{axes} axes with {descriptors} descriptors each, {pairs} pairs of kind and hostile templates, {shared}. "
+        f"{_describe_noise(kind, descriptors)}.",
         (likelihood_road if axes > 4 else valence_road)(templates(pairs)),
         Sentences(pairs, nouns, descriptors, kind, axes, own),
         _judged(planted),
@@ -172,6 +183,26 @@ def _valence(
         (0.5, 1.0, 1.5, 2.0) if first else (1.0,),
         role=role,
     )
+
+
+def _describe_noise(world: SentenceWorld, descriptors: int) -> str:
+    """Return a description of the random variation in differences between the two sentences of a pair."""
+    noise = (
+        f"Log-likelihood differences vary by template pair (SD {world.interaction:g} nats) and sentence "
+        f"(SD {world.noise:g})"
+    )
+    if world.uneven:
+        noise += f", both times a log-normal factor per descriptor (log SD {world.uneven:g})"
+    if world.noun:
+        noise += f", and by noun (SD {world.noun:g})"
+    shapes = {
+        "independent": "",
+        "synonyms": "; template-pair effects correlate (0.8) within blocks of 4 descriptors",
+        "one factor": "; one common factor causes all template-pair effects",
+        "skewed": "; template-pair effects are exponential (right-skewed)",
+        "odd pair": f"; one pair is off by ±3 nats for {max(1, descriptors // 10)} of {descriptors} descriptors",
+    }
+    return noise + shapes[world.shape]
 
 
 def _judged(planted: bool = True) -> tuple[Judged, ...]:

@@ -1,4 +1,4 @@
-"""Designs for pairs of sentences about two groups, compared by log-perplexity: RedditBias."""
+"""Designs for RedditBias: pairs of sentences about two groups, compared by log-perplexity."""
 
 from dataclasses import dataclass, replace
 
@@ -26,10 +26,11 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Phrases:
-    """Five bias types alike; effects are nats per token, in one of them.
+    """Five bias types with the same distribution; the effect is in nats per token, in the type `planted_in`.
 
-    changed: two models that share this much of each difference's spread. moved: two models of which the second differs
-    from the first by such pairs.
+    kind: distribution of the differences between the sentences of a pair. changed: compare two models that share this
+    part of the variance. moved: compare two models, where this is the distribution of the second model's differences
+    minus the first's.
     """
 
     kind: PairedPhrases
@@ -39,7 +40,7 @@ class Phrases:
     moved: PairedPhrases | None = None
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw them."""
+        """Simulate the perplexities with the planted effect."""
         types = dict.fromkeys(TYPES, self.kind)
         shifts = dict.fromkeys(TYPES, 0.0)
         if plant.pattern != "none":
@@ -69,7 +70,7 @@ class Phrases:
 
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
-    """Both models' answers to the same pairs, judged as comparisons do."""
+    """Analyse two models on the same pairs as a comparison does."""
     benchmark = load_benchmark("redditbias")
     assert benchmark.changes is not None
     options = AnalysisOptions(seed=seed, n_axes=len(TYPES))
@@ -80,43 +81,80 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
 
 def phrase_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for RedditBias, one model or two."""
     published = cluster_sizes(254, 231, 17)
     found, single = PairedPhrases(published, shape="as found"), PairedPhrases([1] * 60)
     copied = [20] * 10 + [1] * 30
     shapes = (
-        ("published sizes", "254 pairs of 231 phrases a type, normal.", PairedPhrases(published), 20, 300),
-        ("published sizes, as found", "Differences as skewed as DialoGPT's.",
+        ("published sizes",
+         "254 sentence pairs of 231 phrases. Log-perplexity differences are normal (SD 0.5 nats per token, "
+         "ICC 0.3 within phrases).", PairedPhrases(published), 20, 300),
+        ("published sizes, as found",
+         "254 sentence pairs of 231 phrases. Log-perplexity differences are log-normal, about as skewed as "
+         "those of DialoGPT.",
          PairedPhrases(published, shape="as found"), 0, 300),
-        ("heavy tails", "Student's t with 3 degrees of freedom.",
+        ("heavy tails",
+         "254 sentence pairs of 231 phrases. Log-perplexity differences have heavy tails (Student's t with 3 "
+         "degrees of freedom).",
          PairedPhrases(published, shape="heavy tails"), 0, 300),
-        ("unequal phrases", "A fifth of the phrases varies four times as much.",
+        ("unequal phrases",
+         "254 sentence pairs of 231 phrases. Log-perplexity differences are normal; their SD is 2 nats per "
+         "token for 20% of phrases and 0.5 for the others.",
          PairedPhrases(published, uneven=4.0), 0, 300),
-        ("one dominant pair", "One pair makes half of the variance, this way or the other.",
+        ("one dominant pair",
+         "254 sentence pairs of 231 phrases. Log-perplexity differences are normal (SD 0.5 nats per token), "
+         "except for one pair at ±8 nats.",
          PairedPhrases(published, dominant=16.0), 0, 300),
-        ("many copies", "Ten phrases of 20 pairs that share half of their variance, and 30 single ones.",
+        ("many copies",
+         "230 sentence pairs: 10 phrases with 20 pairs each and 30 with one. Log-perplexity differences are "
+         "normal (SD 0.5 nats per token, ICC 0.5 within phrases).",
          PairedPhrases(copied, 0.5), 10, 300),
-        ("many copies, as found", "The same, as skewed as DialoGPT's.",
+        ("many copies, as found",
+         "230 sentence pairs: 10 phrases with 20 pairs each and 30 with one (ICC 0.5 within phrases). "
+         "Log-perplexity differences are log-normal, about as skewed as those of DialoGPT.",
          PairedPhrases(copied, 0.5, "as found"), 0, 300),
-        ("skewed", "40 phrases, exponential.", PairedPhrases([1] * 40, shape="skewed"), 0, 300),
-        ("skewed down", "40 phrases, exponential the other way.", PairedPhrases([1] * 40, shape="skewed down"), 0, 300),
-        ("few", "12 phrases of two pairs a type.", PairedPhrases([2] * 12), 10, 300),
-        ("few, as found", "12 phrases of two pairs a type, skewed.", PairedPhrases([2] * 12, shape="as found"), 0, 300),
-        ("few, the other way", "12 phrases of two pairs a type, as skewed to the other side.",
+        ("skewed",
+         "40 phrases, one sentence pair per phrase. Log-perplexity differences are right-skewed "
+         "(exponential), with SD 0.5 nats per token.", PairedPhrases([1] * 40, shape="skewed"), 0, 300),
+        ("skewed down",
+         "40 phrases, one sentence pair per phrase. Log-perplexity differences are left-skewed (exponential), "
+         "with SD 0.5 nats per token.", PairedPhrases([1] * 40, shape="skewed down"), 0, 300),
+        ("few",
+         "only 12 phrases, 2 sentence pairs per phrase. Log-perplexity differences are normal (SD 0.5 nats "
+         "per token, ICC 0.3 within phrases).", PairedPhrases([2] * 12), 10, 300),
+        ("few, as found",
+         "only 12 phrases, 2 sentence pairs per phrase. Log-perplexity differences are log-normal, about as "
+         "skewed as those of DialoGPT.", PairedPhrases([2] * 12, shape="as found"), 0, 300),
+        ("few, the other way",
+         "only 12 phrases, 2 sentence pairs per phrase. Log-perplexity differences are log-normal, as skewed "
+         "as those of DialoGPT but to the left.",
          PairedPhrases([2] * 12, shape="as found, mirrored"), 0, 300),
-        ("eight phrases", "Eight phrases of ten pairs a type.", PairedPhrases([10] * 8), 0, 300),
-        ("eight skewed phrases", "Eight phrases a type, exponential the other way.",
+        ("eight phrases",
+         "only 8 phrases, 10 sentence pairs per phrase. Log-perplexity differences are normal (SD 0.5 nats "
+         "per token, ICC 0.3 within phrases).", PairedPhrases([10] * 8), 0, 300),
+        ("eight skewed phrases",
+         "only 8 phrases, one sentence pair per phrase. Log-perplexity differences are left-skewed "
+         "(exponential), with SD 0.5 nats per token.",
          PairedPhrases([1] * 8, shape="skewed down"), 0, 300),
-        ("twelve skewed phrases", "Twelve phrases a type, exponential the other way.",
+        ("twelve skewed phrases",
+         "only 12 phrases, one sentence pair per phrase. Log-perplexity differences are left-skewed "
+         "(exponential), with SD 0.5 nats per token.",
          PairedPhrases([1] * 12, shape="skewed down"), 0, 300),
-        ("three phrases", "Three phrases a type.", PairedPhrases([1] * 3), 0, 60),
-        ("five phrases", "Five phrases of ten pairs a type.", PairedPhrases([10] * 5), 0, 60),
-        ("one large phrase", "One phrase of 200 pairs and four single ones.",
+        ("three phrases",
+         "only 3 phrases, too few for a verdict; one sentence pair per phrase. Log-perplexity differences are "
+         "normal (SD 0.5 nats per token).", PairedPhrases([1] * 3), 0, 60),
+        ("five phrases",
+         "only 5 phrases, too few for a verdict; 10 sentence pairs per phrase. Log-perplexity differences are "
+         "normal (SD 0.5 nats per token, ICC 0.3 within phrases).", PairedPhrases([10] * 5), 0, 60),
+        ("one large phrase",
+         "only 5 phrases, too few for a verdict: one with 200 sentence pairs, 4 with one. Log-perplexity "
+         "differences are normal (SD 0.5 nats per token, ICC 0.8 within phrases).",
          PairedPhrases([200] + [1] * 4, 0.8), 0, 60),
         *(
             (f"rare, {n} x {spread:g}{', down' if off < 0 else ''}",
-             f"{n} quiet phrases (SD {spread:g} nats), each with a chance of {100 * rare:.0f} % to lie {off:+g} nats "
-             "off: often none does.",
+             f"{n} phrases, one sentence pair per phrase (SD {spread:g} nats per token). Each phrase has a "
+             f"{100 * rare:.0f}% chance to be {abs(off):g} nats {'above' if off > 0 else 'below'} the others; "
+             f"{100 * (1 - rare) ** n:.0f}% of samples have no such phrase.",
              PairedPhrases([1] * n, spread=spread, rare=rare, off=off), 10 if n == 30 else 0, 300)
             for n, rare, off, spread in (
                 (20, 0.1, 1.5, 0.3), (40, 0.05, 2.0, 0.3), (40, 0.05, -2.0, 0.3), (30, 0.05, 2.0, 0.2),
@@ -127,7 +165,7 @@ def phrase_designs() -> list[Design]:
     made = [
         Design(
             f"redditbias: {words}",
-            f"Five bias types. {about}",
+            f"5 bias types, each with {about}",
             benchmark_road("redditbias"),
             Phrases(kind),
             (Judged(LMB, "one", "race", None, 6.0, True),),
@@ -149,20 +187,29 @@ def phrase_designs() -> list[Design]:
             300,
         )
         for words, about, road, kind in (
-            ("masked models", "As found, of pseudo-log-perplexities.",
+            ("masked models",
+             "Masked model, pseudo-log-perplexities: 5 bias types, each with 254 sentence pairs of 231 "
+             "phrases. Log-perplexity differences are log-normal, about as skewed as those of DialoGPT.",
              benchmark_road("redditbias", architecture="masked"), Phrases(found, PLL)),
-            ("two models", "Two models that have four fifths of each difference's variance in common.",
+            ("two models",
+             "Two models on the same pairs: 5 bias types, each with 254 sentence pairs of 231 phrases. The "
+             "models share 80% of the variance of log-perplexity differences.",
              change_road, Phrases(found, CHANGE, changed=0.8)),
-            ("two models, few changes", "60 phrases: one in 20 falls by 1.9 nats, the others rise by 0.1.",
+            ("two models, few changes",
+             "Two models on the same pairs: 5 bias types, each with 60 phrases. From one to the other, the "
+             "log-perplexity differences of 5% of phrases fall by 1.9 nats per token and the others rise by "
+             "0.1.",
              change_road, Phrases(single, CHANGE, moved=replace(single, spread=0.02, rare=0.05, off=-2.0))),
-            ("two models, many phrases", "231 phrases, whose changes are exponential.",
+            ("two models, many phrases",
+             "Two models on the same pairs: 5 bias types, each with 254 sentence pairs of 231 phrases. "
+             "Changes of log-perplexity differences are left-skewed (exponential), with SD 0.2 nats per token.",
              change_road, Phrases(found, CHANGE, moved=PairedPhrases(published, spread=0.2, shape="skewed down"))),
         )
     ]  # fmt: skip
     limit = Design(
         "redditbias: rare and farther off",
-        "Five bias types. 60 quiet phrases (SD 0.3 nats), each with a chance of 5 % to lie 4 nats off: farther than is "
-        "taken to be possible of one that was not drawn.",
+        "5 bias types, each with 60 phrases, one sentence pair per phrase (SD 0.3 nats per token). Each "
+        "phrase has a 5% chance to be 4 nats above the others, more than the 3 nats that the measure allows for.",
         benchmark_road("redditbias"),
         Phrases(replace(single, spread=0.3, rare=0.05, off=4.0)),
         (Judged(LMB, "one", "race", None, 6.0, True),),

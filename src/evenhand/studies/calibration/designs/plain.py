@@ -1,7 +1,7 @@
-"""Default designs for benchmarks of other packages without designs: tables of the required columns, all groups alike.
+"""Default designs for benchmarks of other packages without designs: tables of the required columns, without bias.
 
-What such a measure estimates is unknown, so its coverage and MDE cannot be checked. Only two things are: its
-false-positive rate, and whether it detects larger harms more often.
+What such a measure estimates is unknown, so its coverage and MDE cannot be checked. Only two properties are checked:
+its false-positive rate, and whether it detects larger harms more often.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ HOW = (
 
 
 def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
-    """Designs for a benchmark of another package, or why none can be made."""
+    """Return the designs for a benchmark of another package, or the reason why none can be made."""
     needed = set(benchmark.required_columns)
     if benchmark.writes:
         if not benchmark.classified_by:
@@ -62,16 +62,16 @@ def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
             return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
         roles = tuple(judge.role for judge in benchmark.classified_by)
         draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_judged, roles)
-        sizes = SIZES
+        sizes, describe = SIZES, _describe_judged
     else:
         if unknown := sorted(needed - SCORED):
             return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
-        draw, sizes = _scored, (0.5, 1.0, 2.0)
+        draw, sizes, describe = _scored, (0.5, 1.0, 2.0), _describe_scored
     road = benchmark_road(name)
     return [
         Design(
             f"{name}: {words}",
-            about,
+            describe(shape),
             road,
             partial(draw, shape),
             quick=30,
@@ -79,13 +79,13 @@ def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
             sizes=sizes if place == 0 else (),
             moves=(ORDER, NAMES) if place == 0 else (),
         )
-        for place, (words, about, shape) in enumerate(SHAPES)
+        for place, (words, shape) in enumerate(SHAPES)
     ]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Groups, templates and nouns they meet in, samples of each prompt, and how much samples hang together."""
+    """Numbers of groups, templates, nouns and samples per prompt. clustering: SD of prompts, in logits."""
 
     groups: int
     templates: int
@@ -95,10 +95,33 @@ class Shape:
 
 
 SHAPES = (
-    ("groups alike", "Six groups in 10 templates and 4 nouns, one sample each.", Shape(6, 10, 4, 1, 0.3)),
-    ("clustered", "Samples of one prompt hang together strongly.", Shape(4, 10, 2, 8, 2.0)),
-    ("many groups", "Twenty groups, few prompts each.", Shape(20, 5, 2, 2, 0.5)),
+    ("groups alike", Shape(6, 10, 4, 1, 0.3)),
+    ("clustered", Shape(4, 10, 2, 8, 2.0)),
+    ("many groups", Shape(20, 5, 2, 2, 0.5)),
 )
+
+
+def _describe_judged(shape: Shape) -> str:
+    """Return the description of a design for classified responses."""
+    samples = f"{shape.samples} samples per prompt" if shape.samples > 1 else "one sample per prompt"
+    return (
+        f"{shape.groups} groups in {shape.templates} templates with {shape.nouns} nouns each, {samples}; 20% "
+        "negative in every group. Prompts differ "
+        f"(SD {shape.clustering:g} logits), in addition to templates (0.5) and nouns (0.3)."
+    )
+
+
+def _describe_scored(shape: Shape) -> str:
+    """Return the description of a design for likelihoods of sentences."""
+    return (
+        f"{shape.groups} groups in {_count_pairs(shape)} pairs of kind and hostile templates with "
+        f"{shape.nouns} nouns each. Log-likelihood differences vary by template pair (SD 0.3 nats) and sentence "
+        "(SD 0.3)."
+    )
+
+
+def _count_pairs(shape: Shape) -> int:
+    return max(2, shape.templates // 2)
 
 
 def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
@@ -127,7 +150,7 @@ def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plan
 def _scored(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
     shifts = np.zeros(shape.groups)
     shifts[0] = plant.effect if plant.pattern == "one" else 0.0
-    table = contrast_table(rng, WORLDS["even"], shifts, max(2, shape.templates // 2), shape.nouns)
+    table = contrast_table(rng, WORLDS["even"], shifts, _count_pairs(shape), shape.nouns)
     templates = [(f"kind {i:02d}", f"hostile {i:02d}") for i in range(table.shape[0])]
     frame = sentence_frame(rng, {"axis": table}, templates, own_nouns=False, frequency=0.0)
     frame = frame.with_columns(group="descriptor", text=pl.concat_str("template", "descriptor", "noun"))
@@ -138,17 +161,17 @@ def _scored(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
 def _sample(frame: pl.DataFrame, plant: Plant, groups: list[str]) -> Sample:
     if plant.pattern == "none":
         return Sample((frame,), at_null=EVERYTHING)
-    # It is unknown which rows of another package's measure show the harm, so any row of the axis and group counts.
+    # It is unknown which rows of another package's measure show the harm, so any row of the axis or group counts.
     return Sample((frame,), AnyRow(groups[0]), frozenset({"axis"}))
 
 
 class AnyRow(dict[Key, Truth]):
-    """Rows of the axis, and of the group harmed, are above their null; nothing is known of the others."""
+    """True values: rows of the axis and of the harmed group are above their null value; the others are unknown."""
 
     def __init__(self, group: str) -> None:
         super().__init__()
         self.group = group
 
     def get(self, key: Key, default: Truth | None = None) -> Truth | None:  # type: ignore[override]
-        """Return the true value for the whole axis and for the group, for any measure."""
+        """Return the true value of a row of the axis or of the harmed group, for any measure."""
         return Truth(float("inf"), False) if key[1] == "axis" and key[2] in (None, self.group) else default

@@ -1,4 +1,4 @@
-"""Designs for rates of groups: sizes, clusters, rare events, tails, missing answers, several axes."""
+"""Designs for rates of negative responses: group sizes, correlated samples, rare events, missing responses."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -57,12 +57,13 @@ def _table(
 
 
 def rate_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for rates of negative responses, and those for missing responses and classifier errors."""
     small_noisy = [0.6 if size < 60 else 0.05 for size in graded(5, 400, 10)]
     return [
         _table(
             "10 x 20 x 5",
-            "Ten groups of 20 prompts, five samples each, 10 % negative.",
+            "10 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3). 10% of responses are negative "
+            "in every group.",
             10,
             20,
             (5,),
@@ -73,7 +74,7 @@ def rate_designs() -> list[Design]:
         ),
         _table(
             "2 x 100 x 1",
-            "Two groups of 100 prompts, one sample each.",
+            "2 groups, 100 prompts per group, one sample per prompt. 10% of responses are negative in both groups.",
             2,
             100,
             (1,),
@@ -81,16 +82,56 @@ def rate_designs() -> list[Design]:
             quick=40,
             full=400,
         ),
-        _table("2 x 20 x 10", "Two groups of 20 prompts, ten samples each.", 2, 20, (10,), 0.1),
-        _table("10 x 100 x 1", "Ten groups of 100 prompts, one sample each.", 10, 100, (1,), 0.1, full=400),
         _table(
-            "10 x 8 x 25", "Few prompts, many samples that hang together (ICC .5).", 10, 8, (25,), 0.1, 0.5
+            "2 x 20 x 10",
+            "2 groups, 20 prompts per group, 10 samples per prompt (ICC 0.3). 10% of responses are negative "
+            "in both groups.",
+            2,
+            20,
+            (10,),
+            0.1,
         ),
-        _table("10 x 3 x 25", "Three prompts a group.", 10, 3, (25,), 0.1),
-        _table("10 x 2 x 25", "Two prompts a group.", 10, 2, (25,), 0.1),
+        _table(
+            "10 x 100 x 1",
+            "10 groups, 100 prompts per group, one sample per prompt. 10% of responses are negative in every group.",
+            10,
+            100,
+            (1,),
+            0.1,
+            full=400,
+        ),
+        _table(
+            "10 x 8 x 25",
+            "Few prompts, many correlated samples: 10 groups, 8 prompts per group, 25 samples per prompt (ICC "
+            "0.5). 10% of responses are negative in every group.",
+            10,
+            8,
+            (25,),
+            0.1,
+            0.5,
+        ),
+        _table(
+            "10 x 3 x 25",
+            "Only 3 prompts per group: 10 groups, 25 samples per prompt (ICC 0.3). 10% of responses are "
+            "negative in every group.",
+            10,
+            3,
+            (25,),
+            0.1,
+        ),
+        _table(
+            "10 x 2 x 25",
+            "Only 2 prompts per group: 10 groups, 25 samples per prompt (ICC 0.3). 10% of responses are "
+            "negative in every group.",
+            10,
+            2,
+            (25,),
+            0.1,
+        ),
         _table(
             "10 x 1 x 25",
-            "One prompt per group: prompt and group effects cannot be separated.",
+            "One prompt per group, so prompt and group effects cannot be separated: 10 groups, 25 samples per "
+            "prompt (ICC 0.3). 10% of responses are negative in every group.",
             10,
             1,
             (25,),
@@ -101,34 +142,65 @@ def rate_designs() -> list[Design]:
         ),
         _table(
             "4 x 10 x 100",
-            "A hundred samples of each prompt, half of them negative.",
+            "Many samples per prompt: 4 groups, 10 prompts per group, 100 samples per prompt (ICC 0.5). 50% "
+            "of responses are negative in every group.",
             4,
             10,
             (100,),
             0.5,
             0.5,
         ),
-        _table("10 x 40 x 5, rare", "Rare events: one answer of 200 is negative.", 10, 40, (5,), 0.005),
         _table(
-            "10 x 200 x 5, very rare", "Very rare events: one of a thousand.", 10, 200, (5,), 0.001, full=200
+            "10 x 40 x 5, rare",
+            "Rare events: 0.5% of responses are negative in every group. 10 groups, 40 prompts per group, 5 "
+            "samples per prompt (ICC 0.3).",
+            10,
+            40,
+            (5,),
+            0.005,
         ),
         _table(
-            "5 to 400 prompts", "Groups of 5 to 400 prompts.", 10, graded(5, 400, 10), (5,), 0.1, quick=30
+            "10 x 200 x 5, very rare",
+            "Very rare events: 0.1% of responses are negative in every group. 10 groups, 200 prompts per "
+            "group, 5 samples per prompt (ICC 0.3).",
+            10,
+            200,
+            (5,),
+            0.001,
+            full=200,
+        ),
+        _table(
+            "5 to 400 prompts",
+            "Unequal group sizes: 10 groups with 5 to 400 prompts, 5 samples per prompt (ICC 0.3). 10% of "
+            "responses are negative in every group.",
+            10,
+            graded(5, 400, 10),
+            (5,),
+            0.1,
+            quick=30,
         ),
         _table(
             "5 to 400 prompts, rare",
-            "Groups of 5 to 400 prompts, one sample each, 1 % negative.",
+            "Unequal group sizes and rare events: 10 groups with 5 to 400 prompts, one sample per prompt. 1% "
+            "of responses are negative in every group.",
             10,
             graded(5, 400, 10),
             (1,),
             0.01,
         ),
         _table(
-            "25 and 1 samples", "Prompts with 25 samples and with one in the same file.", 10, 30, (25, 1), 0.1
+            "25 and 1 samples",
+            "Half of the prompts have 25 samples (ICC 0.3), the other half only one. 10 groups, 30 prompts "
+            "per group; 10% of responses are negative in every group.",
+            10,
+            30,
+            (25, 1),
+            0.1,
         ),
         _table(
             "unequal clustering",
-            "Samples hang together in small groups (ICC .6) and not in large ones (.05).",
+            "Samples of a prompt have ICC 0.6 in groups of 5 to 57 prompts but 0.05 in groups of 93 to 400. "
+            "10 groups, 5 samples per prompt; 10% negative in every group.",
             10,
             graded(5, 400, 10),
             (5,),
@@ -139,19 +211,56 @@ def rate_designs() -> list[Design]:
         ),
         _table(
             "heavy tail",
-            "3 % of the prompts bring out nearly all negative answers.",
+            "A random 3% of prompts cause 95% of the negative responses, which are 2% of responses in every "
+            "group. 10 groups, 40 prompts per group, 5 samples per prompt.",
             10,
             40,
             (5,),
             0.02,
             tail=0.03,
         ),
-        _table("40 x 5 x 5", "Forty groups of five prompts.", 40, 5, (5,), 0.1, full=200),
-        _table("200 x 20 x 1", "Two hundred groups.", 200, 20, (1,), 0.1, full=80, planted=False),
         _table(
-            "600 x 100 x 1", "Six hundred groups, 2 % negative.", 600, 100, (1,), 0.02, full=30, planted=False
+            "40 x 5 x 5",
+            "Many small groups: 40 groups, 5 prompts per group, 5 samples per prompt (ICC 0.3). 10% of "
+            "responses are negative in every group.",
+            40,
+            5,
+            (5,),
+            0.1,
+            full=200,
         ),
-        _table("6 x 5000 x 1", "Large groups: 5,000 prompts each.", 6, 5000, (1,), 0.02, full=60),
+        _table(
+            "200 x 20 x 1",
+            "Very many groups: 200 groups, 20 prompts per group, one sample per prompt. 10% of responses are "
+            "negative in every group.",
+            200,
+            20,
+            (1,),
+            0.1,
+            full=80,
+            planted=False,
+        ),
+        _table(
+            "600 x 100 x 1",
+            "Very many groups: 600 groups, 100 prompts per group, one sample per prompt. 2% of responses are "
+            "negative in every group.",
+            600,
+            100,
+            (1,),
+            0.02,
+            full=30,
+            planted=False,
+        ),
+        _table(
+            "6 x 5000 x 1",
+            "Very large groups: 6 groups, 5,000 prompts per group, one sample per prompt. 2% of responses are "
+            "negative in every group.",
+            6,
+            5000,
+            (1,),
+            0.02,
+            full=60,
+        ),
         *_several_axes(),
         *_missing(),
         *_harm(),
@@ -171,11 +280,17 @@ def _several_axes() -> list[Design]:
         JudgedAxis("others", (0.05, 0.05, 0.2, 0.2, 0.35, 0.35, 0.6, 0.6, 0.9), tuple(graded(200, 20, 9))),
     )
     return [
-        Design("rates: 13 axes", "Thirteen axes of eight groups, alike.", ROAD, JudgedTable(alike_axes),
+        Design("rates: 13 axes",
+               "13 axes with 8 groups each, 20 prompts per group, 5 samples per prompt (ICC 0.3). 10% of "
+               "responses are negative in every group.", ROAD, JudgedTable(alike_axes),
                _judged(), 10, 120),
-        Design("rates: axes that differ", "Women and men alike; religions at 40 % and nonce words at 2 %.",
+        Design("rates: axes that differ",
+               "3 axes with different rates of negative responses: 30% in each of 2 groups, 40% in each of 8, "
+               "2% in each of 5. 100 prompts per group, one sample per prompt.",
                ROAD, JudgedTable(uneven, (1,)), _judged(), 20, 250),
-        Design("rates: beside an uneven axis", "One axis without bias, and one whose groups differ.",
+        Design("rates: beside an uneven axis",
+               "An axis without bias (9 groups, 10% negative, 20 prompts each) next to one whose 9 groups "
+               "differ (5 to 90% negative, 200 to 20 prompts). 5 samples per prompt (ICC 0.3).",
                ROAD, JudgedTable(wider), _judged(), 0, 250),
     ]  # fmt: skip
 
@@ -183,9 +298,13 @@ def _several_axes() -> list[Design]:
 def _missing() -> list[Design]:
     gone = partial(left_out, if_negative=0.4, if_harmless=0.1)
     return [
-        Design("rates: missing not at random", "Negative answers go missing four times as often, in every group.",
+        Design("rates: missing not at random",
+               "40% of negative and 10% of other responses are missing, in every group alike. 10 groups, 30 "
+               "prompts per group, 5 samples per prompt (ICC 0.3); 10% negative.",
                ROAD, JudgedTable((alike("axis", 10, 30, 0.1),), distort=gone), _judged(planted=False), 10, 300),
-        Design("missing: 8 x 40 x 3", "5 % of the answers are missing.", ROAD,
+        Design("missing: 8 x 40 x 3",
+               "8 groups, 40 prompts per group, 3 samples per prompt. In every group, 5% of responses are "
+               "missing (ICC 0.3) and 10% of the others are negative.", ROAD,
                JudgedTable((alike("axis", 8, 40, 0.05),), (3,), missing=True), _judged(missing=True), 20, 300),
     ]  # fmt: skip
 
@@ -196,10 +315,14 @@ def _harm() -> list[Design]:
         (JudgedAxis("axis", (0.05,) * 3 + (0.2,) + (0.35,) * 3, (40,) * 3 + (40,) + (6,) * 3),)
     )
     return [
-        Design("rates: share of groups harmed", "Groups at 40 % among groups at 10 %: from one of ten to nine.",
+        Design("rates: share of groups harmed",
+               "10 groups, 40 prompts per group, 5 samples per prompt (ICC 0.3). 10% of responses are "
+               "negative; bias raises this to 40% in 1 to 10 of the groups.",
                ROAD, table, _judged(planted=False), 0, 150, doses=(1, 2, 4, 6, 8, 9, 10), dose_effect=30.0,
                moves=ALL_MOVES, splits="prompt_id", heterogeneous=8.0),
-        Design("rates: innocent among unequal", "A group at exactly the others' mean; the others differ.",
+        Design("rates: innocent among unequal",
+               "One group without bias (20% negative, 40 prompts) equals the mean of 6 others: 3 at 5% (40 "
+               "prompts each), 3 at 35% (6 prompts each). 5 samples per prompt (ICC 0.3).",
                ROAD, mixed, _judged(planted=False), 0, 300),
     ]  # fmt: skip
 
@@ -212,7 +335,10 @@ def _limits() -> list[Design]:
         name: str, about: str, alarms: Sequence[float] | float, hits: Sequence[float] | float
     ) -> Design:
         wrong = partial(misjudged, false_alarms=alarms, hits=hits)
-        return Design(f"classifier: {name}", about, ROAD, JudgedTable((table,), distort=wrong),
+        data = (
+            "10 groups, 40 prompts per group, 5 samples per prompt (ICC 0.3); 10% of responses are negative."
+        )
+        return Design(f"classifier: {name}", f"{about} {data}", ROAD, JudgedTable((table,), distort=wrong),
                       _judged(planted=False), 0, 100, sizes=(10.0, 20.0, 30.0), role="limit")  # fmt: skip
 
     odd = (0.7,) + (0.05,) * 9
@@ -220,7 +346,8 @@ def _limits() -> list[Design]:
         *[
             _table(
                 f"10 x {prompts} x 25, one odd",
-                "Samples of one group hang together (ICC .7), of nine hardly.",
+                f"10 groups, {prompts} prompts per group, 25 samples per prompt: ICC 0.7 in one group, 0.05 in "
+                "the other 9. 10% of responses are negative in every group.",
                 10,
                 prompts,
                 (25,),
@@ -231,11 +358,18 @@ def _limits() -> list[Design]:
             )
             for prompts in (5, 10, 20, 40)
         ],
-        limit("no error", "Every judgement is right.", 0.0, 1.0),
-        limit("errs alike", "8 % false alarms and 80 % hits, in every group.", 0.08, 0.8),
+        limit("no error", "The simulated classifier makes no errors.", 0.0, 1.0),
+        limit(
+            "errs alike",
+            "The simulated classifier reports 80% of negative and 8% of other responses as negative, the same "
+            "in every group.",
+            0.08,
+            0.8,
+        ),
         limit(
             "errs by group",
-            "False alarms of 8 % and more, by up to 8 points between groups.",
+            "The simulated classifier reports 90% of negative responses as negative, and 8 to 15% of the "
+            "others, depending on the group.",
             list(uneven),
             0.9,
         ),

@@ -1,4 +1,4 @@
-"""Designs for the style of replies, and for their offensiveness."""
+"""Designs for the style of responses, and for their offensiveness."""
 
 from dataclasses import dataclass, replace
 
@@ -24,17 +24,17 @@ GEN_BIAS, SPREAD = "full_gen_bias", "offensiveness_spread"
 
 @dataclass(frozen=True)
 class Replies:
-    """Two axes of replies in the same templates and nouns; something is planted in the first.
+    """Responses about the descriptors of two axes, in the same templates and nouns.
 
-    Effects are in the unit of the measure: the variance between descriptors of Gen Bias, the standard deviation of
-    offensiveness.
+    The effect is on the first axis, in the unit of the measure: the variance between descriptors for styles (Gen Bias),
+    the SD between descriptors for offensiveness. offence: whether to simulate offensiveness instead of styles.
     """
 
     axis: StyledReplies
     offence: bool = False
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the responses with the planted effect."""
         effect = plant.effect if plant.pattern != "none" else 0.0
         variance = effect**2 if self.offence else effect
         styles = 1 if self.offence else self.axis.styles
@@ -54,22 +54,28 @@ class Replies:
 
 
 def reply_designs() -> list[Design]:
-    """All of them."""
+    """Return the designs for styles and offensiveness."""
     base = StyledReplies("axis")
     shapes = (
-        ("5 samples", "Five samples of each prompt hang together.", base, 10, 150),
-        ("1 sample", "One sample of each prompt.", replace(base, samples=1), 0, 200),
-        ("templates interact", "Templates act on one descriptor (SD .02).", replace(base, by_template=0.02), 0, 150),
-        ("nouns interact", "Nouns act on one descriptor (SD .02).", replace(base, by_noun=0.02), 0, 150),
-        ("both interact", "Templates and nouns do something to single descriptors (SD .015).",
+        ("5 samples", "Templates and nouns affect all descriptors equally (SD 0.02 each).", base, 10, 150),
+        ("1 sample",
+         "Templates and nouns affect all descriptors equally (SD 0.02 each).", replace(base, samples=1), 0, 200),
+        ("templates interact",
+         "Templates affect each descriptor differently (interaction SD 0.02).",
+         replace(base, by_template=0.02), 0, 150),
+        ("nouns interact",
+         "Nouns affect each descriptor differently (interaction SD 0.02).", replace(base, by_noun=0.02), 0, 150),
+        ("both interact", "Templates and nouns affect each descriptor differently (interaction SD 0.015 each).",
          replace(base, by_template=0.015, by_noun=0.015), 0, 150),
-        ("one noun", "Templates only.", replace(base, nouns=1, samples=2), 0, 150),
-        ("30 x 8 x 8", "More descriptors, templates and nouns.",
+        ("one noun", "Templates affect all descriptors equally (SD 0.02).", replace(base, nouns=1, samples=2), 0, 150),
+        ("30 x 8 x 8", "Templates affect each descriptor differently (interaction SD 0.015).",
          StyledReplies("axis", 30, 8, 8, 1, by_template=0.015), 0, 60),
     )  # fmt: skip
     styles = [
         Design(
-            f"styles: {words}", about, benchmark_road("holisticbias-styles"), Replies(axis),
+            f"styles: {words}",
+            f"Probabilities of 6 styles: {_describe_size(axis)}. {about}",
+            benchmark_road("holisticbias-styles"), Replies(axis),
             (Judged(GEN_BIAS, "one", "axis", None, 0.05),), quick, full,
             (0.5, 1.0, 1.5, 2.0) if quick else (1.0,), moves=(ORDER, NAMES, TWICE) if quick else (),
         )
@@ -77,9 +83,21 @@ def reply_designs() -> list[Design]:
     ]  # fmt: skip
     offence = [
         Design(
-            f"offensiveness: {words}", about, benchmark_road("holisticbias-offensiveness"), Replies(axis, True),
+            f"offensiveness: {words}",
+            f"Probability of offence (mean 0.4): {_describe_size(axis)}. {about}",
+            benchmark_road("holisticbias-offensiveness"), Replies(axis, True),
             (Judged(SPREAD, "one", "axis", None, 0.2),), quick, full,
         )
         for words, about, axis, quick, full in shapes[:5]
     ]  # fmt: skip
     return styles + offence
+
+
+def _describe_size(axis: StyledReplies) -> str:
+    """Return the numbers of descriptors, templates, nouns and samples, with the ICC of the samples of a prompt."""
+    nouns = f"{axis.nouns} nouns each" if axis.nouns > 1 else "one noun"
+    icc = axis.prompt**2 / (axis.prompt**2 + axis.reply**2)
+    samples = (
+        f"{axis.samples} samples per prompt (ICC {icc:.1f})" if axis.samples > 1 else "one sample per prompt"
+    )
+    return f"2 axes with {axis.descriptors} descriptors each, in {axis.templates} templates with {nouns}, {samples}"

@@ -1,4 +1,4 @@
-"""The roads: a benchmark's own analysis with its own rule of verdicts, on simulated data."""
+"""Analyses of simulated data: the analysis of a benchmark, with its own rule for verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +16,9 @@ from evenhand.studies.calibration.designs.contract import Road, Sample
 
 
 def benchmark_road(name: str, **options: Any) -> Road:
-    """The road of a registered benchmark; axes are those of the table, as in a user's own file.
+    """Return the analysis of a registered benchmark.
 
-    options: of `AnalysisOptions`.
+    The number of axes is that of the table, as for a user's own file. options: fields of `AnalysisOptions`.
     """
 
     def road(sample: Sample, seed: int) -> JudgedAnalysis:
@@ -33,7 +33,7 @@ def likelihood_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
 
 
 def valence_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
-    """The part of `likelihood_road` that ends in verdicts: the same rows in a third of its time."""
+    """Return the part of `likelihood_road` that gives verdicts: the same rows in a third of the time."""
     return _with_pairs("analyse_valence", pairs, options)
 
 

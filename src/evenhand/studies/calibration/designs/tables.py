@@ -1,4 +1,4 @@
-"""Designs of judged tables: what is planted in the groups of an axis, and what is then true of its rows."""
+"""Parts of designs for tables of classified responses: planted effects on groups, and the true values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,9 @@ Distort = Callable[[np.random.Generator, pl.DataFrame], pl.DataFrame]
 
 
 def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
-    """True values of the groups of an axis after planting, from what they are without; kept between low and high.
+    """Return the true values of the groups of an axis with a planted effect, kept between `low` and `high`.
+
+    values: true values without the effect, one per group.
 
     >>> planted([0.1, 0.1, 0.1], Plant("one", 0.2)).round(2).tolist()
     [0.3, 0.1, 0.1]
@@ -34,7 +36,7 @@ def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: floa
         pattern = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
         pattern *= effect / pattern.std(ddof=1)
     made = base + pattern
-    if made.min() < low:  # there is no room below: all of it goes up
+    if made.min() < low:  # shift all groups up if one would be below the minimum
         made = made - made.min() + low
     return np.minimum(made, high)
 
@@ -47,7 +49,10 @@ def axis_truth(
     difference: str,
     scale: float = 100.0,
 ) -> dict[Key, Truth]:
-    """What is true of an axis and its groups: SD of the values, and each minus the mean of the others, in points."""
+    """Return the true values of an axis: the SD of the groups' values, and each group minus the mean of the others.
+
+    spread, difference: names of the two measures. scale: factor of the values, 100 for percentage points.
+    """
     true = np.asarray(values, float)
     count = len(true)
     rest = (true.sum() - true) / (count - 1)
@@ -60,20 +65,20 @@ def axis_truth(
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A newly simulated table of judged continuations.
+    """A simulated table of classified responses; the effect is in percentage points, on the first axis.
 
-    axes: axes without planted effects; effects are planted in the first one (its first group, or all groups). distort:
-    changes the table after simulation (missing answers, classifier errors). Effects are in percentage points.
+    axes: axes without planted effects. samples: number per prompt; several numbers are used in turn. distort: changes
+    the table after simulation (missing responses, classifier errors).
     """
 
     axes: tuple[JudgedAxis, ...]
     samples: tuple[int, ...] = (5,)
     distort: Distort | None = None
     missing: bool = False
-    """Whether what is planted is missing answers rather than negative ones."""
+    """Whether rates are those of missing responses, not of negative ones (10% of the rest are then negative)."""
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Draw it."""
+        """Simulate the table with the planted effect."""
         first = self.axes[0]
         rates = planted(first.rates, replace(plant, effect=plant.effect / 100))
         axes = (replace(first, rates=tuple(rates)), *self.axes[1:])
@@ -101,7 +106,10 @@ class JudgedTable:
 
 
 def judged_frame(drawn: pl.DataFrame, role: str = ROLE) -> pl.DataFrame:
-    """A drawn table as a benchmark gets it: the judgement under its role's name, an error where there is none."""
+    """Return a simulated table in the form that a benchmark expects.
+
+    The column `negative` is renamed after the role of the classifier; where it is null, there is an error.
+    """
     return drawn.with_columns(
         pl.col("negative").alias(f"{role}_negative"),
         pl.lit(None, pl.Float64).alias(f"{role}_score"),
@@ -118,7 +126,7 @@ def alike(
     icc: float | Sequence[float] = 0.3,
     tail: float | None = None,
 ) -> JudgedAxis:
-    """An axis whose groups all have the same rate."""
+    """Return an axis whose groups all have the same rate."""
     sizes = [prompts] * groups if isinstance(prompts, int) else list(prompts)
     return JudgedAxis(
         name, (rate,) * groups, tuple(sizes), icc if isinstance(icc, float) else tuple(icc), tail
@@ -126,7 +134,7 @@ def alike(
 
 
 def graded(low: int, high: int, count: int) -> list[int]:
-    """Sizes from low to high, evenly on a logarithmic scale.
+    """Return group sizes from low to high, evenly spaced on a logarithmic scale.
 
     >>> graded(5, 400, 3)
     [5, 45, 400]
@@ -135,5 +143,5 @@ def graded(low: int, high: int, count: int) -> list[int]:
 
 
 def measures_of(truth: Mapping[Key, Truth]) -> set[str]:
-    """Measures of which something is known."""
+    """Return the measures with a known true value."""
     return {measure for measure, _, _ in truth}

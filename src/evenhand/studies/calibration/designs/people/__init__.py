@@ -1,4 +1,4 @@
-"""Designs for people's answers: choices between two models, and ratings of texts."""
+"""Designs for human evaluations: choices between two models, and ratings of texts."""
 
 import lazy_loader
 
