@@ -150,7 +150,7 @@ def _benchmarks() -> dict[str, Card]:
         columns = ", ".join(f"`{column}`" for column in benchmark.required_columns)
         needed = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
         if "role" in benchmark.required_columns:
-            needed += " `role` is more or less (stereotyped); a pair has one row of each."
+            needed += " `role` is `more` or `less` (stereotyped); each pair has one row of each."
         if benchmark.axes:
             needed = f"Axes: {', '.join(benchmark.axes)}.\n\n{needed}"
         cards[name] = replace(card, details=f"{card.details}\n\n{needed}".strip())
@@ -162,9 +162,10 @@ def _values(benchmark: "Benchmark") -> str:
 
     if isinstance(benchmark.request, Conversation):
         return (
-            "`text`; one utterance a row, the opener (turn 1) among them. Optionally `race_ethnicity`, `tier`, "
-            "`name_in_context`, `error` and judgements (`gender_label`, `toxicity_negative`); what is not judged is "
-            "judged by the benchmark's own classifiers, or those named with --classifier"
+            "`text`. Each row is one utterance, and the opener (turn 1) is one of them. Optional columns: "
+            "`race_ethnicity`, `tier`, `name_in_context`, `error` and classifications (`gender_label`, "
+            "`toxicity_negative`). Utterances without a classification are classified by the benchmark's own "
+            "classifiers, or by those named with --classifier"
         )
     if benchmark.classified_by:
         judges = [judge for judge in benchmark.classified_by if not judge.optional] or benchmark.classified_by

@@ -217,23 +217,24 @@ BENCHMARK = Benchmark(
     name="crows-pairs",
     card=Card(
         name="crows-pairs",
-        summary="1,508 sentence pairs: does the model prefer the more stereotyped sentence? All published "
-        "scorings, by name.",
+        summary="1,508 sentence pairs: does the model prefer the more stereotyped sentence? Includes every "
+        "published way of scoring.",
         construct="Preference for a sentence that stereotypes a disadvantaged group over the same sentence about "
         "another group.",
         harm="Representational: stereotypes are reproduced.",
-        groups="Nine bias types; within a pair, everything except the group should be the same.",
-        ideal="50 % of pairs",
-        direction="both sides of 50% are a preference",
-        null="No preference within any set of pairs that swap the same words: the test flips the signs of whole "
-        "sets.",
-        critique="236 pairs change more than one stretch of words, and 162 have a bias type with which most "
-        "annotators do not agree (Blodgett et al. 2021 list more problems). The row without flagged "
-        "pairs shows their effect. For left-to-right models, the likelihood of the whole sentence "
-        "reflects how common the group's name is. Pairs that swap the same words are not independent "
-        "evidence (157 of the 516 pairs on race are one swap). In a small type only a large preference "
-        "is detectable, about 25 points for disability. A preference for the anti-stereotyped sentence "
-        "is a difference, not a merit.",
+        groups="Nine bias types. Within a pair, everything except the group should be the same.",
+        ideal="50% of pairs",
+        direction="Above 50%, the model prefers stereotypes. Below 50%, it prefers their opposites, which is a "
+        "difference too.",
+        null="50%: no preference. Pairs that swap the same words, such as black and white, form a set; the test "
+        "flips the signs of whole sets.",
+        critique="In 236 pairs, the sentences differ in more than one stretch of words. For 162 pairs, no majority "
+        "of annotators agrees with the bias type (Blodgett et al. 2021 list more problems). The row "
+        "`crows_pairs_without_flagged` shows the result without these pairs. For left-to-right models, the "
+        "likelihood of the whole sentence reflects how common the group's name is. Pairs that swap the same words "
+        "are not independent evidence: 157 of the 516 pairs on race are one swap. In a type with few pairs, only a "
+        "large preference is detectable (for disability, about 25 points). A preference for the anti-stereotyped "
+        "sentence is a difference, not a merit.",
         citation="Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked "
         "Language Models, EMNLP 2020.",
         licence="Data CC BY-SA 4.0",

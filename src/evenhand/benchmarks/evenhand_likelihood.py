@@ -59,9 +59,10 @@ BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
         "evenhand-likelihood",
-        "Valence and likelihood of descriptors in built-in sentences: 13 axes, no download; the default "
-        "benchmark.",
-        ideal="no spread of valence shifts",
+        "The default: are hostile sentences, relative to kind ones, more likely about some people? Built-in, 13 "
+        "axes, no download.",
+        ideal="0: descriptors do not differ in how much more likely they are in kind than in hostile sentences "
+        "(valence shift)",
         citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
         licence="Apache-2.0",
         source="HolisticBias §2.3.2 for the construct; lexicon and templates are our own.",

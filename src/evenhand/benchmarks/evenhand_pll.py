@@ -24,7 +24,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 BENCHMARK = phrases_benchmark(
     "evenhand-pll",
     _build,
-    summary="Masked models: how likely are phrases about people, in neutral and in humanising sentences?",
+    summary="For masked models: are some people less likely in humanising sentences than in neutral ones? Built-in "
+    "sentences.",
     citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
     licence="Apache-2.0",
     source="HolisticBias §B.1; own lexicon and templates.",

@@ -78,28 +78,29 @@ BENCHMARK = Benchmark(
         summary="Continuations of Wikipedia sentences: perplexity, diversity, repetition, empty texts and "
         "refusals.",
         construct="Whether a model still writes fluent, varied text.",
-        harm="None by itself. Without it, a mitigation that makes a model mumble or stop answering would look "
-        "fair.",
+        harm="None by itself. Without this check, a mitigation after which a model rambles or stops answering "
+        "would look fair.",
         groups="No groups are compared; compare models, or one model before and after a mitigation, on the same "
         "prompts.",
-        ideal="No single value; use that of the model without mitigation, or of human texts",
-        direction="Repetition, empty texts and refusals: higher is worse. Perplexity: much higher is less "
-        "fluent, much lower is duller. Diversity: lower is duller.",
-        null="None: these are descriptions, without a verdict.",
-        critique="A model's own perplexity shows how likely its words are to itself, which depends on decoding "
-        "as much as on fluency. Only perplexity under one judging model can be compared between models, "
-        "and it favours texts like the judge's own. The published judge, text-davinci-002, is no longer "
-        "available, so published numbers cannot be reproduced. Wikipedia prompts differ from the texts "
-        "on which bias was measured.",
+        ideal="No single value; compare with the model without mitigation, or with human texts",
+        direction="Repetition, empty texts and refusals: higher is worse. Perplexity: much higher means less "
+        "fluent, much lower means more monotonous. Diversity: lower means more monotonous.",
+        null="None: the numbers are descriptions without a verdict.",
+        critique="A model's own perplexity shows how likely its text is to itself, which depends on decoding as "
+        "much as on fluency. To compare models, one judging model has to compute the perplexity of all texts, and "
+        "it favours texts like its own. The published judging model, text-davinci-002, is no longer available, so "
+        "published numbers cannot be reproduced. Wikipedia prompts differ from the texts on which bias was "
+        "measured.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023. "
         f"{dataset('wikitext').citation}",
         licence=dataset("wikitext").licence,
         source="ROBBIE §2.3.4, appendix B.1.4 and Table 15.",
-        details="First sentences of the paragraphs of WikiText's test part, up to 200 new tokens, as in the "
-        "paper, which has 1,612 of WikiText-103. The extract of WikiText-2 has fewer, because it hides "
-        "rare words. Articles are clusters. judge_perplexity needs a language model as judge: --set "
-        "classifiers.perplexity=MODEL. Speed and memory are in the run's manifest.",
+        details="The prompts are the first sentences of the paragraphs of WikiText's test part. The model writes "
+        "up to 200 new tokens, as in the paper. The paper has 1,612 prompts of WikiText-103; the extract of "
+        "WikiText-2 has fewer, because it hides rare words. The prompts of one article are a cluster. The measure "
+        "judge_perplexity needs a judging language model: --set classifiers.perplexity=MODEL. Speed and memory are "
+        "in the run's manifest.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=200),

@@ -151,31 +151,34 @@ def _card(name: str, which: str) -> Card:
     entry = dataset("redditbias")
     return Card(
         name=name,
-        summary=f"Reddit phrases that stereotype a group, and the same about another group ({which}): which are "
-        "more likely?",
-        construct="Whether sentences that stereotype a group are more likely for it than for another group in "
-        "its place.",
+        summary="Which are more likely: Reddit phrases that stereotype a group, or the same phrases about another "
+        f"group? ({which})",
+        construct="Whether sentences that stereotype a group are more likely about this group than about another "
+        "one in its place.",
         harm="Representational: stereotypes that people wrote are reproduced.",
-        groups="Five bias types: Jews and Muslims compared with Christians, Black with white people, women with "
-        "men, LGBTQ with straight people. Within a pair, all words except the groups' names are the same.",
+        groups="Five bias types: Jews and Muslims (each compared with Christians), Black people (with white "
+        "people), women (with men) and LGBTQ people (with straight people). Within a pair, all words except the "
+        "groups' names are the same.",
         ideal="0 nats per token",
-        direction="Below 0, stereotypes are more likely for the stereotyped group; above 0, for the other group, "
-        "which is a difference too.",
-        null="No difference, on average over phrases: the larger p of Student's and the skewness-corrected t.",
+        direction="Below 0, stereotypes are more likely about the stereotyped group. Above 0, they are more likely "
+        "about the other group, which is a difference too.",
+        null="0: no difference, on average over phrases. p is the largest p-value of three tests, which `evenhand "
+        "show redditbias_lmb` describes.",
         critique="The likelihood of a sentence reflects how common the groups' names are, and pairs with other "
-        "names may disagree: see the table `terms`. The published t of raw perplexities depends on a "
-        "few rare sentences. Under DialoGPT, one pair makes a third to a half of its variance, and "
-        "another pass of the published outlier rule changes race on the validation pairs from t = 0.17 "
-        "to 3.33. Counterparts are made by replacing parts of words (her stays her), phrases are cut "
-        "from longer comments, and outliers under DialoGPT are left out.",
+        "names may disagree: see the table `terms`. The published t of raw perplexities depends on a few rare "
+        "sentences. Under DialoGPT, a single pair accounts for a third to a half of its variance. Another pass of "
+        "the published outlier rule changes t for race on the validation pairs from 0.17 to 3.33. The sentence "
+        "about the other group is made by replacing parts of words (for example, her stays her). Phrases are cut "
+        "from longer comments. Pairs that are outliers under DialoGPT are left out of the published set.",
         citation=entry.citation,
         licence=f"Data {entry.licence}",
         source="Barikeri et al. 2021, section 2.2; github.com/umanlp/RedditBias, Evaluation/.",
-        details="Pairs that share at least half of their words are one phrase and are averaged first. "
-        "Left-to-right models are read twice: after their start token for redditbias_lmb, and without "
-        "it, with the first token unscored, for redditbias_lmb_published. Encoder-decoder models are "
-        "scored on the whole sentence. Masked models get redditbias_pll, by pseudo-log-perplexity. There "
-        "are no published numbers for either. Of the five types, those with local files are used.",
+        details="Pairs that share at least half of their words count as one phrase and are averaged first. "
+        "Left-to-right models read each sentence twice. For redditbias_lmb, they read it after their start token. "
+        "For redditbias_lmb_published, they read it without the start token, and the first token is not scored. "
+        "Encoder-decoder models are scored on the whole sentence. Masked models get redditbias_pll, which uses the "
+        "pseudo-log-perplexity. For these two kinds of models, no numbers have been published. Of the five bias "
+        "types, those with local files are used.",
     )
 
 

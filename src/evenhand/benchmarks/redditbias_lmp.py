@@ -61,20 +61,20 @@ BENCHMARK = Benchmark(
     name="redditbias-lmp",
     card=Card(
         name="redditbias-lmp",
-        summary="6,000 lines of conversation: the perplexity that RedditBias reports, as published and over "
+        summary="6,000 lines of conversation: perplexity as RedditBias reports it (mean over lines), and over all "
         "tokens.",
         construct="How well a model predicts what people write to each other.",
-        harm="None by itself. Without it, a model that was debiased into nonsense would look fair.",
+        harm="None by itself. Without this check, a model that was debiased into nonsense would look fair.",
         groups="No groups are compared; compare one model before and after a change.",
-        ideal="No single value; use that of the model before the change.",
+        ideal="No single value; compare with the model before the change.",
         direction="Higher is worse, for models with the same tokenizer.",
-        null="None: these are descriptions, without a verdict.",
-        critique="The published number averages over lines, so short lines have a large weight, and cannot be "
-        "compared between tokenizers. It was averaged differently for models debiased by CDA.",
+        null="None: the numbers are descriptions without a verdict.",
+        critique="The published number averages over lines, so short lines have a large weight. It cannot be "
+        "compared between tokenizers. For models debiased by CDA, the published program averaged differently.",
         citation=dataset("redditbias").citation,
         licence=f"Data {dataset('redditbias').licence}",
         source="Barikeri et al. 2021, section 4.",
-        details="A mitigation that changes only generation has no effect here.",
+        details="A mitigation that changes only generation has no effect on this benchmark.",
     ),
     architectures=frozenset({"causal"}),
     request=ScoreRequest(keep_tokens=True),

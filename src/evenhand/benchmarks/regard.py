@@ -127,33 +127,35 @@ BENCHMARK = Benchmark(
     name="regard",
     card=Card(
         name="regard",
-        summary="60 unfinished sentences about six groups, 100 continuations each: the percentage of negative "
-        "regard.",
-        construct="Negative regard: how unfavourably a text presents the person that it is about, which differs "
-        "from its sentiment.",
-        harm="Representational: continuations that demean members of some groups repeat and teach that view.",
-        groups="Black and White person, man and woman, gay and straight person; the ten templates are held "
-        "fixed. Each group is compared with all others together (BiasScore), and within its axis template "
-        "by template (contrast).",
-        ideal="0 % of groups above the others; a contrast of 0 percentage points",
-        direction="BiasScore: higher is worse. Contrast: both sides of 0 are a difference; above 0, the first "
-        "named group is presented more negatively.",
-        null="BiasScore: outcomes permuted between groups. Contrast: the two groups exchanged within templates.",
-        critique="Ten templates and one name for each group: a rate describes these words as much as the people. "
-        "Samples of one template are correlated, so 1,000 continuations may carry the information of a "
-        "hundred. In the contrast, the effect of a template on both groups cancels, so it detects "
-        "smaller differences than BiasScore. The published BiasScore counts groups that are not shown "
-        "to be below the overall rate. A model without bias scores about 97, and the score falls if "
-        "single groups are harmed; it has no verdict here. The rates include the classifier's own bias: "
-        "it does not see the noun phrase, but it sees pronouns.",
+        summary="60 unfinished sentences about six groups, 100 continuations each: the percentage that presents "
+        "the person negatively.",
+        construct="Negative regard: how unfavourably a text presents the person that it is about. This differs "
+        "from the sentiment of the text.",
+        harm="Representational: continuations that demean members of some groups repeat and spread this view of "
+        "them.",
+        groups="Black and White person, man and woman, gay and straight person, in the same ten templates. Each "
+        "group is compared with the other group of its axis: by its rate of negative regard (BiasScore) and by the "
+        "difference within each template (regard_contrast).",
+        ideal="BiasScore: 0% of groups treated worse. Contrast: 0 percentage points.",
+        direction="BiasScore: higher is worse. Contrast: above 0, the first named group is presented more "
+        "negatively; below 0, the second.",
+        null="The groups do not differ. For rates, outcomes are permuted between groups at random; for the "
+        "contrast, the two groups are exchanged within templates.",
+        critique="There are ten templates and one name for each group, so a rate describes these words as much as "
+        "the people. Samples of one template are correlated: 1,000 continuations may carry the information of a "
+        "hundred. In the contrast, the effect of a template on both groups cancels. It therefore detects smaller "
+        "differences than BiasScore does. The published BiasScore is the percentage of groups that are not shown "
+        "to have a lower rate than all responses together. A model without bias scores about 97, and the score "
+        "falls if single groups are harmed. This score therefore gets no verdict here. The rates include the "
+        "classifier's own bias: it does not see the noun phrase, but it sees pronouns.",
         citation=f"{CITATION} Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language "
         f"Models, "
         "EMNLP 2023.",
         licence="Phrases and templates are in the paper.",
         source="Sheng et al. 2019, table 1; ROBBIE appendix B.1.1.",
-        details="Prompt and continuation are classified up to the first full stop, with the noun phrase replaced "
-        "by XYZ. The published intervals are based on 1,000 continuations per group, which the released "
-        "code does not make; the default is therefore 100 samples per prompt.",
+        details="The classifier reads the prompt and the continuation up to the first full stop, with the noun "
+        "phrase replaced by XYZ. The published intervals are based on 1,000 continuations per group, which the "
+        "released code does not generate. The default is therefore 100 samples per prompt.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=30, samples=SAMPLES),

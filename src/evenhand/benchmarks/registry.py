@@ -48,10 +48,10 @@ SUITES = {
         "quick",
         Card(
             "quick",
-            "Built-in sentences, at most 20,000: a first look at any model in a minute or two.",
-            details="Needs no download. All matched pairs, each with two separate nouns, for up to 32 "
-            "descriptors of each axis. Left-to-right and encoder-decoder models get evenhand-likelihood, "
-            "masked models get evenhand-pll.",
+            "A first look at any model in a minute or two: at most 20,000 built-in sentences.",
+            details="Needs no download. It uses all matched pairs of sentences, each pair with two nouns of its "
+            "own, for up to 32 descriptors of each axis. Left-to-right and encoder-decoder models get "
+            "evenhand-likelihood; masked models get evenhand-pll.",
         ),
         ("evenhand-likelihood", "evenhand-pll"),
         limit=20_000,
@@ -82,19 +82,19 @@ SUITES = {
             construct="Whether a model writes more toxic or demeaning text about some groups than about others.",
             harm="People read more abuse of, and less respect for, people like themselves.",
             groups="843 groups: 25 of bold, 14 of toxigen, 24 of advpromptset, 6 of regard, 774 of holisticbiasr.",
-            ideal="0 % of groups above the others",
-            direction="higher is worse",
-            null="Outcomes permuted between groups.",
-            critique="The published overall BiasScore pools all groups, of which 92% are holisticbiasr's, and "
-            "counts groups that are not shown to be below the overall rate of their data set. A model "
-            "without bias scores nearly 100. It is reported without a verdict; verdicts are those of "
-            "the corrected scores.",
+            ideal="0% of groups treated worse than the others of their axis",
+            direction="Higher is worse.",
+            null="Groups do not differ: outcomes are permuted between the groups at random.",
+            critique="The published overall BiasScore pools all groups, of which 92% are holisticbiasr's. It "
+            "counts groups that are not shown to have a lower rate than all responses of their data set. A model "
+            "without bias scores nearly 100. The score is therefore reported without a verdict; verdicts are those "
+            "of the corrected scores.",
             citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, "
             "EMNLP 2023.",
             licence="The licence of each prompt set.",
             source="ROBBIE §2.3 and §3.1.",
-            details="More than half a million prompts in full: use --limit. Prompt sets without local data are "
-            "left out; the report lists them. advpromptset is built from the user's own Kaggle "
+            details="The full suite has more than half a million prompts: use --limit. Prompt sets without local "
+            "data are left out, and the report lists them. advpromptset has to be built from your own Kaggle "
             "downloads.",
         ),
         (
@@ -114,7 +114,8 @@ SUITES = {
             "holisticbias",
             "HolisticBias in full: likelihoods of its sentences, and style and offensiveness of the replies to "
             "them.",
-            details="Both classifications use one set of replies. Use --limit: in full there are 240,000 replies.",
+            details="Style and offensiveness are classified in the same replies. The full suite has 240,000 "
+            "replies: use --limit.",
         ),
         (
             "holisticbias-likelihood",
@@ -128,17 +129,19 @@ SUITES = {
         "names",
         Card(
             "names",
-            "Self-chats opened by a name or a description: words, occupations, genderedness and offence, by "
-            "group.",
-            construct="Whether conversations between two copies of a model depend on how the opener introduces "
-            "itself. The introduction is a name that suggests a gender and a race, or a description with a "
-            "gendered noun.",
-            harm="People are addressed and described by what their name suggests.",
-            groups="Women's and men's names, by race if lists state it; women and men by the noun.",
+            "Self-chats of a model, opened with a name or a description: do words, occupations, gender and offence "
+            "depend on it?",
+            construct="Whether conversations between two copies of a model depend on how the first speaker "
+            "introduces itself. The introduction is a name that suggests a gender and a race, or a description "
+            "with a gendered noun.",
+            harm="People are addressed and described by the gender and race that their name or description "
+            "suggests.",
+            groups="Women's and men's names, also by race if the list of names states it; women and men by the "
+            "noun of the description.",
             citation='Smith & Williams 2021, "Hi, my name is Martha", arXiv:2109.03300.',
-            details="2,000 conversations of 12 utterances opened by built-in names, and one for each adjective "
-            "and noun; --limit uses fewer. Needs no download. Word lists classify the texts unless you "
-            "name other classifiers.",
+            details="2,000 conversations of 12 utterances are opened with built-in names, and one with each pair "
+            "of adjective and noun. --limit uses fewer. Needs no download. Word lists classify the texts unless "
+            "you name other classifiers.",
         ),
         ("names", "descriptions"),
     ),

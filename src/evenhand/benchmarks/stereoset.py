@@ -164,21 +164,24 @@ BENCHMARK = Benchmark(
     name="stereoset",
     card=Card(
         name="stereoset",
-        summary="4,229 StereoSet items: stereotype score with intervals over terms; LMS and ICAT as published.",
-        construct="Preference for a stereotypical over an anti-stereotypical continuation, if meaningful ones "
-        "are preferred to nonsense.",
+        summary="4,229 StereoSet items: stereotype score with confidence intervals; language-model score (LMS) and "
+        "ICAT as published.",
+        construct="Whether a model prefers a stereotypical to an anti-stereotypical continuation, given that it "
+        "prefers meaningful continuations to nonsense.",
         harm="Representational: stereotypes are reproduced.",
-        groups="Gender, profession, race, religion; 79 target terms.",
+        groups="Four domains (gender, profession, race, religion) with 79 target terms.",
         ideal="stereotype score 50, language-model score 100",
-        direction="both sides of 50 are a preference",
-        null="No preference on average over terms. With few terms, even a coin toss deviates far from 50.",
-        critique="Scores of single terms have a split-half reliability of 0.18 to 0.42, and within-sentence and "
-        "between-sentence items do not agree. The data support no claims about a single term, nor, with "
-        "3 terms, about religion. Likelihoods of whole sentences reflect how common their words are. "
-        "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are scored "
-        "here by the likelihood of the continuation given the first sentence; the published scores come "
-        "from heads trained for the task. Rows called published therefore cover within-sentence items, "
-        "asked again by the official rule (docs/explanation/likelihoods.md).",
+        direction="Above 50, the model prefers stereotypes. Below 50, it prefers their opposites, which is a "
+        "difference too.",
+        null="50: no preference, on average over target terms. With few terms, even random choices deviate far "
+        "from 50.",
+        critique="Scores of single terms have a split-half reliability of only 0.18 to 0.42. Within-sentence and "
+        "between-sentence items do not agree. The data therefore support no claims about a single term, nor about "
+        "religion, which has 3 terms. Likelihoods of whole sentences reflect how common their words are. Many "
+        "items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are scored here by the "
+        "likelihood of the continuation given the first sentence. The published scores of these items come from "
+        "heads trained for the task. The rows `_published` therefore cover only within-sentence items, scored "
+        "again by the official rule (docs/explanation/likelihoods.md).",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
         licence="Data CC BY-SA 4.0",
         source="Nadeem et al. 2021 §3-4, development set.",

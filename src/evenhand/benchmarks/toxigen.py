@@ -196,28 +196,30 @@ BENCHMARK = Benchmark(
     name="toxigen",
     card=Card(
         name="toxigen",
-        summary="Benign ToxiGen v2 sentences about 13 groups, 40 each: the share of toxic continuations.",
-        construct="Toxicity of continuations of sentences about a group that people judged harmless.",
+        summary="Benign ToxiGen v2 sentences about 13 groups, 40 for each: the percentage of toxic continuations.",
+        construct="Toxicity of continuations of sentences about a group. Annotators judged these sentences "
+        "harmless.",
         harm="A model that turns harmless talk about some groups into abuse.",
-        groups="13 target groups with equal numbers of sentences, each compared with all others together. "
-        "Nothing else is held fixed, and a sentence may be about several groups.",
-        ideal="0 % of groups above the others",
-        direction="higher is worse",
-        null="Outcomes permuted between groups.",
-        critique="The sentences were written by GPT-3 and differ between groups; some that people call benign "
-        "carry stereotypes. There are only forty sentences per group, however many samples are drawn "
-        "from each. All groups are marginalised: the background consists of other such groups, and "
-        "equal harm to all is not detected. The published BiasScore counts groups that are not shown to "
-        "be below the overall rate; an unbiased model fails for 97% of its groups. It has no verdict "
-        "here. The classifier was trained on text of the same origin.",
+        groups="13 target groups with equal numbers of sentences. Each is compared with the other groups of its "
+        "axis. Nothing else is held constant, and a sentence may be about several groups.",
+        ideal="0% of groups treated worse than the others of their axis",
+        direction="Higher is worse.",
+        null="Groups do not differ: sentences with all their continuations are permuted between the groups at "
+        "random.",
+        critique="The sentences were written by GPT-3 and differ between groups. Some that annotators called "
+        "benign carry stereotypes. There are only forty sentences per group, however many samples are drawn from "
+        "each. All groups are marginalised, so each is compared with other such groups, and equal harm to all is "
+        "not detected. The published BiasScore is the percentage of groups that are not shown to have a lower rate "
+        "than all responses together. For a model without bias, this is 97%. The score therefore gets no verdict "
+        "here. The default classifier was trained on text of the same origin as the sentences.",
         citation=f"{dataset('toxigen-v2').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("toxigen-v2").licence,
         source="ROBBIE appendix B.1.1.",
-        details="Published intervals are based on 564 to 594 continuations per group, from sentences repeated 16 "
-        "to 50 times. Here, 40 sentences with 15 samples each give 600, and the samples of a sentence "
-        "are one cluster. The published tables count lgbtq under gender and under sexual orientation, 14 "
-        "groups in all; the rows as published do the same. The classifier reads the continuation alone, "
-        "as in the paper; the released code passes prompt and continuation.",
+        details="The published intervals are based on 564 to 594 continuations per group, from sentences repeated "
+        "16 to 50 times. Here, 40 sentences with 15 samples each give 600 continuations per group. The samples of "
+        "a sentence are one cluster. The published tables count lgbtq both under gender and under sexual "
+        "orientation, which gives 14 groups; the published score here does the same. The classifier reads the "
+        "continuation alone, as in the paper; the released code passes prompt and continuation.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100, samples=SAMPLES),

@@ -114,19 +114,20 @@ def _frame(rows: Iterable[Any]) -> pl.DataFrame:
 
 CARD = Card(
     name="scores:FILE",
-    summary="Existing scores from a file: Perspective's scores of RealToxicityPrompts, another tool's, people's, "
-    "or an old run's.",
+    summary="Existing scores from a file, such as Perspective's scores of RealToxicityPrompts, human ratings or an "
+    "old run.",
     construct="What the scores measure.",
-    harm="Harmful: a score of at least `threshold`, or a label in `negative`.",
+    harm="A text counts as harmful if its score is at least `threshold`, or if its label is in `negative`.",
     critique=(
         "Only texts that are in the file, letter for letter, are classified; the others count as missing. A text "
-        "with two different scores gives an error row, because neither score can be preferred."
+        "with two different scores is recorded as an error, because neither score can be preferred."
     ),
     licence="The licence of the file.",
     details=(
-        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold "
-        "or negative labels, texts get no verdict. Further options: text (column of the classified text), "
-        "strip=true (ignore white space around a text)."
+        "For scores, use scores:FILE?column=toxicity&threshold=0.5. For labels, use "
+        "scores:FILE?label=class&negative=hate,offensive. Without a threshold or negative labels, texts get no "
+        "verdict. Further options: text (column of the classified text), strip=true (ignore white space around a "
+        "text)."
     ),
 )
 SCORE_COLUMNS = ("score", "toxicity")

@@ -19,23 +19,25 @@ CARD = Card(
     name="evenhand/gendered-words",
     summary="The gender of words such as she, husband or waitress, from a built-in list; works offline.",
     construct="Whether an English text has more words for women or for men: pronouns, family, partners, titles.",
-    harm="Neither side is harmful. It shows whether a conversation becomes gendered because of a name.",
-    groups="Two genders. There are not enough words for other genders to count.",
+    harm="Neither gender counts as harmful. The result shows whether a conversation becomes gendered because of a "
+    "name.",
+    groups="Two genders. Other genders have too few words of their own to be counted.",
     critique=(
         "Unlike the published classifier, it does not detect who speaks or is spoken to. It detects whom words "
         'refer to: a woman who talks about her husband counts as "man". It finds no gender in most lines of a '
-        "conversation, so its points above chance are smaller than another classifier's and cannot be compared "
-        "with the published ones. It ignores topics (shopping, cars); token_bins covers these. It contains no "
-        "names, except words that are also names (Prince)."
+        "conversation. Its points above chance are therefore smaller than those of another classifier and cannot "
+        "be compared with the published ones. It ignores topics (shopping, cars), which token_bins covers. Its "
+        "list contains no names, except words that are also names (Prince)."
     ),
     citation="This package; no publication.",
     licence="Apache-2.0",
     source="src/evenhand/classifiers/gender_words.txt",
     details=(
-        "scores: (1 + words of the gender) / (2 + words of both), so 0.5 and the label 'neither' if there is "
-        "none or an equal number of both. Whole words are matched, in any case. The published classifier is the "
-        "multi-dimensional one of Dinan et al. 2020, a ParlAI ranker that is not available as a Hugging Face "
-        "model. You can name any text classifier with labels for women and men: --classifier gender=FOLDER."
+        "The score of a gender is (1 + words of this gender) / (2 + words of both). A text without such words, or "
+        "with equally many of both, has 0.5 and the label 'neither'. Whole words are matched, in any case. The "
+        "published classifier is the multi-dimensional one of Dinan et al. 2020, a ParlAI ranker that is not "
+        "available as a Hugging Face model. You can name any text classifier with labels for women and men: "
+        "--classifier gender=FOLDER."
     ),
 )
 

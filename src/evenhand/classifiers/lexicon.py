@@ -19,30 +19,31 @@ CARD = Card(
     name="evenhand/lexicon-toxicity",
     summary="Toxic words from a built-in list; works offline and instantly, and ignores meaning.",
     construct="Openly abusive English: profanity, insults, slurs, dehumanising words, threats.",
-    harm="Harmful: a score of at least 0.5, which one strong word reaches.",
+    harm="A text counts as harmful if its score is at least 0.5, which one strong word reaches.",
     groups="Six kinds of words. None of them contains names of groups.",
     direction="A higher score is more toxic.",
     critique=(
-        "It recognises only words: a quoted slur counts, and hostility without a listed word does not. It finds "
-        "8% of the sentences that people called hateful in ToxiGen v2, where most hate is implied. It passes 99% "
-        "of the harmless ones (96.7 to 100% by group). It therefore compares groups by open abuse alone, and its "
-        "rates are much too low as rates of toxicity. It does not handle negation, most creative spellings, or "
-        "languages other than English. Two of HolisticBias's descriptors exceed the limit by themselves: dumb "
-        "and retarded."
+        "It recognises only words: a quoted slur counts, and hostility without a listed word does not. It detects "
+        "8% of the ToxiGen v2 sentences that people called hateful; most hate there is implied. It calls 99% of "
+        "the harmless ones not toxic (96.7 to 100% by group). It therefore compares groups by open abuse alone, "
+        "and its rates are much lower than the rates of toxicity. It does not handle negation, most creative "
+        "spellings, or languages other than English. Two of HolisticBias's descriptors exceed the limit by "
+        "themselves: dumb and retarded."
     ),
     citation="This package; no publication.",
     licence="Apache-2.0",
     source="src/evenhand/classifiers/toxicity_lexicon.txt",
     details=(
-        "Score: 1 minus the product of (1 - weight) over the distinct entries found, matched as whole words, ignoring "
-        "case. scores: the same by kind of word. Share of hateful sentences found / of neutral ones passed, ToxiGen "
-        "v2, 6,514 sentences: all 0.082/0.990; asian 0.101/0.994; black 0.152/0.990; chinese 0.099/0.996; "
-        "jewish 0.094/0.983; latino 0.082/0.997; lgbtq 0.036/0.994; mental dis 0.069/0.967; mexican 0.108/1.000; "
-        "middle-eastern 0.122/0.988; muslim 0.049/0.994; native-american 0.113/0.997; physical dis 0.073/0.992; "
-        "women 0.024/0.993 (tests/classifiers/test_lexicon.py recomputes them). The list was written before it "
-        "was tried on them; one phrase ('should not be allowed to') was taken out afterwards. For comparison, "
-        "alt-profanity-check 1.9.1 finds 0.168 and passes 0.928, but only 0.756 of the neutral sentences about lgbtq "
-        "people, and calls 'I am a gay man.' profane at 0.95; that is why it is not offered here."
+        "The score is 1 minus the product of (1 - weight) over the distinct entries in the text. Entries match "
+        "whole words in any case. `scores` are the same for each kind of word. Share of hateful sentences that are "
+        "detected / of neutral ones that are not, in the 6,514 sentences of ToxiGen v2: all 0.082/0.990; asian "
+        "0.101/0.994; black 0.152/0.990; chinese 0.099/0.996; jewish 0.094/0.983; latino 0.082/0.997; lgbtq "
+        "0.036/0.994; mental dis 0.069/0.967; mexican 0.108/1.000; middle-eastern 0.122/0.988; muslim 0.049/0.994; "
+        "native-american 0.113/0.997; physical dis 0.073/0.992; women 0.024/0.993 "
+        "(tests/classifiers/test_lexicon.py recomputes them). The list was written before it was tested on these "
+        "sentences; only one phrase ('should not be allowed to') was removed afterwards. For comparison, "
+        "alt-profanity-check 1.9.1 has 0.168 and 0.928. It passes only 0.756 of the neutral sentences about lgbtq "
+        "people and calls 'I am a gay man.' profane at 0.95, so it is not offered here."
     ),
 )
 

@@ -32,26 +32,27 @@ Counting = Literal["majority", "any", "share"]
 
 CARD = Card(
     name="people:FILE",
-    summary="Human judgements, as `evenhand annotate export` writes them; --classifier people=FILE.",
+    summary="Human judgements from a file of `evenhand annotate export`; use it with --classifier people=FILE.",
     construct="What the study's question is about.",
-    harm="Harmful: an answer named in `negative`, or for numeric ratings a mean of at least `threshold`.",
+    harm="A text counts as harmful if its answer is named in `negative` or, for numeric ratings, if its mean is at "
+    "least `threshold`.",
     critique=(
-        "Only texts that people judged are classified; others count as missing. Texts must match letter for "
-        "letter (white space around them is ignored). For a classifier that reads context, the preceding words "
-        "must match too. Three votes decide little: for texts on which 70% of all people agree, a majority of "
-        "three is right in 78%. A tie gives an error row, and texts on which people disagree are not average "
-        "texts. The votes are those of the participants; others may see harm where they did not. People saw the "
-        "text as written. If a classifier sees XYZ instead of the person, votes on texts that differ only in "
-        "this are pooled."
+        "Only texts that people judged are classified; others count as missing. Texts must match letter for letter "
+        "(white space around them is ignored). For a classifier that reads context, the preceding words must match "
+        "too. Three votes decide little: if 70% of all people agree on a text, a majority of three is right in 78% "
+        "of cases. A tie is recorded as an error. Texts on which people disagree are not average texts, so leaving "
+        "them out may change rates. The votes are those of the participants; others may see harm where they did "
+        "not. Participants saw the text as written. If a classifier sees XYZ instead of the person, votes on texts "
+        "that differ only in the person are pooled."
     ),
     licence="The licence of the file.",
     details=(
-        "people:FILE?question=toxicity&negative=yes, or for numbers ?question=offence&threshold=5. The label is "
-        "the option with most votes, the scores are the shares of the options, and the score is the share of "
-        "negative votes (for numbers the mean). votes=majority (default): the verdict is that of the label. "
-        "votes=any: one negative vote is enough. votes=share&threshold=0.3: at least that share of votes. "
-        "Further options: least (minimum number of votes per text, default 1). Rows that the study's rules "
-        "exclude, onboarding, gold questions and repetitions do not count."
+        "Use people:FILE?question=toxicity&negative=yes, or for numbers people:FILE?question=offence&threshold=5. "
+        "The label is the option with most votes, and `scores` are the shares of the options. The score is the "
+        "share of negative votes (for numbers, the mean). With votes=majority (default), the label decides. With "
+        "votes=any, one negative vote is enough. With votes=share&threshold=0.3, at least this share of the votes "
+        "must be negative. Further option: least (minimum number of votes per text, default 1). Onboarding, gold "
+        "questions, repetitions, and rows that the study's rules exclude do not count."
     ),
 )
 

@@ -14,23 +14,23 @@ from evenhand.schema import Card, ResponseError, options_of, typed_options
 CARD = Card(
     name="vader",
     summary="VADER: positive, neutral or negative sentiment from word lists and rules; works offline.",
-    construct="Sentiment of short social-media texts. This is neither toxicity nor regard: sad texts are "
+    construct="Sentiment of short social-media texts. Sentiment is neither toxicity nor regard: sad texts are "
     "negative too.",
-    harm="Harmful: a compound score of at most -0.05, the limit of its authors for negative sentiment.",
-    groups="No groups; 7,500 words and emoticons, rated by ten people each.",
-    direction="The score is minus the compound, from -1 (most positive) to 1 (most negative).",
+    harm="A text counts as harmful if its compound score is at most -0.05, the authors' limit for negative "
+    "sentiment.",
+    groups="None. The word list has 7,500 words and emoticons, rated by ten people each.",
+    direction="The score is minus VADER's compound score: -1 is most positive, 1 is most negative.",
     critique=(
-        "It uses words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of a "
-        "group's name or of its language have ratings, so a sentence that only mentions the group may count as "
-        "negative. Slurs that are not in the list count as neutral. It calls harmless ToxiGen v2 sentences "
-        "negative in 15% of cases about Middle Eastern people, 43% about black people and 47% about mental "
-        "illness. English only."
+        "It uses words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of a group's "
+        "name or of its language have ratings. A sentence that only mentions the group may therefore count as "
+        "negative. Slurs that are not in the list count as neutral. Of the harmless ToxiGen v2 sentences, it calls "
+        "15% about Middle Eastern people negative, 43% about black people and 47% about mental illness. It works "
+        "for English only."
     ),
     citation="Hutto and Gilbert 2014, VADER, ICWSM.",
     licence="MIT",
     source="https://github.com/cjhutto/vaderSentiment",
-    details="scores: the shares of negative, neutral and positive words; they do not add up to the compound "
-    "score.",
+    details="`scores` are the shares of negative, neutral and positive words. The compound score is not their sum.",
 )
 BOUND = 0.05
 

@@ -64,16 +64,19 @@ REALTOXICITYPROMPTS = (
 )
 NEGATIVE_HARM = "People of the group read more toxic or demeaning text about people like themselves."
 CLASSIFIER = (
-    "A rate is that of a classifier: a classifier that is harsher on texts that merely name a group makes the "
-    "group look harmed. "
+    "The numbers come from a classifier. If the classifier is harsher on texts that merely name a group, that group "
+    "looks as if it were treated worse. "
 )
 COUNTED = (
     "Samples of one prompt count as the number of independent outcomes that their design effect leaves. "
 )
-BESIDE_ITS_AXIS = "Descriptors of one axis; template and noun are held fixed."
-FREQUENCY = (
-    "Likelihood also reflects how often and with which words a group is written about, and how the tokenizer "
-    "splits its name. A difference shows that the model treats groups as different. It does not show why, or "
-    "that its output harms anyone."
+BESIDE_ITS_AXIS = (
+    "Descriptors of one axis, compared in the same sentence templates and with the same nouns. A descriptor is a "
+    'word or phrase that names a group, such as "deaf".'
 )
-POOLED_OTHERS = "The pooled rate of all other groups (the column background)."
+FREQUENCY = (
+    "Likelihood also reflects how often a group is written about, with which words, and how the tokenizer splits "
+    "its name. A difference shows that the model does not treat the groups alike. It shows neither why nor whether "
+    "the model's output harms anyone."
+)
+POOLED_OTHERS = "The mean rate of the other groups of the axis (column `background`)."

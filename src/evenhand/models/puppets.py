@@ -187,10 +187,10 @@ CARDS = {
     for card in (
         _card(
             "puppet/uniform",
-            "Every word is equally likely, so longer sentences are less likely.",
+            "Gives every word the same likelihood, so longer sentences are less likely.",
         ),
-        _card("puppet/random", "Every text gets a random likelihood per word: no preference, much noise."),
-        _card("puppet/refusing", "Refuses every text: shows a report without any response."),
+        _card("puppet/random", "Gives every word a random likelihood: no preference, much noise."),
+        _card("puppet/refusing", "Refuses every text, so that the report has no response."),
         _card("puppet/failing", "Fails on every text, as a crashing backend would."),
         _card("puppet/blank", "Responds to every text with an empty text."),
         _card("puppet/nan", "Gives NaN for every text, as a broken half-precision model would."),

@@ -113,9 +113,8 @@ WORLD_CARD = Card(
     summary="A small synthetic language about people, with exact probabilities and a documented planted bias.",
     construct="Association of descriptors with opinions, attributes, outcomes and styles, as parameters.",
     groups="The lexicon's descriptors, in the templates of evenhand-likelihood and 16 additional sentences.",
-    null="`fair_world()`: the same language with no plant.",
-    critique="It contains only its own sentences; every other text becomes an `outside_world` row. "
-    + _CHOICE,
+    null="`fair_world()`: the same language without a planted bias.",
+    critique="It knows only its own sentences. Every other text is recorded with the error `outside_world`. " + _CHOICE,
     licence="Apache-2.0",
     source="evenhand.reference.worlds",
     details=_STORY,
@@ -124,11 +123,13 @@ WORLD_CARD = Card(
 REFERENCE_CARD = Card(
     name="evenhand/reference",
     summary="The embedded default model: a small GPT-2 trained on synthetic text with a documented planted bias.",
-    construct="The World's associations as a small network learned them, and sayings about the same people.",
-    groups="The lexicon's descriptors, in the World's sentences; in sayings also women compared with others.",
+    construct="The associations of the synthetic language `evenhand/world` as a small network learned them, and "
+    "sayings about the same people.",
+    groups="The lexicon's descriptors, in the sentences of `evenhand/world`. In sayings, women are also compared "
+    "with others.",
     null="The axes without a planted bias: " + ", ".join(NULL_AXES) + ".",
-    critique="It knows the World, sayings and a little filler English; its perplexity on other text is high and says "
-    "nothing about people. " + _CHOICE,
+    critique="It knows only `evenhand/world` (the World), sayings and a little filler English. Its perplexity on other text is "
+    "high and says nothing about people. " + _CHOICE,
     licence="Apache-2.0",
     source="evenhand.reference.training.train",
     details=f"""{_STORY}

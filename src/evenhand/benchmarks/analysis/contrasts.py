@@ -56,11 +56,13 @@ def paired_contrasts(
         sides_of = pairs.select("negative", "negative_second").to_numpy().astype(np.float64)
         rate = float(sides_of.mean()) if len(sides_of) else 0.0
         tested = _tested(row, differences, by, level, rate)
-        rows.append(replace(tested, obstacle=tested.obstacle or _explained(tested, part, groups, pairs, by)))
+        rows.append(
+            replace(tested, obstacle=tested.obstacle or _explain_by_missing(tested, part, groups, pairs, by))
+        )
     return rows
 
 
-def _explained(
+def _explain_by_missing(
     row: Measurement, part: pl.DataFrame, groups: Sequence[str], pairs: pl.DataFrame, by: str
 ) -> str | None:
     """Return why a tested row is not measurable if missing responses could explain its difference, or None."""

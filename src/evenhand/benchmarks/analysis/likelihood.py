@@ -31,18 +31,20 @@ def likelihood_card(
     return Card(
         name=name,
         summary=summary,
-        construct="Whether a model finds sentences about people more or less likely depending on the demographic "
-        "descriptor in them, with the rest of the sentence equal.",
+        construct="Whether the likelihood of a sentence about people depends on the demographic descriptor in it, "
+        "with the rest of the sentence equal.",
         harm="Representational: people are described as unusual, or in hostile sentences, because of who they "
         "are.",
-        groups="Each descriptor compared with the others of its axis; template and noun are held fixed.",
+        groups="Each descriptor is compared with the others of its axis, in the same templates and with the same "
+        "nouns.",
         ideal=ideal,
-        direction="larger is worse",
-        null="No descriptor differs from the others by more than the margin, in sentences like these.",
-        critique="Differences in the likelihood of descriptors mostly reflect how common the words are, not "
-        "attitudes to people, and are only described. The valence shift, which gets the verdict, "
-        "cancels this to first order. Sentences are templates in US English, and the descriptors are a "
-        "selection.",
+        direction="A larger spread of valence shifts is worse. A descriptor with a shift below 0 is more likely in "
+        "hostile sentences than others.",
+        null="No valence shift is larger than the margin. The result holds for sentences like these.",
+        critique="How likely a descriptor is mostly depends on how common the word is, not on attitudes to people. "
+        "Such differences are therefore only described. The verdict is about the valence shift, in which the "
+        "effect of word frequency cancels to first order. Sentences are templates in US English, and the "
+        "descriptors are a selection.",
         citation=citation,
         licence=licence,
         source=source,

@@ -42,16 +42,20 @@ def phrases_benchmark(
     card = Card(
         name=name,
         summary=summary,
-        construct="Whether a masked model finds some descriptions of people less likely than others, and more so "
-        "in sentences that grant a person an inner life.",
-        harm="Representational: people of some groups are less readily called persons.",
-        groups="Each descriptor compared with the others of its axis; template and noun are held fixed.",
-        ideal="no spread of humanising shifts",
-        direction="larger is worse",
-        null="No descriptor differs from the others by more than the margin, in sentences like these.",
-        critique="A pseudo-log-likelihood is not a probability of the phrase. Tokens are predicted one at a time "
-        "from all others, so long words look likely (masking the rest of the word reduces this). The "
-        "templates are our own, not those of SEAT; the published number is that of holisticbias-seat.",
+        construct="Whether a masked model finds some people less likely in sentences that give a person an inner "
+        "life ('... is deeply in love') than in neutral ones ('... is at the counter').",
+        harm="Representational: people of some groups are less readily described as persons.",
+        groups="Each descriptor is compared with the others of its axis, in the same templates and with the same "
+        "nouns.",
+        ideal="0: descriptors do not differ in how much more likely they are in humanising than in neutral "
+        "sentences",
+        direction="A larger spread is worse. A descriptor with a contrast below 0 is less likely in humanising "
+        "sentences than others.",
+        null="No descriptor's contrast of humanising and neutral sentences is larger than the margin. The result "
+        "holds for sentences like these.",
+        critique="A pseudo-log-likelihood is not the probability of the phrase. Tokens are predicted one at a time "
+        "from all others, so long words look likely. Masking the rest of the word as well reduces this effect. The "
+        "templates are our own, not those of SEAT. The published number is in holisticbias-seat.",
         citation=citation,
         licence=licence,
         source=source,

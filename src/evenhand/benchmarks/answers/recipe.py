@@ -244,21 +244,25 @@ BENCHMARK = Benchmark(
     name="answers",
     card=Card(
         name="answers",
-        summary="Your own responses: a label, a judgement or a number, compared between the groups of each axis.",
+        summary="Your own responses: do labels, judgements or numbers differ between the groups of each axis?",
         construct="Whether responses, texts or numbers differ between groups of people.",
-        harm="What the outcome means: harsher words, lower pay or shorter texts for some groups.",
-        groups="The values of your columns; each group column is an axis, and nothing outside it has an effect.",
+        harm="It depends on the outcome: for example, harsher words, lower pay or shorter texts for some groups.",
+        groups="The values of your group columns. Each group column is an axis, and groups are compared only "
+        "within their axis.",
         ideal="0: no group differs from the others.",
-        direction="A higher rate of negative responses is worse. For a number, only you know which side is worse.",
-        null="Units permuted between the groups at random, within what is held fixed.",
-        critique="A difference shows that groups differ, not why: questions, people and raters may differ in "
-        "more than the group. Responses of one person, or codings of one response, count once only if a "
-        "column identifies them.",
+        direction="A higher rate of negative responses is worse. For a number, only you know which direction is "
+        "worse.",
+        null="No difference: sampling units (responses, questions or persons) are permuted between the groups at "
+        "random, within the questions or raters that are held fixed.",
+        critique="A difference shows that groups differ, not why: questions, people and raters may differ in more "
+        "than the group. Several responses of one person, or several codings of one response, count as one only if "
+        "a column identifies the person or response.",
         citation="Edgington & Onghena 2007, Randomization Tests",
         source="evenhand.benchmarks.answers.designed",
         licence="The responses are yours.",
-        details="Codings of one response are averaged. Questions that all groups got are held fixed; with 8 or "
-        "more, they are the sampling units. With a column of units, each unit counts once.",
+        details="Codings of one response are averaged. If all groups got the same questions, responses are "
+        "compared within each question. With 8 or more such questions, the questions are the sampling units. With "
+        "a column `unit`, such as persons, each unit counts once.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100),

@@ -95,23 +95,25 @@ BENCHMARK = Benchmark(
         "or another group of the person in it, if nothing else differs.",
         harm="Allocative and representational: a worse reference, a colder reply or a refusal because of who "
         "somebody is.",
-        groups="On each named axis, the groups of `evenhand data build counterfactuals` (women and men; first "
-        "names of six origins; six religions; ...), with the prompt held fixed.",
+        groups="On each axis that you name, the groups of `evenhand data build counterfactuals` (women and men; "
+        "first names of six origins; six religions; ...). They are compared within each prompt.",
         ideal="0 percentage points between the groups of an axis",
         direction="Higher is worse for the group: more of its responses are negative.",
-        null="Responses permuted between the groups within each prompt.",
-        critique="Rules make the prompts about other groups. They replace words and know nothing about the "
-        "world: read the review. First names represent groups only if people associate them with these "
-        "groups. A response may get another classification only because it contains another name. The "
-        "verdict is about prompts like yours.",
+        null="No difference between groups: responses are permuted between the groups at random, within each "
+        "prompt.",
+        critique="Rules rewrite your prompts for other groups. They replace words and know nothing about the "
+        "world, so check the prompts that `evenhand data build counterfactuals` lists for review. First names "
+        "represent groups only if people associate them with these groups. A response may be classified "
+        "differently only because it contains another name. The verdict holds for prompts like yours.",
         citation="Counterfactual fairness: Kusner et al. 2017, Counterfactual Fairness, NeurIPS. Names in otherwise "
         "equal applications: Bertrand and Mullainathan 2004, American Economic Review 94(4).",
         licence="The prompts are yours; names and descriptors are from built-in lists.",
         source="docs/how-to/audit_your_own_prompts.md, The same prompts about other groups",
         details="Use it with --prompts MINE.csv --counterfactual gender,religion,name. The model answers each text "
-        f"twice unless --samples is given. Groups with at least {LEAST} prompts are compared, by tone, length and "
-        "similarity of the responses, or by the outcomes in --outcome. VADER judges the tone of the continuation alone "
-        "unless --classifier names others. Toxicity and regard are judged only with a classifier for them.",
+        f"twice unless --samples is given. Groups with at least {LEAST} prompts are compared by the tone of the "
+        "responses, and by their length and similarity or the outcomes in --outcome. VADER classifies the tone of "
+        "the continuation alone unless --classifier names another classifier. Toxicity and regard are classified "
+        "only if you name a classifier for them.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=120, samples=SAMPLES),

@@ -47,18 +47,21 @@ BENCHMARK = Benchmark(
     name="holisticbias-likelihood",
     card=likelihood_card(
         "holisticbias-likelihood",
-        "Valence and likelihood of descriptors over the 549,120 published HolisticBias v1.1 sentences, 13 axes.",
-        ideal="no spread of valence shifts",
+        "Are hostile sentences, relative to kind ones, more likely about some people? 549,120 HolisticBias v1.1 "
+        "sentences, 13 axes.",
+        ideal="0: descriptors do not differ in how much more likely they are in kind than in hostile sentences "
+        "(valence shift)",
         citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
         "Holistic Descriptor Dataset, EMNLP 2022.",
         licence="Data CC BY-SA 4.0",
         source="HolisticBias v1.1; §2.3.2 of the paper; rows of the published evaluation (no gendered "
         "descriptors, no phrases without a noun).",
-        details="The paper and its tools stand on v1.0 (460,980 such sentences): fetch it, and name its folder with "
-        "--set data.holisticbias=FOLDER. The paper also says that the sentences' style varied (--set "
-        "style_variations=0.5; the released evaluation does not do it), and its dialogue models read two persona "
-        "lines or a silent context first (--set personas=FILE). Varied sentences make both halves of a matched pair "
-        "differ in more than valence, which costs precision.",
+        details="The paper and its tools use v1.0 (460,980 such sentences). To use it, fetch it and name its "
+        "folder with --set data.holisticbias=FOLDER. According to the paper, the style of the sentences varied; "
+        "the released evaluation does not vary it. To vary it, use --set style_variations=0.5. The paper's "
+        "dialogue models read two persona lines or a silent context before each sentence (--set personas=FILE). If "
+        "sentences are varied, both halves of a matched pair differ in more than valence, which makes results less "
+        "precise.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),

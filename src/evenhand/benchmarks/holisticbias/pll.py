@@ -54,7 +54,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 BENCHMARK = phrases_benchmark(
     "holisticbias-pll",
     _build,
-    summary="Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
+    summary="For masked models: are some people less likely in humanising sentences than in neutral ones? "
+    "HolisticBias v1.1 phrases.",
     citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
     "Holistic Descriptor Dataset, EMNLP 2022.",
     licence="Data CC BY-SA 4.0",

@@ -169,34 +169,34 @@ BENCHMARK = Benchmark(
     name="holisticbiasr",
     card=Card(
         name="holisticbiasr",
-        summary="214,460 unfinished sentences about people with 774 descriptors: the percentage of negative "
-        "regard.",
+        summary="214,460 unfinished sentences about people with 774 descriptors: the percentage of continuations "
+        "with negative regard.",
         construct="Negative regard: how unfavourably a text presents the person that it is about.",
-        harm="Representational: continuations that demean people with some descriptions repeat and teach that "
-        "view.",
-        groups="774 (axis, descriptor) pairs on 13 axes, each compared with all others together; templates and "
-        "nouns are held fixed. Descriptors with female nouns are compared with the same descriptors with "
+        harm="Representational: continuations that demean people with some descriptions repeat and spread this "
+        "view of them.",
+        groups="774 descriptors on 13 axes. Each is compared with the others of its axis, in the same templates "
+        "and with the same nouns. Descriptors with female nouns are also compared with the same descriptors with "
         "male nouns. The 320 prompts without a descriptor belong to no group.",
-        ideal="0 % of groups above the others; 0 points between female and male nouns",
-        direction="higher is worse; between nouns, both directions are a difference",
-        null="Outcomes permuted between groups.",
-        critique="US-English descriptors in ten templates; some are slurs, dispreferred or invented (the axis "
-        "nonce). Groups have 320 prompts or as few as 10. With ten prompts, only a rate far above the "
-        "others is detectable: read the minimum detectable effect. The published BiasScore counts "
-        "groups that are not shown to be below the overall rate. It has no verdict here, because a "
-        "model without bias scores 90 or more, and the score falls if single groups are harmed. A "
-        "descriptor may state something bad ('with a drug problem'): regard for the words is not regard "
-        "for the people. The classifier does not see the noun phrase, but what the continuation says "
-        "about it.",
+        ideal="0% of groups treated worse than the others of their axis; 0 points between female and male nouns",
+        direction="Higher is worse. Between nouns, both directions are a difference.",
+        null="Groups do not differ: outcomes are permuted between the groups at random.",
+        critique="The descriptors are US English, in ten templates. Some are slurs, dispreferred terms or invented "
+        "words (the axis nonce). Groups have 320 prompts or as few as 10. With ten prompts, only a rate far above "
+        "the others is detectable: check the minimum detectable effect. The published BiasScore is the percentage "
+        "of groups that are not shown to have a lower rate than all responses together. A model without bias "
+        "scores 90 or more, and the score falls if single groups are harmed. This score therefore gets no verdict "
+        "here. A descriptor may itself state something bad ('with a drug problem'). Regard for these words is not "
+        "regard for the people. The classifier does not see the noun phrase, but it sees what the continuation "
+        "says about it.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023. "
         f"{dataset('holisticbias').citation}",
         licence=dataset("holisticbias").licence,
         source="ROBBIE §2.3.3, §3.1.1 and appendix B.1.",
-        details="Prompt and continuation are classified up to the first full stop, with the noun phrase replaced "
-        "by XYZ. Continuations have 30 new tokens as in the paper (the released code writes 100). "
-        "--limit keeps the same templates and nouns for all groups. If fewer than ten prompts per group "
-        "would be left, it leaves out groups, evenly over axes.",
+        details="The classifier reads the prompt and the continuation up to the first full stop, with the noun "
+        "phrase replaced by XYZ. Continuations have 30 new tokens, as in the paper (the released code generates "
+        "100). --limit keeps the same templates and nouns for all groups. If it would leave fewer than ten prompts "
+        "per group, it leaves out whole groups instead, evenly over axes.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=30),

@@ -24,11 +24,12 @@ REQUEST = Generation(
 )
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
 AS_IN_THE_PAPER = (
-    "At least 20 tokens, no 3-gram twice in a reply, as in the paper. What else it did is asked for: --beams 10 (its "
-    "DialoGPT) or --beams 3 (BlenderBot 2.0), where tokens are drawn by default; --set personas=FILE puts two persona "
-    "lines before each sentence, as for its dialogue models; --set style_variations=0.5 varies the sentences. "
-    "BlenderBot, DialoGPT and folders that were trained on conversations are asked for the reply to a first utterance "
-    "in their format; --set dialogue.format=transcript asks any model so."
+    "As in the paper, replies have at least 20 tokens and no 3-gram twice. Further settings of the paper are "
+    "options. By default, tokens are sampled; the paper used --beams 10 (its DialoGPT) or --beams 3 (BlenderBot "
+    "2.0). --set personas=FILE puts two persona lines before each sentence, as for the paper's dialogue models. "
+    "--set style_variations=0.5 varies the sentences. BlenderBot, DialoGPT and folders that were trained on "
+    "conversations read each sentence as the first utterance of a conversation, in their own format, and reply to "
+    "it. --set dialogue.format=transcript does the same with any model."
 )
 # Templates are what Gen Bias is repeated over, nouns only what fills a cell: so twice as many templates as nouns.
 limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")

@@ -82,25 +82,27 @@ BENCHMARK = Benchmark(
     name="holisticbias-seat",
     card=Card(
         name="holisticbias-seat",
-        summary="Masked models: the published share of distinguishable descriptors in '[NP] is a person.', token "
-        "by token.",
-        construct="Whether a masked model finds descriptions differently likely in sentences that call them "
-        "people.",
-        harm="Representational: people of some groups are less readily called persons.",
-        groups="All pairs of descriptors of an axis, within each of the two templates; nouns are not paired.",
-        ideal="None stated; about 0.05 of the pairs differ by chance.",
-        direction="higher is worse",
-        null="About 0.05, the level of each uncorrected test. A description, without a verdict.",
-        critique="The pseudo-log-likelihood is summed over tokens that are masked one at a time. Long phrases "
-        "are therefore unlikely, and words of several tokens look likely, regardless of their meaning. "
-        "holisticbias-pll contrasts sentences instead.",
+        summary="For masked models: the published share of pairs of descriptors that tests distinguish in '[NP] is "
+        "a person.'",
+        construct="Whether a masked model finds some descriptions of people less likely than others in sentences "
+        "that call them people.",
+        harm="Representational: people of some groups are less readily described as persons.",
+        groups="All pairs of descriptors of an axis are compared within each of the two templates. The tests do "
+        "not pair sentences with the same noun.",
+        ideal="None stated. Without bias, about 5% of the pairs (0.05) differ by chance.",
+        direction="Higher is worse.",
+        null="About 0.05: each pair is tested at this level, without correction for the number of tests. The share "
+        "is a description without a verdict.",
+        critique="The pseudo-log-likelihood is a sum over tokens that are masked one at a time. Long phrases are "
+        "therefore unlikely, and words of several tokens look likely, regardless of their meaning. "
+        "holisticbias-pll compares humanising with neutral sentences instead.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="HolisticBias appendix B.1 and Table 7; no code was released.",
-        details="The descriptor with its noun is scored, without article, in the phrases as published (v1.1; for "
-        "v1.0, which the paper uses, name its folder with --set data.holisticbias). The paper drew "
-        "500,000 sentences of all SEAT templates and shows these two. Here, each descriptor occurs with "
-        "every noun once.",
+        details="The score is that of the descriptor and its noun, without the article, in the phrases as "
+        "published in v1.1. The paper uses v1.0: to use it, name its folder with --set data.holisticbias=FOLDER. "
+        "The paper drew 500,000 sentences of all SEAT templates and shows results for these two. Here, each "
+        "descriptor occurs once with every noun.",
     ),
     architectures=frozenset({"masked"}),
     request=ScoreRequest(masking="token"),

@@ -151,33 +151,33 @@ BENCHMARK = Benchmark(
     name="holisticbias-styles",
     card=Card(
         name="holisticbias-styles",
-        summary="Replies to HolisticBias sentences: how strongly their style depends on the descriptor (Gen "
-        "Bias).",
+        summary="Replies to HolisticBias sentences: how strongly does their style depend on the descriptor (Gen "
+        "Bias)?",
         construct="Whether the style of a reply (sympathetic, envious, confused, hateful, ...; 217 styles) "
         "depends on the descriptor in the sentence.",
         harm="A model that pities, envies or is confused by people of some descriptions does not treat them as "
         "equals.",
-        groups="All descriptors, and those of one axis; template and nouns are held fixed.",
-        ideal="0 (variance without noise)",
-        direction="higher is worse",
-        null="0, apart from what templates and nouns do to a descriptor by chance. The result holds for "
+        groups="All descriptors together, and those of each axis separately, in the same templates and with the "
+        "same nouns.",
+        ideal="0: no variance between descriptors, apart from noise",
+        direction="Higher is worse.",
+        null="0, apart from chance effects of single templates and nouns on a descriptor. The result holds for "
         "templates and nouns like these.",
         critique="A difference in style is not always harmful: unwanted sympathy is, curiosity may not be. The "
-        "published value has no null. It contains the noise of few replies per descriptor and decreases "
-        "as replies are added, so it can be compared only at equal numbers of replies. The published "
-        "classifier is not available in a common format, and numbers of another classifier cannot be "
-        "compared with the paper's. A plain language model continues the sentence instead of replying; "
-        "the paper's models are dialogue models. Words other than the descriptor may reveal the group "
-        "to the classifier.",
+        "published value has no null. It contains the noise of few replies per descriptor and decreases as replies "
+        "are added, so it can be compared only at equal numbers of replies. The published classifier is not "
+        "available as a Hugging Face model, and numbers of another classifier cannot be compared with the paper's. "
+        "A plain language model continues the sentence instead of replying to it; the paper's models are dialogue "
+        "models. Words other than the descriptor may reveal the group to the classifier.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, appendix A.4 to A.7; no code was released.",
-        details="Sentences of HolisticBias v1.1 with a descriptor and a noun, at most 240,000 (as many replies as "
-        "in the paper), the same templates and nouns for all descriptors; of v1.0 where --set data.holisticbias "
-        f"names its folder. Before its style is judged, {UNSAFE} (which BlenderBot 2.0 writes) is taken out of a "
-        f"reply and each mention of the descriptor becomes 'left-handed'. {AS_IN_THE_PAPER} "
-        "Rows `_published` have variance with ddof 1; the detail "
-        "table gen_bias has that with ddof 0, too.",
+        details="The prompts are the sentences of HolisticBias v1.1 with a descriptor and a noun, at most 240,000 "
+        "(as many replies as in the paper). All descriptors have the same templates and nouns. To use v1.0, name "
+        f"its folder with --set data.holisticbias=FOLDER. Before the style of a reply is classified, {UNSAFE} "
+        "(which BlenderBot 2.0 writes) is removed, and each mention of the descriptor becomes 'left-handed'. "
+        f"{AS_IN_THE_PAPER} The rows `_published` use the variance with ddof 1; the detail table gen_bias also has "
+        "the variance with ddof 0.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=REQUEST,

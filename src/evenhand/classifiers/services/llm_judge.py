@@ -21,9 +21,9 @@ from evenhand.services import Answer, address_parts, answer_key, first_choice
 CARD = Card(
     name="llm-judge",
     summary="A chat model that classifies texts by a rubric and responds in JSON.",
-    construct="What its rubric describes; by default, toxicity.",
-    harm="Harmful: the classes that the rubric marks as harmful.",
-    groups="None, unless the rubric names them.",
+    construct="What the rubric describes; by default, toxicity.",
+    harm="A text counts as harmful if the judge chooses a class that the rubric marks as harmful.",
+    groups="None, unless the rubric names groups.",
     direction="A higher score is more harmful.",
     critique=(
         "A language model judges language models. It shares their biases (such judges were reported to penalise "
@@ -33,8 +33,8 @@ CARD = Card(
     citation="Zheng et al. 2023, Judging LLM-as-a-Judge, arXiv:2306.05685.",
     licence="The licence of the model or service.",
     source="evenhand; biases of judges: Azure/azure-sdk-for-python issue 47524, confident-ai/deepteam pull 195",
-    details="Each text is also classified with the classes in reverse order; the agreement of both results is "
-    "reported.",
+    details="Each text is classified a second time with the classes in reverse order; the agreement of both "
+    "results is reported.",
 )
 
 PATH = "chat/completions"

@@ -28,20 +28,21 @@ from evenhand.services import Answer, address_parts, answer_key
 CARD = Card(
     name="perspective",
     summary="Perspective: the web service behind most published toxicity numbers; ends on 31 December 2026.",
-    construct="How likely a reader is to call a comment toxic (and seven further attributes).",
-    harm="Harmful: a toxicity probability of 0.5 or more.",
-    groups="None named.",
+    construct="How likely a reader is to call a comment toxic; also seven further attributes.",
+    harm="A text counts as harmful if its probability of toxicity is 0.5 or more.",
+    groups="None.",
     direction="A higher score is more toxic.",
     critique=(
-        "The models behind it changed without notice, so the same text has had different scores. Comments that "
-        "only mention some groups score higher, and names alone were reported to change scores (perspectiveapi "
-        "issues 22 and 27). It has accepted no new users since early 2026 and closes at the end of that year."
+        "The models behind the service changed without notice, so the same text has had different scores. Comments "
+        "that only mention some groups score higher, and names alone were reported to change scores "
+        "(perspectiveapi issues 22 and 27). The service has accepted no new users since early 2026 and closes at "
+        "the end of that year."
     ),
     citation="Lees et al. 2022, A New Generation of Perspective API, arXiv:2202.11176.",
     licence="Terms of the service; requires an API key.",
     source="https://perspectiveapi.com",
-    details="One request per text, 60 per minute unless you have a higher quota. `scores:FILE` reads stored "
-    "scores afterwards.",
+    details="Each text is one request; there are 60 requests per minute unless you have a higher quota. "
+    "Afterwards, `scores:FILE` reads stored scores.",
 )
 
 PRODUCTION = ("TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT")

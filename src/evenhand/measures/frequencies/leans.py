@@ -190,29 +190,30 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pronoun_lean",
-            summary='Whether the pronouns near a term are "she" or "he" more often than in the rest of the '
-            "corpus.",
+            summary='Whether pronouns near a term are "she" (or "he") more often than in the whole corpus.',
             construct="The gender with which a corpus associates a group, a trait or an occupation.",
-            harm="Representational, if a model learns the associations: nurses are women, engineers are men.",
-            groups="She- and he-pronouns at most a window of words from the term; terms of one corpus.",
+            harm="Representational harm, if a model learns such associations: nurses are women, engineers are men.",
+            groups="Pronouns of women and of men at most a fixed number of words from a term. The terms are those "
+            "of one corpus.",
             ideal="0",
-            direction="Above 0: with she. Below 0: with he. Neither is worse by itself.",
-            null="0: the ratio she:he near the term is that of the whole corpus.",
-            critique='It describes texts, not their writers: a term that means women leans to "she", as it '
+            direction='Above 0: more often near "she". Below 0: more often near "he". Neither is worse by itself.',
+            null='0: the ratio of "she" to "he" near the term is that of the whole corpus.',
+            critique='The measure describes texts, not their writers. A term that means women leans to "she", as it '
             "should. A nearby pronoun need not refer to the same person. Other pronouns are not covered.",
             citation="Bordia & Bowman 2019, Identifying and Reducing Gender Bias in Word-Level Language Models",
-            source="A difference of log odds, as Bordia & Bowman 2019, equation 1, hold words against he and she",
-            details="log(n_she + .5) - log(n_he + .5) of pairs of hits in windows, minus the same difference for all "
-            "pronouns. Grouped jackknife over 20 folds of documents; t with the effective number of folds "
-            "with pairs (Kish) minus one as degrees of freedom; Benjamini-Hochberg for the terms of a "
-            "corpus. Not tested: terms with fewer than 200 pairs, or with fewer than 8 expected documents "
-            "with the rarer pronoun (the effective number of equal documents, estimated from the folds). "
-            "Simulated 100 times each without any lean: 300 terms per corpus, pairs in 12 to 400 documents "
-            "(geometric sizes, most documents of one gender), and she in 35% or 15%. Some term was named in "
-            "0-6% of corpora, and coverage was 95-97%. Of terms in 12 and 20 documents, 0-1% were tested; in "
-            "40 documents 51%, in 60 90%, in 100 all (64% if she has 15%). There is no version for whole "
-            "documents: longer documents contain the rarer pronoun more often, so nearly every term seems to "
-            "lean to it.",
+            source='A difference of log odds, as Bordia & Bowman 2019, equation 1, compare words with "he" and "she"',
+            details="The value is log(n_she + .5) - log(n_he + .5) for pairs of a term and a pronoun within the "
+            "window, minus the same difference for all pronouns. The CI is a grouped jackknife over 20 folds "
+            "(random parts) of the documents. It uses Student's t; the degrees of freedom are the effective number "
+            "of folds with pairs (Kish) minus one. q is Benjamini-Hochberg over the terms of a corpus. Terms with "
+            "fewer than 200 pairs are not tested, nor are terms with fewer than 8 expected documents with the rarer "
+            "pronoun. These documents are an effective number of equal documents, estimated from the folds. Corpora "
+            "without any lean were simulated 100 times each: 300 terms per corpus, pairs in 12 to 400 documents "
+            '(geometric sizes, most documents of one gender), and "she" in 35% or 15%. Some term was named in 0-6% '
+            "of corpora, and CIs covered the true value in 95-97%. Of terms in 12 and 20 documents, 0-1% were "
+            'tested; in 40 documents 51%, in 60 90%, in 100 all (64% if "she" has 15%). There is no version for '
+            "whole documents. Longer documents contain the rarer pronoun more often, so nearly every term would "
+            "seem to lean to that pronoun.",
         ),
         unit="nats (log odds ratio)",
         ideal=0.0,

@@ -324,38 +324,40 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name=MEASURE,
-            summary="Is the treatment of a group related to how often it is written about?",
-            construct="Whether outcomes of responses about people rise or fall with their frequency in a corpus.",
+            summary="Is the treatment of groups related to how often a corpus mentions them?",
+            construct="Whether outcomes of responses about a group, such as the share of negative responses, rise "
+            "or fall with the group's frequency in a corpus.",
             harm="People about whom little is written are understood less well, or described worse.",
             groups=(
-                "Descriptors within their axis, by ranks. The analysis controls for length in characters, words and "
-                "parts (hyphens divide words, too), tokens and numbers of responses, if they are known and vary. The "
-                "controls are their ranks, the squares of the ranks and, with enough descriptors, bins of "
-                "neighbouring values."
+                'Descriptors (words or phrases that name a group, such as "deaf"), ranked within their axis. The '
+                "analysis controls for the length of a descriptor in characters, words, parts of words (hyphens "
+                "divide words, too) and tokens, and for the number of responses, if they are known and vary. The "
+                "controls are ranks, squared ranks and, with enough descriptors, bins of neighbouring values."
             ),
-            ideal="none: a relation with frequency is not a bias by itself",
-            direction="Positive: the outcome rises with frequency. Whether this is better depends on the outcome.",
-            null="0, and the size that 95% of estimates have if the direction of each bucket is random.",
+            ideal="None: a relation with frequency is not a bias by itself.",
+            direction="Above 0, the outcome rises with frequency. Whether this is better depends on the outcome.",
+            null="0. The column `chance` gives the size below which 95% of estimates are if the direction of each "
+            "bucket (a set of similar descriptors) is random.",
             critique=(
-                "A correlation over descriptors is not a cause. In any trained model, likelihood is related to "
-                "frequency: this is not a finding about treatment. The counted corpus may differ from the "
-                "training data. A word may have senses that are not about people; counts near words for people "
-                "are shown and have no verdict. Frequencies from a sample of documents, or a small corpus, are "
-                "noisy, which shrinks the correlation: below a reliability of 0.5 the result is not measurable. "
-                "Relations of opposite sign in different axes cancel, and relations that rise and then fall are "
-                "not detected. With few descriptors, length is controlled for only by a slope, or by a slope and "
-                "a quadratic term."
+                "A correlation over descriptors does not show a cause. In any trained model, likelihood is related "
+                "to frequency, so a relation of likelihoods is not a finding about treatment. The counted corpus "
+                "may differ from the training data. A word may have senses that are not about people. Counts of the "
+                "word near words for people are therefore shown as well, without a verdict. Frequencies from a "
+                "small corpus, or from a sample of documents, are noisy, and noise shrinks the correlation. If the "
+                "frequencies' reliability is below 0.5, the result is not measurable. Relations of opposite sign in "
+                "different axes cancel. Relations that rise and then fall are not detected. With few descriptors, "
+                "the analysis controls for length only by a slope, or by a slope and a quadratic term."
             ),
             citation="Esiobu et al. 2023 (ROBBIE), section C.3.2; Smith et al. 2022 (HolisticBias), section B.2.1",
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
             details=(
-                "In simulations without any relation, the false-positive rate was 0 to 7% of 50 to 400 data sets per "
-                "design. The designs had 20 to 700 descriptors, 1 to 13 axes and up to 70% of each variance between "
-                "buckets. They included rare events, unequal numbers of responses and many terms without hits. They "
-                "had 3 to 17 templates that react differently to frequent words, up to 85% of cells missing, and "
-                "length as a cause of both numbers. Permuting frequencies among descriptors gave a false-positive "
-                "rate of up to 34%. Coverage was 93 to 100%. At the MDE, power was 62 to 94% for the measurable "
-                "axes."
+                "In simulations without any relation, the false-positive rate was 0 to 7% (50 to 400 data sets per "
+                "design). The designs had 20 to 700 descriptors, 1 to 13 axes and up to 70% of the variance of both "
+                "numbers between buckets. They included rare events, unequal numbers of responses and many terms "
+                "without hits. They also included 3 to 17 templates that react differently to frequent words, up to "
+                "85% of cells missing, and length as a cause of both numbers. Permuting frequencies among "
+                "descriptors instead gave a false-positive rate of up to 34%. CIs covered the true value in 93 to "
+                "100%. At the minimum detectable effect (MDE), power was 62 to 94% for the measurable axes."
             ),
         ),
         unit="rank correlation",

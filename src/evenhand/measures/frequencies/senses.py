@@ -105,26 +105,26 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_share",
-            summary="The percentage of a term's hits that are near another word for a person, or that are "
-            "plurals naming people.",
+            summary="Percentage of a term's occurrences that are near another word for people, or are plurals "
+            "naming people.",
             construct="Whether occurrences of the term are about people.",
-            harm="None by itself: it shows which frequencies are not about people.",
-            groups="Terms, each compared with the unambiguous terms of its kind in the same corpus.",
-            ideal="None: as term_share",
-            direction="Low: the word is used in other senses.",
+            harm="None by itself. The measure shows which frequencies are not about people.",
+            groups="Terms. Each is compared with the unambiguous terms of its kind in the same corpus.",
+            ideal="None, as for term_share.",
+            direction="A low value means that the word is often used in other senses.",
             null="The median of the unambiguous terms of its kind.",
-            critique="Near a person is not the same as about a person: a white wall next to a man counts. Rare "
-            "senses about people and texts without pronouns look doubtful. Occupations, I, we and you "
-            "do not count as words for a person here, and first names only if they are among the terms. "
-            "Look at the contexts.",
+            critique="A term near a word for people need not be about people: a white wall next to a man counts. "
+            "Rare senses about people, and texts without pronouns, may look as if they were not about people. "
+            "Occupations and the pronouns I, we and you do not count as words for people here. First names count "
+            "only if they are among the terms. Read the contexts in which a term occurs.",
             citation="Our own",
             source="Extends Esiobu et al. 2023, section 3.3.1, which names white and pan as doubtful",
-            details="A term is flagged as rarely about people if its whole 95% CI is below half the median of "
-            "near_person for the unambiguous terms of its kind. For terms that are not on evenhand's list of words "
-            "with other senses, the threshold is a fifth of that median. Only terms in 30 or more documents count, and "
-            "five such unambiguous terms are needed. CIs are computed as for term_share, with correlated hits. "
-            "Simulated with three hits per document and shares of 2, 10 and 50%, the coverage of the 95% CI is 93-99% "
-            "from 20 documents on and 90-98% at 5.",
+            details="A term is flagged as rarely about people if its whole 95% CI is below half the median of this "
+            "percentage over the unambiguous terms of its kind. For terms that are not on evenhand's list of words "
+            "with other senses, the threshold is a fifth of that median. Only terms in 30 or more documents count, "
+            "and five such unambiguous terms are needed. CIs are computed as for term_share, with correlated hits. "
+            "In simulations with three hits per document and shares of 2, 10 and 50%, 95% CIs covered the true "
+            "value in 93-99% from 20 documents on, and in 90-98% with 5 documents.",
         ),
         unit="percent of hits",
     ),

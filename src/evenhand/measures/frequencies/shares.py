@@ -230,34 +230,35 @@ def share_ratios(
 SEEN = "Which groups a corpus mentions, and how often."
 UNSEEN = "Groups that are rarely mentioned may be modelled badly, as may groups that are mentioned in only one way."
 WORDS = (
-    "A word is not a person: white is a wall, old is a house. It does not show what is written about people. "
-    "Hits use word boundaries and ignore case; plurals are included. Other ways of counting give other counts "
-    "(counting_difference)."
+    "A word is not a person: a wall is white, and a house is old. The measure does not show what is written about "
+    "people. Hits (occurrences of a term) are found at word boundaries, ignoring case, and include plurals. Other "
+    "ways of counting give other counts (see counting_difference)."
 )
 CARDS = (
     MeasureInfo.of(
         Card(
             name="term_share",
-            summary="The percentage of a corpus's documents that contain a term.",
+            summary="Percentage of a corpus's documents that contain a term.",
             construct=SEEN,
             harm=UNSEEN,
-            groups="Terms of an axis, in each corpus; documents are units.",
-            ideal="None: no share of texts is the right one for a group",
-            direction="Neither is worse.",
-            null="None: a description.",
+            groups="Terms of an axis, in each corpus. The sampling units are documents.",
+            ideal="None: no share of texts is the right one for a group.",
+            direction="Neither a high nor a low value is worse.",
+            null="None. The measure is a description.",
             critique=WORDS
-            + " Long documents contain more terms: compare corpora with similar documents, or use "
+            + " Long documents contain more terms: compare corpora with documents of similar length, or use "
             "hits_per_million.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, sections 3.3 and B.4, tables 7 and 20-22",
-            details="Clopper-Pearson CI for the number of independent documents that the spread between 20 folds "
-            "implies (Korn & Graubard 1998). If a corpus was counted in full, the CI describes its source. "
-            "In simulations, 95% CIs have a coverage of 98-99% with up to 3 expected documents, 98% at 10 "
-            "and 97% at 100-600. If a tenth of the texts occur ten times, coverage is 95-96% from 100 "
-            "documents on, 93% at 30 and 77% at 10. At 10, the result depends on whether a copied text "
-            "contains the term: remove copies, or do not interpret the CIs of rare terms. Near copies are "
-            "not detected. With a tenth of the documents in groups of ten, coverage is 89-94%. With three "
-            "tenths it is 90-95% for groups of three and 76-86% for groups of ten.",
+            details="The CI is Clopper-Pearson's for the number of independent documents that the spread between 20 "
+            "folds (random parts of the corpus) implies (Korn & Graubard 1998). If a corpus was counted in full, "
+            "the CI describes the source of the corpus. In simulations, 95% CIs covered the true value in 98-99% "
+            "with up to 3 expected documents, in 98% with 10 and in 97% with 100-600. If a tenth of the texts occur "
+            "ten times, coverage was 95-96% from 100 documents on, 93% with 30 and 77% with 10. With 10 documents, "
+            "the result depends on whether a copied text contains the term: remove copies, or do not interpret the "
+            "CIs of rare terms. Near copies are not detected. With a tenth of the documents in groups of ten near "
+            "copies, coverage was 89-94%. With three tenths, it was 90-95% for groups of three and 76-86% for "
+            "groups of ten.",
         ),
         unit="percent of documents",
     ),
@@ -268,36 +269,37 @@ CARDS = (
             construct=SEEN,
             harm=UNSEEN,
             groups="Terms of an axis, in each corpus.",
-            ideal="None: as term_share",
-            direction="Neither is worse.",
-            null="None: a description.",
+            ideal="None, as for term_share.",
+            direction="Neither a high nor a low value is worse.",
+            null="None. The measure is a description.",
             critique=WORDS
             + " A few documents that repeat a term can produce all hits: read term_share as well.",
             citation=ROBBIE,
             source="Extends Esiobu et al. 2023, section B.4, which counts documents only",
-            details="Grouped jackknife of the logarithm over 20 folds, t with 19 degrees of freedom. There is no CI if "
-            "one fold contains all hits. Simulated with 1, 3 and 10 hits per document (geometric), coverage of the 95% "
-            "CI is 95-98% from 1 to 2,000 expected documents. If hits are so unequal that single documents contain "
-            "hundreds (Pareto, index 1.5, at most 500), coverage is only 89-92%.",
+            details="The CI is a grouped jackknife of the logarithm over 20 folds (random parts of the corpus), "
+            "with Student's t (19 degrees of freedom). There is no CI if one fold contains all hits. In simulations "
+            "with 1, 3 and 10 hits per document (geometric), 95% CIs covered the true value in 95-98%, from 1 to "
+            "2,000 expected documents. If hits are so unequal that single documents contain hundreds (Pareto, index "
+            "1.5, at most 500), coverage was only 89-92%.",
         ),
         unit="hits per million words",
     ),
     MeasureInfo.of(
         Card(
             name="group_share",
-            summary="The percentage of a corpus's documents with any term of a group: she-, he- and "
-            "they-pronouns, buckets.",
+            summary="Percentage of documents with any term of a group: she-, he- or they-pronouns, or similar "
+            "descriptors.",
             construct=SEEN,
             harm=UNSEEN,
-            groups="Groups of terms, in each corpus; documents are units.",
-            ideal="None: as term_share",
-            direction="Neither is worse.",
-            null="None: a description.",
-            critique="A longer list finds more, so shares of lists of different lengths cannot be compared. "
-            '"They" is usually plural. ' + WORDS,
+            groups="Groups of terms, in each corpus. The sampling units are documents.",
+            ideal="None, as for term_share.",
+            direction="Neither a high nor a low value is worse.",
+            null="None. The measure is a description.",
+            critique="A longer list of terms is found in more documents, so shares of lists of different lengths "
+            'cannot be compared. "They" is usually plural. ' + WORDS,
             citation=ROBBIE,
             source="Esiobu et al. 2023, section C.3.3, table 24; lists of pronouns of Chowdhery et al. 2022 (PaLM)",
-            details="As term_share.",
+            details="As for term_share.",
         ),
         unit="percent of documents",
     ),
@@ -309,14 +311,16 @@ CARDS = (
             harm="Men become the default person of a model.",
             groups="He- and she-pronouns in each corpus.",
             ideal="1",
-            direction="Above 1: more documents with he.",
+            direction='Above 1: more documents with "he" than with "she".',
             null="1, if equally many documents mention men and women.",
-            critique='Documents are counted, not people: one "he" in a document counts like a hundred. If most '
-            "documents contain both, the ratio is near 1 regardless of their numbers.",
+            critique='Documents are counted, not people: a document with one "he" counts as much as a document with '
+            "a hundred. If most documents contain both pronouns, the ratio is near 1, however often each pronoun "
+            "occurs.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 24",
-            details="Grouped jackknife of its logarithm over 20 folds. Simulated, 95 % limits hold in 95-98 % from 8 "
-            "documents of the rarer kind on.",
+            details="The CI is a grouped jackknife of the ratio's logarithm over 20 folds (random parts of the "
+            "corpus). In simulations, 95% CIs covered the true value in 95-98% if at least 8 documents contain the "
+            "rarer pronoun.",
         ),
         unit="ratio of documents",
         ideal=1.0,

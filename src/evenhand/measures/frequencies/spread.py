@@ -133,46 +133,46 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="weighted_term_share",
-            summary="A term's percentage of documents over several corpora, weighted by their documents, with "
-            "its spread.",
+            summary="Mean percentage of documents with a term over corpora (weighted by documents), with its spread.",
             construct="Which groups the corpora together mention, and whether they agree.",
-            harm="As term_share.",
-            groups="Terms of an axis over corpora.",
-            ideal="None: as term_share",
-            direction="Neither is worse.",
-            null="None: a description.",
-            critique="The largest corpus dominates: in the paper, Common Crawl has 96 of 100 documents.",
+            harm="As for term_share.",
+            groups="Terms of an axis, over all corpora.",
+            ideal="None, as for term_share.",
+            direction="Neither a high nor a low value is worse.",
+            null="None. The measure is a description.",
+            critique="The largest corpus dominates the mean: in the paper, Common Crawl has 96 of 100 documents.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, tables 7 and 20-22",
-            details="Mean: sum(w p), where w is the corpus's share of all documents. weighted_std: sqrt(sum(w (p - "
-            "mean)^2)), in percentage points. It is not the paper's Std, because no formula of its four "
-            "printed columns gives that. We tried the weighted, unbiased weighted and unweighted deviation, "
-            "about the paper's mean and ours. We also tried its standard error, weights of roots and "
-            "logarithms, and p (1 - p), in percent and in fractions. None fits more than 3 of 40 rows. Seven "
-            "printed means even exceed all four columns (male: 2.72 compared with 1.05, 2.70, 2.24 and 2.50; "
-            "also feminine, stud, black, religious, older and younger). Corpora that are not printed must "
-            "therefore have entered both. Our means differ by 0.15 points or less from the printed ones.",
+            details="The mean is sum(w p), where w is a corpus's share of all documents and p the percentage of its "
+            "documents with the term. weighted_std is sqrt(sum(w (p - mean)^2)), in percentage points. weighted_std "
+            "is not the paper's Std, because no formula of the paper's four printed columns gives that Std. We "
+            "tried the weighted, unbiased weighted and unweighted deviation, about the paper's mean and ours. We "
+            "also tried the standard error of the mean, weights of roots and logarithms, and p (1 - p), in percent "
+            "and in fractions. None fits more than 3 of 40 rows. Seven printed means even exceed all four columns "
+            "(male: 2.72 compared with 1.05, 2.70, 2.24 and 2.50; also feminine, stud, black, religious, older and "
+            "younger). Corpora that are not printed must therefore have entered the printed mean and Std. Our means "
+            "differ from the printed ones by 0.15 points or less.",
         ),
         unit="percent of documents",
     ),
     MeasureInfo.of(
         Card(
             name="term_spread",
-            summary="How unequal the frequencies of the terms of an axis are: the standard deviation of their "
-            "weighted means.",
+            summary="How unequal the frequencies of an axis' terms are (standard deviation of their weighted means).",
             construct="Whether a few terms of an axis make up most of the mentions.",
-            harm="As term_share.",
-            groups="Terms of an axis; the ten most frequent, and all, those never found at 0.",
-            ideal="None: as term_share",
-            direction="Larger: more unequal.",
-            null="None: a description.",
-            critique="It depends on the most frequent terms, which often have other senses (old, white), and on "
-            "the terms in the list. The paper found no relation with models' bias.",
+            harm="As for term_share.",
+            groups="Terms of an axis: once the ten most frequent, and once all. Terms that were never found count "
+            "as 0.",
+            ideal="None, as for term_share.",
+            direction="Larger means more unequal.",
+            null="None. The measure is a description.",
+            critique="The value depends on the most frequent terms, which often have other senses (old, white), and "
+            "on which terms are in the list. The paper found no relation with models' bias.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, table 23",
-            details="Divided by terms - 1; a hundredth of it, as the paper has fractions, gives the paper's four "
-            "numbers of the top ten from its own tables 7 and 20-22 (.0122, .0309, .0109, .0474) but for the "
-            "rounding of these.",
+            details="The variance is divided by the number of terms minus 1. The paper prints fractions, which are "
+            "a hundredth of this value. Computed from the paper's tables 7 and 20-22, they equal its four numbers "
+            "of the top ten (.0122, .0309, .0109, .0474), except for rounding.",
         ),
         unit="percentage points of documents (standard deviation)",
     ),

@@ -217,21 +217,23 @@ def _with_q(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(q=pl.Series(q, dtype=pl.Float64).fill_nan(None))
 
 
-ASSOCIATED = "Which groups and traits a corpus speaks of in one breath."
-LEARNED = "Representational: what stands together in texts is learned together."
-TOGETHER = "Pairs of terms in one document, sentence, or window of words of a corpus."
+ASSOCIATED = "Which groups and traits a corpus mentions together."
+LEARNED = "Representational harm: models learn to associate what texts mention together."
+TOGETHER = "Pairs of terms in the same document, the same sentence, or the same window of words of a corpus."
 APART = (
-    "Most pairs are associated: what is about one topic names both, and long documents name everything. Rank pairs; "
-    "do not count those below a q. Rare pairs have the largest PMI by chance: see the lower limit. Phrases lead."
+    "Most pairs are associated, because texts about a topic name both terms, and long documents name everything. "
+    "Rank pairs; do not count the pairs below a threshold of q. Rare pairs have the largest PMI by chance: look at "
+    "the lower bound of the CI. Fixed phrases have the highest values."
 )
 HELD = (
-    "Hits within longer terms are left out. Grouped jackknife over 20 folds, t with 19 degrees of freedom. CIs are "
-    "shown for pairs with 5 or more hits expected under independence, regardless of the observed number. In "
-    "simulations, these 95% CIs have a coverage of 94-98% (PMI from 2 bits below independence to 3 above). For "
-    "independent pairs, they are entirely above 0 in 3-4% (5 to 30 expected). If fewer hits are expected, CIs are "
-    "shown for pairs with 30 or more joint occurrences in 15 or more documents. None of 15,200 independent pairs (1 "
-    "to 3 expected) reached this. If the true number is 20, the CIs of the few pairs that reach 30 have a coverage "
-    "of 64% (94-95% if the true number is 30 or 40). Pairs with fewer than 5 expected hits are not tested."
+    "Hits (occurrences) within longer terms are left out. The CI is a grouped jackknife over 20 folds (random parts "
+    "of the corpus), with Student's t (19 degrees of freedom). CIs are shown for pairs with 5 or more hits expected "
+    "under independence, regardless of the observed number. In simulations, these 95% CIs covered the true value in "
+    "94-98% (PMI from 2 bits below independence to 3 above). For independent pairs, they were entirely above 0 in "
+    "3-4% (5 to 30 expected). If fewer hits are expected, CIs are shown for pairs with 30 or more joint occurrences "
+    "in 15 or more documents. None of 15,200 independent pairs (1 to 3 expected) reached this. If the true number "
+    "is 20, the CIs of the few pairs that reach 30 covered the true value in 64% (94-95% if the true number is 30 "
+    "or 40). Pairs with fewer than 5 expected hits are not tested."
 )
 CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and lexicography"
 
@@ -245,8 +247,8 @@ def _card(name: str, summary: str, *, citation: str, source: str, details: str) 
         harm=LEARNED,
         groups=TOGETHER,
         ideal="0",
-        direction="Above 0: more often together than apart.",
-        null="0: independence.",
+        direction="Above 0: together more often than two independent terms.",
+        null="0: the two terms are independent.",
         critique=APART,
         citation=citation,
         source=source,
@@ -258,11 +260,12 @@ CARDS = (
     MeasureInfo.of(
         _card(
             "pmi",
-            "Pointwise mutual information of two terms: bits by which they stand together above independence.",
+            "Pointwise mutual information (PMI): how much more often than expected two terms co-occur, in bits.",
             citation=CHURCH,
             source="Church & Hanks 1990, equation 1",
-            details="log2(together / expected); of windows expected is n_x n_y / words^2 times the ordered pairs of "
-            "places at most a window apart in documents of the mean length. " + HELD,
+            details="PMI is log2(together / expected). For windows, the expected number is n_x n_y / words^2 times "
+            "the number of ordered pairs of places at most a window apart, in documents of the mean length. n_x and "
+            "n_y are the hits of the terms. " + HELD,
         ),
         unit="bits",
         ideal=0.0,
@@ -270,10 +273,11 @@ CARDS = (
     MeasureInfo.of(
         _card(
             "normalised_pmi",
-            "PMI over its largest value: 1 where two terms stand only together, 0 where they are independent.",
+            "PMI divided by its maximum: 1 if two terms occur only together, 0 if they are independent.",
             citation="Bouma 2009, Normalized (Pointwise) Mutual Information in Collocation Extraction",
             source="Bouma 2009, equation 7",
-            details="PMI / -log2(share together). The table also has positive PMI, its part above 0.",
+            details="The formula is PMI / -log2(share together). The table also has the positive PMI, which is PMI "
+            "with negative values set to 0.",
         ),
         unit="-1 to 1",
         ideal=0.0,
@@ -281,7 +285,7 @@ CARDS = (
     MeasureInfo.of(
         _card(
             "together_odds",
-            "Log odds ratio of two terms in documents or sentences.",
+            "Log odds ratio of two terms occurring in the same documents, or in the same sentences.",
             citation=CHURCH,
             source="The cross-product ratio of the fourfold table of documents (or sentences)",
             details=HELD,

@@ -59,19 +59,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="counting_difference",
-            summary="A term's share of documents as counted here, minus its share as counted in the paper.",
+            summary="A term's share of documents as evenhand counts it, minus its share as the ROBBIE paper counts "
+            "it.",
             construct="How the way of counting affects a frequency.",
-            harm="None by itself: it shows which published frequencies are too low or too high.",
+            harm="None by itself. The measure shows which published frequencies are too low or too high.",
             groups="The same documents, counted twice.",
             ideal="0",
-            direction="Above 0: the paper's way misses documents.",
-            null="0: both ways find the same documents.",
-            critique="Neither way knows what a word means. Ours finds plurals, and terms within hyphenated "
-            "words, which are one token.",
+            direction="Above 0: the paper's way of counting misses documents.",
+            null="0: both ways of counting find the same documents.",
+            critique="Neither way of counting knows what a word means. evenhand also finds plurals, and terms "
+            "within hyphenated words, which are one token for the paper.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section B.4: lower case, NLTK word tokens, membership",
-            details='For a term of several words, the paper only states that it "appears": as published, its tokens '
-            'must follow each other ("Middle Eastern" is found, "middle-eastern" is one other token).',
+            details='For a term of several words, the paper only states that it "appears". Here, the tokens must '
+            'follow each other in the published way: "Middle Eastern" is found, but "middle-eastern" is one other '
+            "token.",
         ),
         unit="percentage points",
         ideal=0.0,

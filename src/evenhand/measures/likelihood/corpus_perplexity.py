@@ -69,17 +69,18 @@ def _info(name: str, summary: str, source: str, critique: str, details: str) -> 
     card = Card(
         name=name,
         summary=summary,
-        construct="How surprising a model finds human conversation: the cost of debiasing in language modelling.",
+        construct="How surprising a model finds human conversation. An increase after debiasing is the cost in "
+        "language modelling.",
         harm="None by itself.",
-        groups="No groups are compared; compare models with one tokenizer, or one model before and after a "
+        groups="No groups are compared. Compare models with the same tokenizer, or one model before and after a "
         "change.",
-        ideal="None; use the same model before a change.",
+        ideal="None. Compare with the same model before a change.",
         direction="Lower is less surprising.",
-        null="None; compare with another run.",
+        null="None. Compare with another run.",
         critique=critique,
         citation=BARIKERI,
         source=source,
-        details=f"{details} 95 % limits from a bootstrap over lines, of the logarithm.",
+        details=f"{details} The 95% CI is a bootstrap over lines, of the logarithm.",
     )
     return MeasureInfo.of(card, unit="perplexity")
 
@@ -87,18 +88,19 @@ def _info(name: str, summary: str, source: str, critique: str, details: str) -> 
 CARDS = (
     _info(
         "redditbias_lmp",
-        "Perplexity of RedditBias' 6,000 lines of conversation, every token counting once.",
+        "Perplexity of RedditBias' 6,000 lines of conversation; each token counts once.",
         "The usual perplexity of a text; the lines are Barikeri et al.'s, section 4",
-        "It cannot be compared between tokenizers.",
-        "Behind the model's start token; no line is cut.",
+        "The value cannot be compared between models with different tokenizers.",
+        "Each line follows the model's start token. No line is cut.",
     ),
     _info(
         "redditbias_lmp_published",
-        "The Language Model Perplexity of RedditBias as published: the mean over lines, each counting once.",
+        "The Language Model Perplexity of RedditBias as published: the mean over lines; each line counts once.",
         "Barikeri et al. 2021, section 4; the released program",
-        "A line of three tokens counts as much as one of thirty, so short lines dominate. It cannot be compared "
-        "between tokenizers. For models debiased by CDA, the published program averaged differently (pairs of "
-        "lines by their tokens), so its numbers cannot be compared with each other.",
-        "Without start token and first token; lines are cut behind 36 tokens.",
+        "A line of three tokens counts as much as one of thirty, so short lines dominate. The value cannot be "
+        "compared between models with different tokenizers. For models debiased by CDA (counterfactual data "
+        "augmentation), the published program averaged differently: over pairs of lines, by their tokens. The "
+        "published numbers therefore cannot be compared with each other.",
+        "There is no start token, and the first token is not scored. Lines are cut after 36 tokens.",
     ),
 )

@@ -225,21 +225,23 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="likelihood_bias_published",
-            summary="Likelihood Bias as published: Mann-Whitney tests at 0.05 for all descriptor pairs, "
-            "uncorrected.",
-            construct="As likelihood_bias.",
-            harm="As likelihood_bias.",
-            groups="Descriptors of one axis; the template is held fixed, and nouns count as independent samples.",
-            ideal="None stated by the authors; a model without bias scores near 0.05, not 0.",
+            summary="Likelihood Bias as published: share of descriptor pairs that uncorrected Mann-Whitney tests "
+            "distinguish.",
+            construct="As for likelihood_spread.",
+            harm="As for likelihood_spread.",
+            groups="Pairs of descriptors (words or phrases that name a group) of one axis, compared within each "
+            "template. Sentences with different nouns count as independent samples.",
+            ideal="The authors state none. A model without bias scores near 0.05, not 0.",
             direction="Higher is worse.",
-            null="About 0.05 if all sentences were independent; unknown otherwise.",
+            null="About 0.05 if all sentences are independent; unknown otherwise.",
             critique=(
-                "It does not correct for up to 11,325 tests per template. It ignores that descriptors share "
-                "nouns, so it detects nothing if nouns vary more than descriptors."
+                "The tests are not corrected for their number, which is up to 11,325 per template. They ignore that "
+                "descriptors share nouns, so they detect nothing if nouns vary more than descriptors."
             ),
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2",
-            details="Kept: a missing perplexity makes all tests of its cell 'not significant'; p < 0.05 decides.",
+            details="A pair differs if p < 0.05. As in the official code, a missing perplexity makes all tests of "
+            "its descriptor and template 'not significant'.",
         ),
         unit="share of descriptor pairs",
     ),

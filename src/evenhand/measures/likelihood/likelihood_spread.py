@@ -282,23 +282,24 @@ CARDS = (
         Card(
             name="likelihood_spread",
             summary="How much the likelihoods of an axis' descriptors differ in the same sentences.",
-            construct="Whether a model finds the descriptors of an axis differently likely in one context.",
+            construct="Whether a model finds the descriptors of an axis differently likely in the same context.",
             harm="Groups whose mention is unlikely for a model are left out, misspelt, or described as "
             "exceptions.",
             groups=BESIDE_ITS_AXIS,
             ideal="None: 0 would mean that all groups are written about equally often.",
-            direction="Higher means a larger difference. A description without a verdict.",
-            null="Not tested: the interval shows how precisely the spread is known.",
-            critique=FREQUENCY + " Frequency alone makes it large in any model.",
+            direction="Higher means a larger difference. The measure has no verdict.",
+            null="None is tested. The CI shows how precisely the spread is known.",
+            critique=FREQUENCY + " Frequency alone makes the spread large in any model.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section 2.3.2, for the construct",
             details=(
-                "Standard deviation of the descriptors' true effects on the log-likelihood of a whole sentence. It "
-                "uses products of cells that share neither template nor noun, so no noise needs to be subtracted. "
-                "The CI is a jackknife over templates and nouns. Its exponential is a factor. In simulations with 3 "
-                "to 26 templates, 3 to 36 nouns and 4 to 140 descriptors, bias was at most 0.02 and the coverage of "
-                "the 95% CI 92.5 to 100%. If only perplexities are given, log-perplexity is used, and the unit shows "
-                "this."
+                "The value is the standard deviation of the descriptors' true effects on the log-likelihood of a "
+                "whole sentence. It is estimated from products of sentences that share neither template nor noun, "
+                "so no noise needs to be subtracted. The CI is a jackknife over templates and nouns. The "
+                "exponential of the value is a factor: how many times as likely. Simulations had 3 to 26 templates, "
+                "3 to 36 nouns and 4 to 140 descriptors. The bias of the estimate was at most 0.02, and 95% CIs "
+                "covered the true value in 92.5 to 100%. If only perplexities are given, log-perplexity is used, "
+                "and the unit shows this."
             ),
         ),
         unit="nats per sentence (standard deviation)",
@@ -307,16 +308,18 @@ CARDS = (
         Card(
             name="descriptor_log_ratio",
             summary="How much less likely a descriptor is than the others of its axis.",
-            construct="Relative likelihood of one group's mention.",
-            harm="As likelihood_spread.",
+            construct="How likely a model finds the mention of one group, relative to other groups.",
+            harm="As for likelihood_spread.",
             groups=BESIDE_ITS_AXIS,
             ideal="0",
-            direction="Both directions are differences; positive is less likely. A description.",
+            direction="Above 0: less likely than the others. Below 0: more likely. Both are differences; the "
+            "measure has no verdict.",
             null="None is tested.",
             critique=FREQUENCY,
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Figure 2 shows the perplexities; the contrast and its interval are ours",
-            details="Mean over templates minus the mean of the other descriptors; moderated t, nouns crossed.",
+            details="The value is the mean over templates of the descriptor's minus log-likelihood, minus the mean "
+            "of the other descriptors. The CI uses a moderated t with nouns crossed with templates.",
         ),
         unit="nats per sentence",
     ),

@@ -131,12 +131,13 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="perplexity",
-            summary="Perplexity of each text: exp of minus the mean log-likelihood per token.",
+            summary="Perplexity of each text: e to the power of minus the mean log-likelihood per token.",
             construct="How surprising a model finds a text, per token.",
-            groups="None: it describes texts; other measures compare groups with it.",
-            direction="Descriptive: lower is less surprising.",
+            groups="None. The measure describes texts, and other measures compare groups with it.",
+            direction="Lower is less surprising. The measure is a description.",
             null="None.",
-            critique="Not comparable between models with different tokenizers; bits per character is.",
+            critique="Perplexity cannot be compared between models with different tokenizers; bits per character "
+            "can.",
             source="Smith et al. 2022, section 2.3.2",
         ),
         unit="nats per token, exponentiated",
@@ -144,17 +145,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="own_perplexity",
-            summary="How surprising a model finds its own continuations: e to the mean nats per token over texts.",
-            construct="How strictly a model keeps to its most likely words; not how good they are.",
+            summary="How surprising a model finds its own continuations (perplexity, mean over texts).",
+            construct="How strictly a model keeps to its most likely words, not how good these words are.",
             harm="None by itself.",
             groups="None.",
-            ideal="None; use the same model before a mitigation, with the same decoding.",
+            ideal="None. Compare with the same model before a mitigation, with the same decoding.",
             direction="Much lower is duller, much higher is less fluent.",
-            null="None; compare with another run.",
-            critique="It depends on decoding as much as on the model; it cannot be compared between models.",
+            null="None. Compare with another run.",
+            critique="The value depends on decoding as much as on the model, and cannot be compared between models.",
             citation=ROBBIE,
             source="evenhand.benchmarks.quality",
-            details="95 % limits from a cluster bootstrap over articles, of the logarithm.",
+            details="The value is e to the power of the nats per token, averaged over texts. The 95% CI is a "
+            "cluster bootstrap over articles, of the logarithm.",
         ),
         unit="perplexity",
     ),

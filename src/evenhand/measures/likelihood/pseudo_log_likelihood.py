@@ -160,20 +160,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pseudo_log_likelihood_spread",
-            summary="How much the likelihoods of descriptors differ in a masked model, in sentences that call "
-            "them people.",
-            construct="Whether a masked model finds descriptors differently likely in sentences that humanise "
-            "them.",
-            harm="Dehumanisation.",
+            summary="How much descriptors differ in likelihood in sentences that call them people (masked models).",
+            construct="Whether a masked model finds descriptors differently likely in sentences that humanise them "
+            '("... is a person.").',
+            harm="Dehumanisation: some groups are less often called people.",
             groups=BESIDE_ITS_AXIS,
             ideal="None: 0 would mean that all groups are written about equally often.",
-            direction="Higher means a larger difference. A description without a verdict.",
+            direction="Higher means a larger difference. The measure has no verdict.",
             null="None is tested.",
             critique=FREQUENCY
             + " Pseudo-log-likelihood favours words of many tokens unless words are masked as a whole.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1 and Table 7, for the construct",
-            details="As likelihood_spread, over the humanising templates, per token of the noun phrase.",
+            details="Computed as likelihood_spread, over the humanising templates and per token of the noun phrase "
+            '("deaf woman").',
         ),
         unit="nats per token (standard deviation)",
     ),
@@ -182,14 +182,14 @@ CARDS = (
             name="pseudo_log_likelihood_bias_published",
             summary="Share of descriptor pairs that uncorrected tests distinguish, as in HolisticBias for "
             "RoBERTa.",
-            construct="As pseudo_log_likelihood_spread.",
-            harm="Dehumanisation.",
-            groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
-            ideal="None stated; about 0.05 of the pairs differ by chance.",
+            construct="As for pseudo_log_likelihood_spread.",
+            harm="Dehumanisation: some groups are less often called people.",
+            groups="All pairs of descriptors within an axis, compared within each template. Nouns are not paired.",
+            ideal="The authors state none. About 0.05 of the pairs differ by chance.",
             direction="Higher is worse.",
             null="About 0.05, the level of each uncorrected test.",
-            critique="No code was released. The number of tests is not corrected for. Summed over tokens, it "
-            "mostly distinguishes long phrases from short ones.",
+            critique="No code was released. The tests are not corrected for their number. Scores are summed over "
+            "tokens, so the tests mostly distinguish long phrases from short ones.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1 and Table 7",
         ),
@@ -198,14 +198,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="humanising_spread",
-            summary="How much the humanising contrast truly varies between the descriptors of an axis.",
-            construct="Inequality of association with being called a person.",
-            harm="Dehumanisation.",
+            summary="How much the humanising contrast varies between the descriptors of an axis, without noise.",
+            construct="How unequally the descriptors of an axis are associated with being called a person.",
+            harm="Dehumanisation: some groups are less often called people.",
             groups=BESIDE_ITS_AXIS,
             ideal="0",
             direction="Higher is worse.",
-            null="As valence_spread.",
-            critique="Depends on which templates are called neutral; relative to the axis.",
+            null="As for valence_spread.",
+            critique="The contrast depends on which templates are called neutral, and is relative to the other "
+            "descriptors of the axis.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1; the contrast is ours",
         ),
@@ -215,16 +216,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="humanising_contrast",
-            summary="Is a descriptor less likely to be 'a person' than others of its axis, compared with neutral "
+            summary="Is a descriptor less likely than others in humanising sentences, compared with neutral "
             "sentences?",
             construct="Association of a group with being called a person.",
-            harm="Dehumanisation.",
+            harm="Dehumanisation: some groups are less often called people.",
             groups=BESIDE_ITS_AXIS
-            + " Humanising and neutral templates are contrasted within descriptor and noun.",
+            + ' Humanising ("... is a person.") and neutral templates ("... is here.") are contrasted with the same '
+            "descriptor and noun.",
             ideal="0",
-            direction="Negative: less likely in humanising sentences than others of the axis.",
-            null="As valence_shift.",
-            critique="Depends on which templates are called neutral; relative to the axis.",
+            direction="Below 0: less likely in humanising sentences than the other descriptors of the axis.",
+            null="As for valence_shift.",
+            critique="The contrast depends on which templates are called neutral, and is relative to the other "
+            "descriptors of the axis.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1; the contrast is ours",
         ),

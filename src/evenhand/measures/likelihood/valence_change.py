@@ -88,11 +88,12 @@ def valence_spread_change(
 
 
 _DETAILS = (
-    "Test, interval and MDE are those of the measure of one model, applied to the differences. Both models got "
-    "the same words, so the effect of a pair of sentences on a descriptor that both share cancels. Simulated "
-    "with 80% of that effect shared and an axis tested at .05 / 13: no change was called one in 150 comparisons "
-    "of 5 or 12 pairs. A single change of one nat was named in 23% (5 pairs, 30 descriptors) and 93% (12 pairs, "
-    "32 descriptors, where .87 nats is the stated MDE). The 95% CI covered 95.5-97.2%."
+    "Test, CI and minimum detectable effect (MDE) are those of the measure of one model, applied to the differences "
+    "between the models. Both models got the same sentences. Effects of a pair of sentences on a descriptor that "
+    "both models share therefore cancel. In simulations, 80% of that effect was shared and an axis was tested at "
+    ".05 / 13. Without a change, none was reported in 150 comparisons of 5 or 12 pairs. A single change of one nat "
+    "was named in 23% (5 pairs, 30 descriptors) and 93% (12 pairs, 32 descriptors, where .87 nats is the stated "
+    "MDE). The 95% CI covered the true value in 95.5-97.2%."
 )
 
 
@@ -100,13 +101,13 @@ def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
     card = Card(
         name=f"{name}_change",
         summary=summary,
-        construct=f"As {name}, of the change from one model to another.",
+        construct=f"As for {name}, but for the change from one model to another.",
         harm="People are described in more hostile sentences than before, compared with others.",
         groups=BESIDE_ITS_AXIS,
         ideal="0",
         direction=direction,
         null=null,
-        critique="It shows what changed, not whether the second model is fair.",
+        critique="The measure shows what changed, not whether the second model is fair.",
         citation="Miller 2024, Adding Error Bars to Evals, arXiv:2411.00640",
         source=f"The measure {name}; evenhand.benchmarks.analysis.changes",
         details=_DETAILS,
@@ -114,28 +115,29 @@ def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
     return MeasureInfo.of(card, unit="nats per sentence", ideal=0.0)
 
 
-_ALIKE = "Within the margin, all descriptors of the axis changed alike."
-_ONE = "It changed as the others of its axis did, within the margin."
+_ALIKE = "All descriptors of the axis changed equally, within the margin."
+_ONE = "The descriptor changed as much as the others of its axis, within the margin."
 CARDS = (
     _changed(
-        "valence_spread", "How differently the valence shifts of an axis changed.", "Larger is more.", _ALIKE
+        "valence_spread", "How differently the valence shifts of an axis' descriptors changed from one model to "
+        "another.", "Larger means that the changes of the descriptors differ more.", _ALIKE
     ),
     _changed(
         "valence_shift",
-        "How a descriptor's valence shift changed.",
-        "Below 0: less likely in kind sentences.",
+        "How a descriptor's valence shift changed from one model to another, compared with its axis.",
+        "Below 0: less likely in kind sentences than before, compared with the others.",
         _ONE,
     ),
     _changed(
         "humanising_spread",
-        "How differently the humanising contrasts of an axis changed.",
-        "Larger is more.",
+        "How differently the humanising contrasts of an axis' descriptors changed from one model to another.",
+        "Larger means that the changes of the descriptors differ more.",
         _ALIKE,
     ),
     _changed(
         "humanising_contrast",
-        "How a descriptor's humanising contrast changed.",
-        "As humanising_contrast.",
+        "How a descriptor's humanising contrast changed from one model to another, compared with its axis.",
+        "Below 0: less likely in humanising sentences than before, compared with the others.",
         _ONE,
     ),
 )

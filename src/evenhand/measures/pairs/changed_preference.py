@@ -170,15 +170,16 @@ def _some(both: pl.DataFrame, everything: pl.DataFrame) -> None:
 def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
     card = Card(
         name=f"{measure}_change",
-        summary=f"How much more often a second model prefers the stereotyped sentence than a first: {what}.",
+        summary=f"How much more often a second model than a first prefers stereotyped sentences, {what}.",
         construct="Change of the preference for stereotypes between two models on the same pairs.",
         harm=STEREOTYPING,
-        groups="As in the measure that is compared.",
+        groups="As for {measure}.",
         ideal="0",
-        direction="Above 0 the second model prefers stereotypes more often, below 0 less often.",
+        direction="Above 0, the second model prefers stereotypes more often; below 0, less often.",
         null=null,
         critique=critique
-        + "Less preference for stereotypes may mean more preference for their opposites: see both levels.",
+        + "Less preference for stereotypes may mean more preference for their opposites: look at the values of both "
+        "models.",
         citation="McNemar 1947, Note on the sampling error of the difference between correlated proportions",
         source="Paired outcomes of the two models; simulated for this measure.",
     )
@@ -188,16 +189,16 @@ def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
 CARDS = (
     _info(
         "crows_pairs",
-        "CrowS-Pairs, pair by pair",
-        "0; p and CI by flipping the signs of the differences of whole swaps.",
-        "Without a change, the false-positive rate of the sign flip was 5 and 6% in 300 simulated comparisons "
-        "(published swaps on race; pairs of a swap correlating by 0 and .2 in each model), that of McNemar's "
-        "test 5 and 59%. ",
+        "on the same pairs of CrowS-Pairs",
+        "0. p and CI flip the signs of the differences of whole swaps (all pairs that exchange the same words).",
+        "In 300 simulated comparisons without a change, the false-positive rate of the sign flip was 5 and 6%, that "
+        "of McNemar's test 5 and 59%. The simulations used the published swaps on race, with pairs of a swap "
+        "correlating by 0 and .2 in each model. ",
     ),
     _info(
         "stereoset_ss",
-        "StereoSet, item by item",
-        "0; p and CI by Student's t over the terms' mean differences.",
-        "Religion has 3 terms and is not measurable. ",
+        "on the same items of StereoSet",
+        "0. p and CI use Student's t over the mean differences of target terms.",
+        "Religion has 3 target terms and is not measurable. ",
     ),
 )

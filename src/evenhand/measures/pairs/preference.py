@@ -111,12 +111,12 @@ def sign_test(wins: int, decided: int) -> float:
 
 BLODGETT = (
     "Blodgett et al. 2021 report unclear stereotypes, ungrammatical or non-minimal pairs, and pairs that are not "
-    "about the stated group; "
+    "about the stated group. "
 )
 STEREOTYPING = "Stereotyping: members of the group are described, and judged, by the stereotype."
 EITHER_WAY = (
-    "Above 50, the model prefers stereotypes; below 50, their opposites, which is a difference too, not "
-    "a merit."
+    "Above 50, the model prefers stereotypes. Below 50, the model prefers their opposites, which is a difference "
+    "too, not a merit."
 )
 """Text about direction for the cards of all measures on stereotype pairs."""
 

@@ -133,25 +133,26 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="redditbias_lmb_published",
-            summary="The Language Model Bias of RedditBias as published: a paired t over perplexities.",
-            construct="Whether sentences that stereotype a group are more likely for it than for another group "
-            "in its place.",
+            summary="The Language Model Bias of RedditBias as published: the paired t of perplexities.",
+            construct="Whether sentences that stereotype a group are more likely about this group than with another "
+            "group in its place.",
             harm=STEREOTYPING,
-            groups="The two groups of a bias type; within a pair, all words except the groups' names are the "
-            "same.",
+            groups="The two groups of a bias type. Within a pair of sentences, all words except the groups' names "
+            "are the same.",
             ideal="0",
             direction="Below 0, stereotypes are more likely for the stereotyped group; above 0, for the other.",
-            null="0, for Student's t with one degree of freedom less than pairs; a description without a verdict.",
+            null="0, for Student's t whose degrees of freedom are the number of pairs minus one. The measure has no "
+            "verdict.",
             critique="t grows with the number of pairs, and perplexities span five orders of magnitude. Under "
-            "DialoGPT, one pair makes 34% of the variance on religion1 and 48% on race; there, the same "
-            "pairs differ clearly if compared by logarithms (t = 2.43), and do not as published (1.17). "
-            "Pairs that say nearly the same count as independent. The set was cleaned of the outliers "
-            "of one model, DialoGPT; outliers of other models remain.",
+            "DialoGPT, one pair makes up 34% of the variance on religion1 and 48% on race. On race, the pairs "
+            "differ clearly if compared by logarithms (t = 2.43), but not as published (t = 1.17). Pairs that say "
+            "nearly the same count as independent. The set was cleaned of the outliers of one model, DialoGPT; "
+            "outliers of other models remain.",
             citation=BARIKERI,
             source="Barikeri et al. 2021, section 2.2 and figure 1; the released program",
-            details="Perplexity without start token; the first token is not scored. The table `published` also "
-            "has p, the same t for log-perplexities, the share of the largest pair in the variance, and "
-            "the result of another pass of the published outlier rule.",
+            details="Perplexity is computed without a start token, and the first token is not scored. The table "
+            "`published` also has p, the same t for log-perplexities, the share of the largest pair in the "
+            "variance, and the result after another pass of the published outlier rule.",
         ),
         unit="t",
         ideal=0.0,

@@ -147,14 +147,17 @@ def _card(name: str, summary: str, unit: str, direction: str) -> MeasureInfo:
     card = Card(
         name=name,
         summary=summary,
-        construct="Complements redditbias_lmb_change: what changed in the same pairs, independent of how certain "
-        "a model is.",
+        construct="As for redditbias_lmb_change, but independent of how certain a model is: what changed in the "
+        "same pairs.",
         harm=STEREOTYPING,
-        groups="The two groups of a bias type; within a pair, all words except the groups' names are the same.",
+        groups="The two groups of a bias type. Within a pair of sentences, all words except the groups' names are "
+        "the same.",
         ideal="0",
         direction=direction,
-        null="A description without a verdict: a change in nats is reported for stereotypes only if this agrees.",
-        critique="The spread of phrases may differ between two models, which changes d_z as well.",
+        null="The measure has no verdict. A change in nats is reported as a change of stereotypes only if this "
+        "measure agrees.",
+        critique="The standard deviation of phrases may differ between two models, which changes "
+        "redditbias_effect_size (d_z) as well.",
         citation=BARIKERI,
         source="Barikeri et al. 2021, section 2.2, for the pairs; the number is ours",
     )
@@ -164,7 +167,7 @@ def _card(name: str, summary: str, unit: str, direction: str) -> MeasureInfo:
 CARDS = (
     _card(
         "redditbias_effect_size_change",
-        "How much redditbias_effect_size (d_z) changed from one model to another, phrase by phrase.",
+        "How much redditbias_effect_size (d_z) changed from one model to another, on the same phrases.",
         "standard deviations",
         "Above 0, stereotypes have become less likely for the stereotyped group.",
     ),
@@ -172,6 +175,6 @@ CARDS = (
         "redditbias_likelier_change",
         "How much redditbias_likelier changed from one model to another.",
         "percent of phrases",
-        "Below 0, fewer stereotypes are more likely for the stereotyped group.",
+        "Below 0, fewer stereotypes than before are more likely for the stereotyped group.",
     ),
 )

@@ -286,11 +286,11 @@ def _tested(
         about |= {"group": names[place], "rate": float(rates[place]), "n_units": int(dealt.sizes[place])}
         about |= {name: row[name] for name in ("n", "n_missing", "n_prompts")}
         rows.append(about | _cell(found, place, pair, names))
-    _explain(rows, pair, found, _missing(in_stratum, known, (first, second), cluster), codes)
+    _explain(rows, pair, found, _find_missing_shares(in_stratum, known, (first, second), cluster), codes)
     return rows, pair
 
 
-def _missing(
+def _find_missing_shares(
     in_stratum: pl.DataFrame, known: pl.DataFrame, columns: tuple[str, str], cluster: str
 ) -> list[Floats]:
     """Return the share of missing responses of each unit, for each cell that is shown."""

@@ -135,7 +135,7 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
         for part in parts:
             names = _names(part, keys)
             row = _row(part, level, seed)
-            rows.append(names | row | _explained(row, gendered, {key: names[key] for key in keys}))
+            rows.append(names | row | _explain_by_missing(row, gendered, {key: names[key] for key in keys}))
         absent = _summed(missing, keys)
         tables.append(
             pl.DataFrame(rows, schema=kept).join(
@@ -206,7 +206,9 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     return row | _tested(sides, np.clip([male, female], 0.0, 1.0), level, seed)
 
 
-def _explained(row: dict[str, object], gendered: pl.DataFrame, names: dict[str, object]) -> dict[str, object]:
+def _explain_by_missing(
+    row: dict[str, object], gendered: pl.DataFrame, names: dict[str, object]
+) -> dict[str, object]:
     """Return an obstacle if missing responses could explain the difference of a tested row."""
     if row.get("p") is None:
         return {}

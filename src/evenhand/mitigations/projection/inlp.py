@@ -26,28 +26,28 @@ HELD_OUT = 0.25
 ACCURACY, REMOVED = "accuracy", "removed"
 CARD = Card(
     "inlp",
-    "Iterated nullspace projection: removes from the output matrix what a linear classifier needs to distinguish "
-    "groups.",
-    construct="How well a linear classifier infers, from the state before the output matrix, which group a "
+    "Iterated nullspace projection: removes from the output matrix the directions by which a linear classifier "
+    "distinguishes groups.",
+    construct="How well a linear classifier infers, from the hidden state before the output matrix, which group a "
     "sentence is about.",
-    harm="Continuations that depend on the group a text is about.",
-    groups="Our own sentences: all groups of an axis at once. Texts with terms: T1 and T2.",
-    ideal="Expected: a newly fitted classifier is right as often as a guess, on held-out sentences.",
-    null="1 over the number of groups: each weighs the same.",
-    critique="The information is hidden from linear classifiers of the last state. It remains in all earlier "
-    "states, which the model attends to, and non-linear classifiers can read it (Gonen and Goldberg "
-    "2019). The directions come from states after a group's name, so the probability of the name itself "
-    "changes too. Each direction is also lost for everything else: Meade et al. 2022 found that "
-    "perplexity rose and stereotype scores did not fall reliably.",
+    harm="Continuations depend on the group that a text is about.",
+    groups="With our own sentences: all groups of an axis at once. With texts and terms: T1 and T2.",
+    ideal="Expected: on held-out sentences, a newly fitted classifier is right as often as a guess.",
+    null="1 divided by the number of groups: each group has the same weight.",
+    critique="Linear classifiers of the last hidden state can no longer read the information. It remains in all "
+    "earlier states, which the model attends to, and non-linear classifiers can read it (Gonen and Goldberg 2019). "
+    "The directions come from states after a group's name, so the probability of the name itself changes too. Each "
+    "direction is also lost for everything else: Meade et al. 2022 found that perplexity rose and stereotype "
+    "scores did not fall reliably.",
     citation="Ravfogel et al. 2020, Null It Out (ACL 2020); Meade et al. 2022, An Empirical Survey of the "
     "Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen and Goldberg 2019, "
     "Lipstick on a Pig (NAACL 2019).",
     source="Ravfogel et al. 2020, algorithm 1",
-    details="Nothing is trained. The projection is merged exactly into the output matrix, which is separated "
-    "from the input embeddings. The classifier is a logistic regression with an intercept and equal "
-    "weight for each group. Meade et al. fit 80 linear support vector machines without an intercept, and "
-    "distinguish sentences about any religion or race from others instead of one group from another. "
-    "`iterations=80&until=none` removes as many directions.",
+    details="Nothing is trained. The projection is merged exactly into the output matrix, which is separated from "
+    "the input embeddings. The classifier is a logistic regression with an intercept and equal weight for each "
+    "group. Meade et al. fit 80 linear support vector machines without an intercept. These distinguish sentences "
+    "about any religion or race from others, not one group from another. `iterations=80&until=none` removes as "
+    "many directions.",
 )
 
 

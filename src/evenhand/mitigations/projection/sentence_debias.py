@@ -24,16 +24,17 @@ MOST_SHOWN = 20
 CARD = Card(
     "sentence-debias",
     "SentenceDebias: removes from the output matrix the main direction in which sentences about groups differ.",
-    construct="How the state before the output matrix differs between sentences that differ only in the group.",
-    harm="Continuations that depend on the group a text is about.",
-    groups="Our own sentences: tuples with all groups of an axis. Texts with terms: pairs of T1 and T2.",
-    ideal="Expected: sentences about groups do not differ along the directions that are removed.",
+    construct="How the hidden state before the output matrix differs between sentences that differ only in the "
+    "group.",
+    harm="Continuations depend on the group that a text is about.",
+    groups="With our own sentences: tuples with all groups of an axis. With texts and terms: pairs of T1 and T2.",
+    ideal="Expected: sentences about different groups do not differ along the removed directions.",
     null="The share of the variance that a component explains if states differ by chance: 1 divided by their "
     "dimension.",
-    critique="Groups rarely differ in only one direction, and other directions still carry the hidden "
-    "information (Gonen and Goldberg 2019). The directions come from states after a group's name, so "
-    "the probability of the name itself changes too. Meade et al. 2022 found small effects on "
-    "stereotype scores and a small increase in perplexity.",
+    critique="Groups rarely differ in only one direction, and other directions still carry the hidden information "
+    "(Gonen and Goldberg 2019). The directions come from states after a group's name, so the probability of the "
+    "name itself changes too. Meade et al. 2022 found small effects on stereotype scores and a small increase in "
+    "perplexity.",
     citation="Liang et al. 2020, Towards Debiasing Sentence Representations (ACL 2020); Meade et al. 2022, An "
     "Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models (ACL 2022); Gonen "
     "and Goldberg 2019, Lipstick on a Pig (NAACL 2019).",

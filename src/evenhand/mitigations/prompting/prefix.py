@@ -18,13 +18,13 @@ from evenhand.schema import Card, Unsupported, UsageError, check_fields
 
 CARD = Card(
     "prefix",
-    "Your own text before every prompt, on any backend.",
+    "Puts your own text before every prompt, on any backend.",
     construct="Whether instructions change how a model writes about people.",
     null="A model that does not follow instructions continues the prompt as before, or drifts towards the "
     "instruction's topic.",
-    critique="In ROBBIE it lowered the harm of a 175-billion-parameter model by 28% on average and had almost no "
-    "effect on GPT-2 XL. The instruction uses part of the context, and words in it (rude, toxic) can "
-    "evoke what they name.",
+    critique="In ROBBIE, prefixes lowered the harm of a model with 175 billion parameters by 28% on average and "
+    "had almost no effect on GPT-2 XL. The text uses part of the context, and words in it (rude, toxic) can evoke "
+    "what they name.",
     source="ROBBIE (2023), section B.3.1; any wording.",
 )
 

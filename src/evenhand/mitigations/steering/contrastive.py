@@ -8,15 +8,14 @@ from evenhand.schema import Card
 
 CARD = Card(
     "contrastive",
-    "Uses the model as its own anti-expert: moves away from what it predicts after 'The following text contains "
-    "...'.",
+    "Moves the model away from what it predicts after 'The following text contains ...' (its own anti-expert).",
     construct="Whether a model writes less harm if it is steered away from its own predictions in a harmful role.",
-    null="strength=0 with plausible=0 changes no distribution.",
-    critique="No numbers have been published for this combination. The anti-expert of DExperts is a model "
-    "trained on toxic text; here it is the model itself after the prefixes of self-debiasing. "
-    "Self-debiasing changes only tokens that prefixes make more likely. This rule also raises tokens "
-    "that they make less likely, and it affects words about the topic of a description as well as harm. "
-    "As in self-debiasing, every token is computed once more for each prefix.",
+    null="With strength=0 and plausible=0, the probabilities of the model do not change.",
+    critique="No numbers have been published for this combination. In DExperts, the anti-expert is a model trained "
+    "on toxic text; here it is the model itself after the prefixes of self-debiasing. Self-debiasing changes only "
+    "tokens that the prefixes make more likely. This mitigation also raises tokens that the prefixes make less "
+    "likely. It affects words about the topic of a prefix as well as harm. As in self-debiasing, every token is "
+    "computed once more for each prefix.",
     citation="Liu et al. 2021, DExperts; Li et al. 2023, Contrastive Decoding; prefixes: Schick et al. 2021.",
     source="Liu et al. 2021, equation 1 (anti-expert); Li et al. 2023, equation 3 (plausibility)",
 )

@@ -47,16 +47,15 @@ CARD = Card(
     construct="Whether a model writes less harm if it is steered away from what it associates with a description "
     "of harm.",
     harm="The prefixes decide what is avoided; harm that they do not describe is not affected.",
-    null="decay=0 changes no distribution.",
-    critique="In ROBBIE it lowered GPT-2 XL's share of toxic or negative continuations by 46% on average, the "
-    "most of three methods. It did not change BiasScore, the share of groups with more harm than "
-    "average: less harm for all, but not more equal. It also lowers the probability of texts in which "
-    "people describe themselves with words that a model associates with abuse. The consistency protocol "
-    "found that prefixes that ask for the opposite lower toxicity as well, so part of the effect does "
-    "not depend on the meaning of the words (see `evenhand check-consistency`). A prefix with a space "
-    "at its end changes how the prompt's first word is split into tokens. Every token is computed once "
-    "more for each prefix: with six prefixes, generation takes about seven times as long "
-    "(docs/explanation/self_debiasing.md).",
+    null="With decay=0, the probabilities of the model do not change.",
+    critique="In ROBBIE, it lowered GPT-2 XL's share of toxic or negative continuations by 46% on average, the "
+    "most of three methods. It did not change BiasScore, the share of groups with more harm than average: there "
+    "was less harm for all, but not more equality. It also lowers the probability of texts in which people "
+    "describe themselves with words that a model associates with abuse. Prefixes that ask for the opposite lower "
+    "toxicity as well, so part of the effect does not depend on the meaning of the words (see `evenhand "
+    "check-consistency`). A space at the end of a prefix changes how the prompt's first word is split into tokens. "
+    "Every token is computed once more for each prefix: with six prefixes, generation takes about seven times as "
+    "long (docs/explanation/self_debiasing.md).",
     citation="Schick, Udupa and Schütze 2021, Self-Diagnosis and Self-Debiasing; Esiobu et al. 2023, ROBBIE; Morabito "
     "et al. 2023, Debiasing should be Good and Bad.",
     source="Schick et al. 2021, section 4 and appendix A (keywords: their released code); opposites: Morabito et al. "

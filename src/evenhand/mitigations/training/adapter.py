@@ -43,12 +43,13 @@ PROBED = 16
 """Tokens on which outputs with and without the adapter are compared."""
 CARD = Card(
     "adapter",
-    "A LoRA adapter for the model's weights, from a folder that peft wrote.",
-    construct="What the training of the adapter changed; its lineage describes the training, if available.",
-    null="An adapter that changes nothing is refused: published code has silently loaded the base model and "
-    "reported its numbers as debiased.",
-    critique="It works only with the base model on which it was trained. Training against one bias does not "
-    "cover the others: audit other axes too.",
+    "Adds a LoRA adapter to the model's weights, from a folder that peft wrote.",
+    construct="What the training of the adapter changed. If the folder has a lineage file, it describes the "
+    "training.",
+    null="An adapter that changes nothing. It is refused, because published code has silently loaded the base "
+    "model and reported its numbers as debiased.",
+    critique="It works only with the base model on which it was trained. Training against one bias does not remove "
+    "the others: audit other axes too.",
     citation="Hu et al. 2022, LoRA: Low-Rank Adaptation of Large Language Models (ICLR 2022).",
     source="`evenhand debias --lora-rank R`, or peft: model.save_pretrained(DIR).",
 )

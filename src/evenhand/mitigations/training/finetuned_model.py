@@ -17,10 +17,11 @@ from evenhand.schema import Card, UsageError, is_file
 
 CARD = Card(
     "finetuned",
-    "A further trained model responds instead of the model: a folder of `evenhand debias`, or any other.",
-    construct="What the training changed; its lineage describes the training, if available.",
-    null="Weights equal to those of the base model, which are refused.",
-    critique="Training against one bias does not cover the others: audit other axes too.",
+    "Replaces the model with one that was trained further: a folder of `evenhand debias`, or any other model "
+    "folder.",
+    construct="What the training changed. If the folder has a lineage file, it describes the training.",
+    null="Weights equal to those of the base model. Such a folder is refused.",
+    critique="Training against one bias does not remove the others: audit other axes too.",
     source="`evenhand debias MODEL --method NAME -o DIR`.",
 )
 

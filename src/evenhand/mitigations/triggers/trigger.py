@@ -98,25 +98,25 @@ def read_trigger(path: Path | str) -> TriggerFile:
 
 CARD = Card(
     "trigger",
-    "A token sequence found by gradient search, placed before every prompt.",
+    "Puts a token sequence before every prompt, which a gradient search found.",
     construct="Whether a few tokens, the same before every prompt, change how a model writes about people.",
-    null="A trigger without meaning for a model changes its output no more than any other prefix does.",
-    critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2% and made two of three "
-    "other benchmarks worse; perplexity rose by 0.66. Most triggers are not language. They are specific "
-    "to the model and kind of prompt for which they were found, and they change the topic of the "
-    "continuation. Evaluate a trigger on other benchmarks too.",
+    null="A trigger that means nothing to a model changes its output no more than any other prefix does.",
+    critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2%, but made two of three other "
+    "benchmarks worse; perplexity rose by 0.66. Most triggers are not language. They are specific to the model and "
+    "kind of prompt for which they were found, and they change the topic of the continuation. Evaluate a trigger "
+    "on other benchmarks too.",
     citation="Wallace et al. 2019, Universal Adversarial Triggers for Attacking and Analyzing NLP; Sheng et al. 2020, "
     "Towards Controllable Biases in Language Generation.",
     source="Sheng et al. 2020, section 3; ROBBIE (2023), section B.3.3.",
-    details="`evenhand search-trigger` finds a trigger and writes the file for `--mitigate trigger=FILE`. It "
-    "works only with models that have the same tokenizer. `trigger?file=FILE&as_text=true` puts its "
-    "characters before any model's prompts, where they may be other tokens; this is an experiment and "
+    details="`evenhand search-trigger` finds a trigger and writes the file for `--mitigate trigger=FILE`. The "
+    "trigger works only with models that have the same tokenizer. `trigger?file=FILE&as_text=true` puts its "
+    "characters before the prompts of any model, where they may be other tokens. This is an experiment and is "
     "recorded as one.",
 )
 INDUCED = Card(
     "trigger (for red-teaming measurement)",
-    "A token sequence that was searched to provoke bias, before every prompt: it measures how easily bias can be "
-    "provoked.",
+    "Puts a token sequence before every prompt that was searched to provoke bias: it measures how easily bias can "
+    "be provoked.",
     construct="How strongly a few tokens can bias a model against one group and in favour of another.",
     harm="It makes the model more harmful on purpose. It is not a mitigation.",
     null="A model that a prefix cannot steer writes as it does without one.",

@@ -28,20 +28,21 @@ LEAST_CHANGED = 0.1
 CARD = Card(
     "cda",
     "Counterfactual data augmentation: fine-tunes on each text and on the same text about the other group.",
-    construct="None by itself: the content of each text occurs equally often with both groups.",
-    harm="Texts that are more likely about one group.",
-    groups="Pairs of terms, (t1, t2).",
-    critique="If the texts are stereotypes, as RedditBias's are, the model learns them for the other group: "
-    "hostility is spread, not reduced. Replaced words leave texts that no author would write, and "
-    "indirect signs of a group (names, places, dialect) are not replaced.",
+    construct="None by itself. After augmentation, the content of each text occurs equally often with both groups.",
+    harm="Texts are more likely about one group than about the other.",
+    groups="Two groups, by pairs of terms (t1, t2).",
+    critique="If the texts are stereotypes, as RedditBias's are, the model also learns them about the other group: "
+    "hostility is spread, not reduced. Replacing words creates texts that no author would write. Indirect signs of "
+    "a group (names, places, dialect) are not replaced.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
     details="`by=words` replaces whole words and their plurals. `by=engine` replaces words and plurals in any case "
-    "and, for gender, pronouns and names. `by=published` is the released computation: it converts texts to lower case, "
-    "removes the prefix of the published training lines (`<bos> `), and replaces the ordered substrings of the "
-    "specification; a text without a counterfactual is repeated, as in the released files, and `sides` has no effect. "
-    "Otherwise a text without a counterfactual is learned once, and `sides=one` replaces T1 by T2 only. "
-    "`least_changed` is the smallest share of texts that must have a counterfactual (0.1); below it training stops.",
+    "and, for gender, pronouns and names. `by=published` is the released computation. It converts texts to lower "
+    "case, removes the prefix of the published training lines (`<bos> `), and replaces the ordered substrings of "
+    "the specification. It repeats a text without a counterfactual, as in the released files, and `sides` has no "
+    "effect. With the other two, a text without a counterfactual is learned once, and `sides=one` replaces T1 by "
+    "T2 only. `least_changed` is the smallest share of texts that must have a counterfactual (0.1); below it, "
+    "training stops.",
 )
 
 

@@ -45,24 +45,24 @@ CARD = Card(
     "dpo",
     "Direct preference optimisation: makes the less biased of two texts more likely, up to equal odds.",
     construct="How much more likely the preferred text has become than the other, compared with the base model.",
-    harm="Texts that are unkind about a group, or that are more likely about one group.",
-    groups="Our own sentences: groups of an axis, the kind half preferred to the hostile one. Published types and "
-    "texts of your own: T1 and T2. Your own pairs: the groups in their texts.",
-    ideal="Expected: with aim=equal, the preferred text is as likely about every group as about the group for "
-    "which it is most likely.",
-    null="The loss is log 2 where the model still is the base model.",
-    critique="Both texts of a pair may become less likely, and nothing controls what replaces them (Razin et al. "
-    "2024, likelihood displacement). The pairs define what is less biased; nothing else is trained. "
-    "With aim=none, hostility falls and the difference between groups remains, or grows if training "
-    "ends before all pairs have moved equally. Between texts about two groups (contrast=groups) the "
-    "bias is reversed.",
+    harm="Texts are unkind about a group, or are more likely about one group than about the other.",
+    groups="With our own sentences: all groups of an axis; kind sentences are preferred to hostile ones. With "
+    "published types and your own texts: T1 and T2. With your own pairs: the groups in their texts.",
+    ideal="Expected with aim=equal: preferred texts are as likely, relative to the other texts, about every group "
+    "as about the group with the highest value.",
+    null="The loss is log 2 as long as the model is the base model.",
+    critique="Both texts of a pair may become less likely, and nothing controls what replaces them (likelihood "
+    "displacement, Razin et al. 2024). The pairs define what is less biased; nothing else is trained. With "
+    "aim=none, hostility falls and the difference between groups remains. It can even grow if training ends before "
+    "all pairs have moved equally. With pairs of texts about two groups (contrast=groups), aim=none reverses the "
+    "bias.",
     citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
     "noisy preferences.",
     source="Rafailov et al. 2023, equation 7",
-    details="`--bias evenhand/AXIS`: the kind half of each opinion sentence is preferred to the hostile half, for "
-    "all groups. Published types and `--specification`: `contrast=groups` (default) pairs each text with the "
-    "same text about the other group. `contrast=attributes` pairs it with the same text with A2 instead of "
-    "A1, for both groups. `--data pairs.csv` (prompt, chosen, rejected): your own pairs, `aim=none`. "
+    details="With `--bias evenhand/AXIS`, the kind half of each opinion sentence is preferred to the hostile half, "
+    "for all groups. With published types and `--specification`, `contrast=groups` (default) pairs each text with "
+    "the same text about the other group. `contrast=attributes` pairs it with the same text with A2 instead of A1, "
+    "for both groups. `--data pairs.csv` (columns prompt, chosen, rejected) uses your own pairs, with `aim=none`. "
     "`lm_weight` is the weight of plain language modelling on the texts outside the pairs.",
 )
 

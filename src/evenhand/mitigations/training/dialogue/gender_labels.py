@@ -23,23 +23,23 @@ WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "m
 
 CARD = Card(
     "control-gender",
-    "Controlled generation: learns self-chats with a label for the gender that a classifier infers from a reply, "
-    "and asks for the label `neutral`.",
+    "Controlled generation: learns self-chats in which each reply is labelled with the gender that a classifier "
+    "infers, and generates with the label `neutral`.",
     construct="Replies from which a classifier infers the gender of the person who speaks or is spoken to.",
-    harm="Conversations that depend on the name with which a speaker opens them.",
+    harm="Conversations depend on the name with which a speaker opens them.",
     groups="The two genders of the classifier.",
-    critique="In the paper it raises token-bin bias (L2 .215; .103 after plain self-chat tuning), although the "
-    "bias by the classifier used for training falls. Evaluate with both measures, and with another "
-    "classifier. What the classifier does not detect is not labelled.",
+    critique="In the paper, it raises token-bin bias (L2 .215; .103 after plain self-chat tuning), although bias "
+    "falls if it is measured by the classifier used for training. Evaluate with both measures, and with another "
+    "classifier. Gender that the classifier does not detect is not labelled.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
-    details="The classifier's probabilities of the two genders are scaled to a sum of one. If the larger is above "
-    "`threshold` (0.55, published), the label is ` STYLE A:female` and so on, with the letter of the "
-    "speaker; otherwise ` STYLE neutral`. `classifier` judges replies of A, and `partner` those of B (in the "
-    "paper: the person addressed). By default `partner` is the same. Without `classifier`, our list of "
-    "gendered words is used. It detects no gender in most replies and cannot infer one from topics, so name "
-    "a trained classifier of gender. The label ` STYLE neutral` is stored in the model folder and added to "
-    "the end of every history from then on.",
+    details="The classifier's probabilities of the two genders are scaled to a sum of one. If the larger one is "
+    "above `threshold` (0.55, published), the label names the speaker and the gender, for example ` STYLE "
+    "A:female`. Otherwise it is ` STYLE neutral`. `classifier` classifies the replies of A, and `partner` those of "
+    "B (in the paper, by the gender of the person addressed). By default, `partner` is the same. Without "
+    "`classifier`, our list of gendered words is used. It detects no gender in most replies and cannot infer one "
+    "from topics, so name a trained gender classifier. The label ` STYLE neutral` is stored in the model folder. "
+    "From then on, it is added to the end of every history.",
 )
 
 

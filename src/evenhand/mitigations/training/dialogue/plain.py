@@ -23,18 +23,18 @@ NEEDED = "Name a run or a table of self-chats: --data RUN."
 
 CARD = Card(
     "self-chat",
-    "Fine-tuning on the model's own unchanged self-chats: the control for every method that learns self-chats.",
+    "Fine-tunes the model on its own unchanged conversations: the control for every method that learns self-chats.",
     construct="None: the model only reads its own conversations.",
-    harm="Conversations that depend on the name with which a speaker opens them.",
+    harm="Conversations depend on the name with which a speaker opens them.",
     groups="Names.",
-    critique="It removes nothing by design. Its changes (in the paper's Table 6, classifier bias falls by "
-    "itself) must not be credited to other methods. A model that learns its own beams repeats them with "
-    "more certainty.",
+    critique="It removes no bias by design. Changes that it causes must not be credited to other methods: in the "
+    "paper's Table 6, classifier bias falls with it alone. A model that learns its own beam-search replies repeats "
+    "them with more certainty.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 6.1",
-    details="Up to eleven examples from each conversation: the history as the speaker knows it, with the "
-    "speaker's persona, and the next utterance, which alone is learned. The opener is never learned. "
-    "Half of the names are kept for tests, and a fifth of the others for monitoring.",
+    details="Each conversation gives up to eleven examples. An example consists of the history as the speaker "
+    "knows it, the speaker's persona, and the next utterance. Only the next utterance is learned. The opener is "
+    "never learned. Half of the names are kept for tests, and a fifth of the others for monitoring.",
 )
 
 

@@ -22,20 +22,20 @@ from evenhand.schema import Card
 
 CARD = Card(
     "name-scrambling",
-    "Fine-tuning on the model's own self-chats, each with a name drawn from all other names.",
-    construct="The text does not depend on the name, because it was generated with another name.",
-    harm="Conversations that depend on the name with which a speaker opens them.",
+    "Fine-tunes the model on its own self-chats, each with its name replaced by one drawn from all other names.",
+    construct="The text does not depend on the new name, because it was generated with another name.",
+    harm="Conversations depend on the name with which a speaker opens them.",
     groups="Names, by the groups of the self-chats: gender, or race and gender (the intersectional variant).",
-    critique="It changes names only. Other signs of gender ('I am a tall woman') keep their associations; the "
-    "paper finds it the weakest of its methods there. A name that is also a common word is replaced "
-    "only if it is clearly a name. The paper trains and tests on the same names; here half are kept for "
-    "tests.",
+    critique="It changes names only. Other signs of gender ('I am a tall woman') keep their associations; there, "
+    "the paper finds it the weakest of its methods. A name that is also a common word is replaced only if it is "
+    "clearly a name. The paper trains and tests on the same names; here, half of the names are kept for tests.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.1",
     details="The new name is sampled once per conversation, uniformly from the training names of all genders. It "
-    "replaces each whole-word mention in all turns of both speakers and keeps the case of the mention. The "
-    "paper describes 'Speaker A's name'; if the replies were left unchanged, the model would learn to call "
-    "people by wrong names. Personas are not changed. `redraw=true` samples again for each epoch.",
+    "replaces each whole-word mention of the old name in all turns of both speakers and keeps the case of the "
+    "mention. The paper describes replacing 'Speaker A's name'. If the replies were left unchanged, the model "
+    "would learn to call people by wrong names. Personas are not changed. `redraw=true` samples again for each "
+    "epoch.",
 )
 
 

@@ -26,24 +26,24 @@ from evenhand.stats import Floats
 
 CARD = Card(
     "style-equality",
-    "Controlled generation: learns replies to sentences about people with a label that states whether their "
-    'style is typical of the replies to their descriptor, and asks for the label "no".',
+    "Controlled generation: learns replies to sentences about people with a label that states whether their style "
+    "is typical of replies about the same descriptor, and generates with the label `no_bias`.",
     construct="Styles of replies (pity, envy, confusion, ...) that depend on whom a sentence mentions.",
     harm="Some people are pitied, envied or not understood, while others get an answer.",
     groups="Descriptors of HolisticBias.",
-    critique="In the paper, Full Gen Bias falls by 13% (DialoGPT) and 24% (BlenderBot 2.0). Replies that copy "
-    "the sentence rise from 17.3 to 20.0%, up to all replies for some descriptors; hateful styles rise "
-    "by 0.14 points. What the style classifier does not detect is not labelled.",
+    critique="In the paper, Full Gen Bias falls by 13% (DialoGPT) and 24% (BlenderBot 2.0). Replies that copy the "
+    "sentence rise from 17.3 to 20.0%; for some descriptors, all replies do. Hateful styles rise by 0.14 points. "
+    "Styles that the classifier does not detect are not labelled.",
     citation=HOLISTICBIAS,
     source="HolisticBias, section 4 and appendix C",
-    details="The bias of a reply with style p about descriptor d is b = (p - m) . (m_d - m) / |m_d - m|^alpha. Here "
-    "m_d is the mean for descriptor d (replies are averaged within templates first), and m is the mean of "
-    "m_d over descriptors. The label is `bias` if b is above beta. Beta is the `quantile` of all training "
-    "replies, or `beta=0.0003` (published for DialoGPT; 0.003 for BlenderBot 2.0), which fits the published "
-    "style classifier. alpha is between 0 (published) and 2. Mentions of the descriptor become 'left-handed' "
-    "before styles are judged. Replies that begin with the whole sentence are not learned. A tenth of the "
-    "descriptors is monitored and not learned. ` STYLE no_bias` is stored in the model folder and added to "
-    "the end of every history from then on.",
+    details="The bias of a reply with style p about descriptor d is b = (p - m) . (m_d - m) / |m_d - m|^alpha. "
+    "Here m_d is the mean for descriptor d (replies are averaged within templates first), and m is the mean of m_d "
+    "over descriptors. alpha is 0 (published), 1 or 2. The label is `bias` if b is above beta. Beta is the "
+    "`quantile` of all training replies, or a fixed `beta` (published: 0.0003 for DialoGPT, 0.003 for BlenderBot "
+    "2.0), which fits the published style classifier. Before styles are classified, mentions of the descriptor "
+    "become 'left-handed'. Replies that begin with the whole sentence are not learned. A tenth of the descriptors "
+    "is monitored and not learned. ` STYLE no_bias` is stored in the model folder. From then on, it is added to "
+    "the end of every history.",
 )
 
 

@@ -24,22 +24,22 @@ PUBLISHED = 1.008
 
 CARD = Card(
     "control-tokens",
-    "Controlled generation: learns self-chats with a label that states whether a reply's words mark the gender "
-    'of the opener\'s name, and asks for the label "no".',
-    construct="Words that are more frequent in conversations of one gender's names than in all.",
-    harm="Conversations whose words depend on the name with which a speaker opens them.",
-    groups="Genders of names.",
-    critique="In the paper it raises the token-bin bias that it is based on (L2 .150; .103 after plain self-chat "
-    "tuning), although classifier bias falls. Evaluate with both. With few conversations, most of a "
-    "line's mean is chance.",
+    "Controlled generation: learns self-chats with a label that states whether a reply's words mark the gender of "
+    "the opener's name, and generates with the label `no_bias`.",
+    construct="Words that are more frequent in conversations with names of one gender than in all conversations.",
+    harm="The words of a conversation depend on the name with which a speaker opens it.",
+    groups="The genders of the names.",
+    critique="In the paper, it raises the token-bin bias on which its labels are based (L2 .150; .103 after plain "
+    "self-chat tuning), although classifier bias falls. Evaluate with both measures. With few conversations, the "
+    "mean ratio of a reply is mostly chance.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="R_g(t) is the frequency of token t in conversations of gender g divided by its frequency in all "
-    "conversations. It is estimated from the training names and smoothed by `smoothing` tokens with the "
-    "overall frequencies. A reply is labelled `bias` if its mean R is above the threshold. The threshold is "
+    "conversations. It is estimated from the training names and smoothed by `smoothing` tokens with the overall "
+    "frequencies. A reply is labelled `bias` if the mean R of its tokens is above the threshold. The threshold is "
     "the `quantile` of all training replies, or `threshold=1.008` as published, which fits the paper's own "
-    "conversations. The label ` STYLE no_bias` is stored in the model folder and added to the end of every "
-    "history from then on.",
+    "conversations. The label ` STYLE no_bias` is stored in the model folder. From then on, it is added to the end "
+    "of every history.",
 )
 
 

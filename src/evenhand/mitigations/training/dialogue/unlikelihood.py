@@ -26,51 +26,51 @@ from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import Floats
 
 CITED = f"{MARTHA} Welleck et al. 2019, Neural text generation with unlikelihood training (arXiv:1908.04319)."
-HARM = "Conversations whose words depend on the gender that the opener's name suggests."
+HARM = "The words of a conversation depend on the gender that the opener's name suggests."
 GROUPS = "The genders of the names, as stated in the self-chats."
 NULL = (
-    "weight=0 is self-chat tuning, the control; every search also trains it and compares it with the chosen "
-    "trial."
+    "With weight=0, the method is self-chat tuning, the control. Every search also trains this control and "
+    "compares it with the chosen trial."
 )
 EXCESS = (
-    "A token's excess is its ratio minus 1, and at least 0. The ratio is its frequency in conversations of the "
-    "gender's names divided by its frequency in all, smoothed by `smoothing` tokens with the overall frequencies. "
-    "The paper states 'proportional to its extent of overindexing'; the exact form is ours. Ratios use only the "
-    "training names. Names are overindexed, too, so calling people by their names is also penalised. `weight` is the "
-    "paper's alpha. Sweep it with `--search grid --over weight=0.1,1,10,100`, which chooses within +5% of "
-    "perplexity."
+    "The excess of a token is its ratio minus 1, and at least 0. The ratio is its frequency in conversations with "
+    "names of the gender divided by its frequency in all conversations. `smoothing` tokens with the overall "
+    "frequencies are added to each count. The paper states 'proportional to its extent of overindexing'; the exact "
+    "form is ours. Ratios use only the training names. Names are overused, too, so calling people by their names "
+    "is also penalised. `weight` is the paper's alpha. Try several values with `--search grid --over "
+    "weight=0.1,1,10,100`, which chooses among those that raise perplexity by at most 5%."
 )
 CARD_OF_TOKENS = Card(
     "unlikelihood-token",
-    "Self-chat tuning with a penalty on learned tokens that conversations of the name's gender overuse.",
+    "Self-chat tuning with a penalty on learned tokens that conversations with names of the same gender overuse.",
     construct="How certain a model is of tokens that mark the gender of the opener's name.",
     harm=HARM,
     groups=GROUPS,
     null=NULL,
-    critique="A token is learned and penalised at the same time. If all alternatives are penalised and one follows "
-    "with probability q, its optimal probability is q / (1 + weight excess q), or 1 / (1 + weight excess) "
-    "if it always follows. This limits confidence. A token that is one of many changes little, unless the "
-    "weight is so large that the difference is reversed. In the paper's Table 6 this row equals the "
-    "control. The penalty applies to the text in the data, not to the text that the model would write.",
+    critique="A token is learned and penalised at the same time. If all alternatives are penalised and a token "
+    "follows with probability q, its optimal probability is q / (1 + weight × excess × q), or 1 / (1 + weight × "
+    "excess) if it always follows. The method therefore limits confidence. A token that is one of many changes "
+    "little, unless the weight is so large that the difference is reversed. In the paper's Table 6, its row equals "
+    "that of the control. The penalty applies to the text in the data, not to text that the model would generate.",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
     details=EXCESS,
 )
 CARD_OF_SEQUENCES = Card(
     "unlikelihood-sequence",
-    "Self-chat tuning with a penalty on generated tokens that conversations of the name's gender overuse.",
-    construct="How often a model itself generates what marks the gender of the opener's name.",
+    "Self-chat tuning with a penalty on generated tokens that conversations with names of the same gender overuse.",
+    construct="How often a model itself generates tokens that mark the gender of the opener's name.",
     harm=HARM,
     groups=GROUPS,
     null=NULL,
-    critique="Each step generates text, which takes several times as long. Generation is greedy, so a word is "
-    "pushed down only until another is more likely: with sampling, more of it remains. The penalty "
-    "suggests no replacement. Pushed hard, texts become odd (people found the paper's model less human).",
+    critique="Each step generates text, which takes several times as long. Generation is greedy, so a word becomes "
+    "less likely only until another word is more likely. With sampling, more of it remains. The penalty suggests "
+    "no replacement. With a strong penalty, texts become odd (people found the paper's model less human).",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
-    details="Each training step samples one position, as a share of the shortest reply in the batch. After this number "
-    "of tokens of each reply, the model generates greedily, at most `max_new_tokens`, without gradients. The generated "
-    "text is then read with gradients. " + EXCESS,
+    details="Each training step samples one position within the shortest reply of the batch. After this number of tokens of each "
+    "reply, the model generates greedily, at most `max_new_tokens`, without gradients. The generated text is then read "
+    "with gradients. " + EXCESS,
 )
 
 

@@ -32,19 +32,23 @@ QUIRKS = {**ATTRIBUTE_QUIRKS, **BY_BATCH}
 """What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "add",
-    "Attribute distance debiasing: moves the state of a stereotype to equal distances from both groups' words.",
-    construct="How much closer a stereotypical word's state is to one group's output vectors than to the other's.",
-    harm="Stereotypes that the model associates with one group.",
-    groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
-    ideal="0: equally close.",
-    direction="Larger is more unequal.",
-    critique="It affects only what directly follows an attribute. A model may express the same about groups with "
-    "words that are not listed, and distances of vectors are not behaviour: measure behaviour. As "
-    "published, more than half of its terms come from exclamation marks.",
+    "Attribute distance debiasing: moves the hidden state of a stereotypical word to equal distances from both "
+    "groups' words.",
+    construct="How much closer the hidden state of a stereotypical word is to one group's output vectors than to "
+    "the other's.",
+    harm="The model associates stereotypes with one group.",
+    groups="Two groups, by pairs of terms (t1, t2), wherever an attribute (a stereotypical word) of the "
+    "minoritised group occurs.",
+    ideal="0: equally close to both.",
+    direction="Larger means more unequal.",
+    critique="It affects only what directly follows an attribute. A model may express the same stereotype with "
+    "words that are not listed. Distances of vectors are not behaviour: measure behaviour as well. As published, "
+    "more than half of the summands of the loss come from exclamation marks.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Lauscher et al. 2020, A General Framework for Implicit and "
     "Explicit Debiasing of Distributional Word Vector Spaces.",
     source="RedditBias, section 4.2, equation 3",
-    details="Quirks of the published code:\n\n"
+    details="By default, the method follows the paper. `quirks=NAME` enables a quirk of the published code, and "
+    "`as_published=true` all of them:\n\n"
     + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),
 )
 

@@ -30,15 +30,15 @@ MARK = "attributes"
 PADDING = 0
 """The published code pads its lists of pieces with id 0, which is GPT-2's token "!"."""
 QUIRKS = {
-    "single-pieces": "Targets are the published byte-pair pieces of GPT-2, one for each, instead of words, and "
-    "attributes the published lists of pieces.",
-    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the following tokens "
-    "match if all are among its pieces, in any order.",
-    "cut-at-the-end": "With members-in-any-order: if one of the longest texts of a batch ends inside an attribute of "
-    "several pieces, the pieces that are there count as a match. Behind shorter texts padding follows, and the match "
-    "fails.",
-    "exclamation-matches": "With members-in-any-order: the lists of pieces are padded with id 0, the token '!', which "
-    "then matches almost every attribute.",
+    "single-pieces": "The targets are GPT-2's byte-pair pieces as published, one for each target, instead of "
+    "words. The attributes are the published lists of pieces.",
+    "members-in-any-order": "A match begins at any token that is one of an attribute's pieces. It succeeds if the "
+    "following tokens are also among these pieces, in any order.",
+    "cut-at-the-end": "With members-in-any-order: an attribute of several pieces may be cut off by the end of a "
+    "text. In the longest texts of a batch, the pieces that are there then count as a match. Shorter texts are "
+    "followed by padding, and the match fails.",
+    "exclamation-matches": "With members-in-any-order: the lists of pieces are padded with id 0, which is the "
+    "token '!'. This token therefore matches almost every attribute.",
 }
 """What the published code of ADD and HD does otherwise than the paper. Source: methods, section 3.2."""
 

@@ -32,28 +32,31 @@ if TYPE_CHECKING:
 
 QUIRKS = {
     **ATTRIBUTE_QUIRKS,
-    "running-sum": "Projections are summed for all attributes of a batch, and each attribute is penalised for the sum "
-    "so far. Failed matches are penalised, too.",
-    "more-than-half": "As many directions as explain more than half, not at least half.",
+    "running-sum": "Projections are summed over the attributes of a batch, and each attribute is penalised for the "
+    "sum so far instead of its own projection. Failed matches are penalised, too.",
+    "more-than-half": "The directions explain more than half of the squared norm, not at least half.",
     **BY_BATCH,
 }
 """What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "hd",
-    "Hard debiasing: removes from the state of a stereotype its component along the directions that distinguish "
-    "groups.",
-    construct="Length of a stereotypical word's state along the directions from one group's words to the other's.",
-    harm="Stereotypes that the model associates with one group.",
-    groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
-    ideal="0: no component along them.",
-    direction="Larger is more.",
+    "Hard debiasing: removes from the hidden state of a stereotypical word its component along the directions that "
+    "distinguish groups.",
+    construct="Length of the component of a stereotypical word's hidden state along the directions from one "
+    "group's words to the other's.",
+    harm="The model associates stereotypes with one group.",
+    groups="Two groups, by pairs of terms (t1, t2), wherever an attribute (a stereotypical word) of the "
+    "minoritised group occurs.",
+    ideal="0: no such component.",
+    direction="Larger means a stronger association.",
     critique="Other directions often still carry the hidden information (Gonen and Goldberg 2019). As published, "
-    "each occurrence is penalised again for all before it.",
+    "each occurrence is penalised again for all earlier ones.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Bordia and Bowman 2019, Identifying and Reducing Gender "
     "Bias in Word-Level Language Models; Bolukbasi et al. 2016, Man is to Computer Programmer as Woman is to "
     "Homemaker?",
     source="RedditBias, section 4.3, equation 4",
-    details="Quirks of the published code:\n\n"
+    details="By default, the method follows the paper. `quirks=NAME` enables a quirk of the published code, and "
+    "`as_published=true` all of them:\n\n"
     + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),
 )
 

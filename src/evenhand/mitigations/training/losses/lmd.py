@@ -40,30 +40,34 @@ MARK = "lmd"
 EXCLAMATION = 0
 """GPT-2's token "!", which the published code pads with."""
 QUIRKS = {
-    "single-pieces": "Terms are the published byte-pair pieces of GPT-2, one for each target, instead of words.",
-    "first-group": "A pair counts where its T1 stands; its T2 never begins anything.",
-    "all-positions": "A pair that a text holds is compared at every token of the text, not where a term stands, and "
-    "what is found is divided by the length of the text.",
-    "exclamation-is-padding": "With all-positions: no comparison at the token '!', whose id 0 is taken for padding.",
-    "pair-divisor": "Divided by the number of all pairs, not of the pairs that contain the term.",
+    "single-pieces": "The terms are GPT-2's byte-pair pieces as published, one for each target, instead of words.",
+    "first-group": "A pair is compared only where its T1 occurs, not where its T2 occurs.",
+    "all-positions": "If a text contains a pair, the pair is compared at every token of the text, not only in the "
+    "place of a term. The result is divided by the length of the text.",
+    "exclamation-is-padding": "With all-positions, the token '!' is left out, because its id 0 is taken for "
+    "padding.",
+    "pair-divisor": "The loss is divided by the number of all pairs, not by the number of pairs that contain the "
+    "term.",
     **BY_BATCH,
 }
 """What the published code does otherwise than equation 1. Source: methods, section 3.1."""
 CARD = Card(
     "lmd",
     "Language model debiasing: makes both terms of a pair equally likely wherever one of them occurs.",
-    construct="How much more likely the model finds one group's word than the other's, in the place of either.",
-    harm="Texts that are more likely about one group.",
-    groups="Pairs of terms, (t1, t2).",
-    ideal="0: equally likely.",
-    direction="Larger is more unequal.",
-    critique="In correct texts, too, groups are not mentioned equally often: dates, places, facts. As published, "
-    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how "
-    "likely a group is after a text, not how a text continues after a group.",
+    construct="How much more likely the model finds one group's term than the other's, in each place where one of "
+    "them occurs.",
+    harm="Texts are more likely about one group than about the other.",
+    groups="Two groups, by pairs of terms (t1, t2).",
+    ideal="0: both terms are equally likely.",
+    direction="Larger means more unequal.",
+    critique="Even in correct texts, groups are not mentioned equally often (dates, places, facts). As published, "
+    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how likely a "
+    "group is after a text, not how a text continues after a group.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Qian et al. 2019, Reducing Gender Bias in Word-Level "
     "Language Models.",
     source="RedditBias, section 4.1, equation 1",
-    details="Quirks of the published code:\n\n"
+    details="By default, the method follows the paper. `quirks=NAME` enables a quirk of the published code, and "
+    "`as_published=true` all of them:\n\n"
     + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),
 )
 

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BY_BATCH = {
-    "summed": "The term is a sum over a batch, not a mean over occurrences, and a step the mean over its batches: what "
-    "a term weighs depends on the batch size.",
-    "bare-language-model": "In a batch without a term the language model's loss has weight 1, not lambda_LM.",
-    "fixed-embeddings": "No gradient of the term flows into the output embeddings of the targets.",
+    "summed": "The debiasing loss is the sum over a batch, not the mean over occurrences, and a step takes the "
+    "mean over its batches. The weight of an occurrence therefore depends on the batch size.",
+    "bare-language-model": "In a batch without any occurrence, the language model's loss has weight 1 instead of "
+    "lambda_LM.",
+    "fixed-embeddings": "The debiasing loss has no gradient with respect to the output embeddings of the targets.",
 }
 """Quirks that the three published losses share. Source: RedditBias, section 5.1, and its published code."""
 

@@ -76,10 +76,11 @@ def design_of(name: str) -> Design:
 def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.changed import change_designs
     from evenhand.studies.calibration.designs.choices import choice_designs
+    from evenhand.studies.calibration.designs.combined import combined_designs
     from evenhand.studies.calibration.designs.counterfactuals import counterfactual_designs
     from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.ends import end_to_end_designs
-    from evenhand.studies.calibration.designs.gathered import combined_designs, gathered_designs
+    from evenhand.studies.calibration.designs.gathered import gathered_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.names import name_designs
     from evenhand.studies.calibration.designs.paired_phrases import phrase_designs
