@@ -70,7 +70,7 @@ DESIGNS = {
         0.2,
         at_random(0.1),
     ),
-    "intersections, 2 x 4 cells of 60": ("cells", (8, 60, 1), 0, high(0.6)),
+    "intersections, 2 x 4 cells of 200": ("cells", (8, 200, 1), 0, high(0.6)),
     "intersections, 2 x 4 cells of 60, nothing missing": ("cells", (8, 60, 1), 0.4, nothing),
     "intersections, 2 x 4 cells of 60, 10 % at random": ("cells", (8, 60, 1), 0.4, at_random(0.1)),
     "changes of rates, 3 x 60 x 5": ("rates", (3, 60, 5), 0, (nothing, high(0.6))),

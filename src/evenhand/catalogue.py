@@ -172,8 +172,9 @@ def _values(benchmark: "Benchmark") -> str:
         roles = [judge.role for judge in judges]
         judged = " and ".join(f"`{role}_negative` (or `{role}_score` with --threshold)" for role in roles)
         return (
-            f"{judged}, or `continuation`, judged by a classifier named with --classifier. Several answers to one "
-            "prompt: `prompt_id`, else `text`, else `prompt` says which they belong to; optionally `sample`"
+            f"{judged}, or `continuation`, which is then classified by a classifier named with --classifier. If "
+            "there are several responses to one prompt, `prompt_id` (or else `text`, or else `prompt`) identifies "
+            "the prompt. Optionally, `sample` distinguishes the responses"
         )
     values = "`perplexity`, or `log_likelihood` with `token_count`"
     return (

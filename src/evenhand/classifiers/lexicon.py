@@ -36,14 +36,14 @@ CARD = Card(
     details=(
         "The score is 1 minus the product of (1 - weight) over the distinct entries in the text. Entries match "
         "whole words in any case. `scores` are the same for each kind of word. Share of hateful sentences that are "
-        "detected / of neutral ones that are not, in the 6,514 sentences of ToxiGen v2: all 0.082/0.990; asian "
-        "0.101/0.994; black 0.152/0.990; chinese 0.099/0.996; jewish 0.094/0.983; latino 0.082/0.997; lgbtq "
+        "detected / of neutral ones that are not flagged, in the 6,514 sentences of ToxiGen v2: all 0.082/0.990; "
+        "asian 0.101/0.994; black 0.152/0.990; chinese 0.099/0.996; jewish 0.094/0.983; latino 0.082/0.997; lgbtq "
         "0.036/0.994; mental dis 0.069/0.967; mexican 0.108/1.000; middle-eastern 0.122/0.988; muslim 0.049/0.994; "
         "native-american 0.113/0.997; physical dis 0.073/0.992; women 0.024/0.993 "
         "(tests/classifiers/test_lexicon.py recomputes them). The list was written before it was tested on these "
-        "sentences; only one phrase ('should not be allowed to') was removed afterwards. For comparison, "
-        "alt-profanity-check 1.9.1 has 0.168 and 0.928. It passes only 0.756 of the neutral sentences about lgbtq "
-        "people and calls 'I am a gay man.' profane at 0.95, so it is not offered here."
+        "sentences; only one phrase ('should not be allowed to') was removed afterwards. For comparison, these "
+        "shares are 0.168 and 0.928 for alt-profanity-check 1.9.1. It is not offered here: for neutral sentences "
+        "about lgbtq people, the second share is only 0.756, and it calls 'I am a gay man.' profane at 0.95."
     ),
 )
 

@@ -24,8 +24,8 @@ CARD = Card(
         "It uses words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of a group's "
         "name or of its language have ratings. A sentence that only mentions the group may therefore count as "
         "negative. Slurs that are not in the list count as neutral. Of the harmless ToxiGen v2 sentences, it calls "
-        "15% about Middle Eastern people negative, 43% about black people and 47% about mental illness. It works "
-        "for English only."
+        "negative 15% of those about Middle Eastern people, 43% about black people and 47% about mental illness. "
+        "It works for English only."
     ),
     citation="Hutto and Gilbert 2014, VADER, ICWSM.",
     licence="MIT",

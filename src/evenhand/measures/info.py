@@ -71,8 +71,8 @@ COUNTED = (
     "Samples of one prompt count as the number of independent outcomes that their design effect leaves. "
 )
 BESIDE_ITS_AXIS = (
-    "Descriptors of one axis, compared in the same sentence templates and with the same nouns. A descriptor is a "
-    'word or phrase that names a group, such as "deaf".'
+    'Descriptors (words or phrases that name a group, such as "deaf") of one axis, in the same templates and with '
+    "the same nouns."
 )
 FREQUENCY = (
     "Likelihood also reflects how often a group is written about, with which words, and how the tokenizer splits "

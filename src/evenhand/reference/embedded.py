@@ -56,15 +56,15 @@ def _planted() -> str:
     return "\n".join(["| axis | bucket | tied to | log-odds |", "|---|---|---|---|", *rows])
 
 
-_STORY = f"""Planted biases (log-odds in nats, on every descriptor of the bucket):
+_STORY = f"""Planted biases (log-odds in nats, for every descriptor in the bucket, which is a part of its axis):
 
 {_planted()}
 
 `frequency` makes the descriptors themselves rarer. A label such as `opinion:negative` makes the templates with that
 label more frequent for them. The axes {", ".join(NULL_AXES)} have no planted bias. Each of their descriptors is one
-token, even one of several words ("New Zealand"), so the adjectives of such an axis are exactly exchangeable in the
-World. On the other axes, descriptors differ in length and therefore in perplexity per token, even without a planted
-bias. `World.truth()` lists the exact effect of every planted bias."""
+token, even one of several words ("New Zealand"), so the adjectives of such an axis are exactly exchangeable in this
+language (the World). On the other axes, descriptors differ in length and therefore in perplexity per token, even
+without a planted bias. `World.truth()` lists the exact effect of every planted bias."""
 
 _CHOICE = (
     "The planted biases were chosen to test measures. They describe no real people: a finding on this model is a "
@@ -114,7 +114,8 @@ WORLD_CARD = Card(
     construct="Association of descriptors with opinions, attributes, outcomes and styles, as parameters.",
     groups="The lexicon's descriptors, in the templates of evenhand-likelihood and 16 additional sentences.",
     null="`fair_world()`: the same language without a planted bias.",
-    critique="It knows only its own sentences. Every other text is recorded with the error `outside_world`. " + _CHOICE,
+    critique="It knows only its own sentences. Every other text is recorded with the error `outside_world`. "
+    + _CHOICE,
     licence="Apache-2.0",
     source="evenhand.reference.worlds",
     details=_STORY,
@@ -123,13 +124,12 @@ WORLD_CARD = Card(
 REFERENCE_CARD = Card(
     name="evenhand/reference",
     summary="The embedded default model: a small GPT-2 trained on synthetic text with a documented planted bias.",
-    construct="The associations of the synthetic language `evenhand/world` as a small network learned them, and "
-    "sayings about the same people.",
-    groups="The lexicon's descriptors, in the sentences of `evenhand/world`. In sayings, women are also compared "
-    "with others.",
+    construct="The associations of the synthetic language `evenhand/world` (the World) as a small network learned "
+    "them, and sayings about the same people.",
+    groups="The lexicon's descriptors, in the World's sentences. In sayings, women are also compared with others.",
     null="The axes without a planted bias: " + ", ".join(NULL_AXES) + ".",
-    critique="It knows only `evenhand/world` (the World), sayings and a little filler English. Its perplexity on other text is "
-    "high and says nothing about people. " + _CHOICE,
+    critique="It knows only the World, sayings and a little filler English. Its perplexity on other text is high "
+    "and says nothing about people. " + _CHOICE,
     licence="Apache-2.0",
     source="evenhand.reference.training.train",
     details=f"""{_STORY}

@@ -73,10 +73,11 @@ def _planted() -> str:
     return "\n".join(["| names of | tied to | log-odds |", "|---|---|---|", *rows])
 
 
-_STORY = """A reply is generated step by step. It begins with a greeting and, after a name, a remark on the name. Later replies
-have an answer to the question, a feeling and a question. Both speakers know who opened the conversation. Apart from
-that, a reply depends only on the topic of the last question, so the expected value of every measure is an exact sum.
-Use --decoding sampling --temperature 1 --top-p 1: any other top-p excludes rare sentences, such as offences."""
+_STORY = """A reply is generated step by step. It begins with a greeting and, after a name, a remark on the name. Later
+replies have an answer to the question, a feeling and a question. Both speakers know who opened the conversation.
+Apart from that, a reply depends only on the topic of the last question, so the expected value of every measure is an
+exact sum. Use --decoding sampling --temperature 1 --top-p 1: any other top-p excludes rare sentences, such as
+offences."""
 _LIMITS = (
     "It knows only the names of evenhand's own list and the nouns of its lexicon. Any other opener has no group. "
     "It has no neural network, no tokens except words, and no memory of anything before the last utterance."
@@ -87,8 +88,8 @@ CARDS = {
     for card in (
         Card(
             name="evenhand/conversing",
-            summary="A synthetic model without bias: small talk with exact probabilities that do not depend on the "
-            "first speaker's name.",
+            summary="A model without bias: small talk with exact probabilities that do not depend on the first "
+            "speaker's name.",
             groups="The names of evenhand's own list.",
             null="This model itself.",
             critique=_LIMITS,
@@ -103,8 +104,7 @@ CARDS = {
             construct="Association of names with words, occupations, feelings, style and remarks, as parameters.",
             groups="The names of evenhand's own list.",
             null="`evenhand/conversing`: the same model without a planted bias.",
-            critique=f"{_LIMITS} The planted biases were chosen to test measures. They say nothing about real "
-            "people.",
+            critique=f"{_LIMITS} The planted biases were chosen to test measures and say nothing about real people.",
             licence="Apache-2.0",
             source="evenhand.reference.talkers",
             details=f"{_STORY}\n\nPlanted biases (log-odds in nats):\n\n{_planted()}\n\nThe slots "

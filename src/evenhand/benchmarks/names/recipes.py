@@ -175,9 +175,7 @@ DESCRIPTIONS = Benchmark(
         licence="Our own adjectives and nouns: Apache-2.0; the published adjectives: the licence of their owners.",
         source="Smith & Williams 2021, sections 2.3.2 and 6.1.4, table 8",
         details="A conversation begins with 'Hi! I am a/an ADJECTIVE NOUN.'. Then follow 11 utterances, as in the "
-        "benchmark names. "
-        + TESTED
-        + "For classifier_bias_masked, the noun is masked wherever it occurs.",
+        "benchmark names. " + TESTED + "For classifier_bias_masked, the noun is masked wherever it occurs.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Conversation(),

@@ -194,12 +194,13 @@ def _means(values: Any, codes: Any, count: int) -> Any:
 
 
 _SIMULATED = (
-    "In simulations without any difference of changes (ten groups of 20 prompts with five samples), some group was "
+    "In simulations, all groups changed equally. With ten groups of 20 prompts and five samples, some group was "
     "named in 4.0% of 200 comparisons. The rate was 2.9% of 800 if all groups fell from 40 to 20%, and 4.1% of 800 "
-    "if groups start between 10 and 50%. It was 1.0% of 300 with 5-12 prompts at 50% in some groups and 20-400 at 5% "
-    "in others. There, permuting unscaled changes gave a false alarm in a third. With few prompts (250 comparisons "
-    "each), a group was named in 3.6% (four groups of 2 prompts, one sample), 4.8% (three of 3) and 6% (groups of 2 "
-    "and of 6 prompts). The weakest design, six groups of 3 prompts with one sample at 30%, had 9.6%."
+    "if groups start between 10 and 50%. It was 1.0% of 300 with 5-12 prompts at 50% in some groups and 20-400 at "
+    "5% in others; there, permuting unscaled changes gave a false alarm in a third. With few prompts (250 "
+    "comparisons each), a group was named in 3.6% (four groups of 2 prompts, one sample), 4.8% (three groups of 3) "
+    "and 6% (groups of 2 and of 6 prompts). The worst design, six groups of 3 prompts with one sample at 30%, had "
+    "9.6%."
 )
 CARDS = (
     MeasureInfo.of(
@@ -211,14 +212,16 @@ CARDS = (
             harm="One group may be treated much worse while the overall rate falls.",
             groups="All groups of an axis with at least two prompts to which both models responded.",
             ideal="0",
-            direction="Above 0, groups changed differently; group_difference_change shows for whom it got worse.",
-            null="All groups of the axis changed by the same amount, in points.",
-            critique="Equal ratios (40 to 20% and 10 to 5%) are different changes in points.",
+            direction="Above 0, groups changed differently. group_difference_change shows for which group it got "
+            "worse.",
+            null="0: all groups of the axis changed by the same amount, in points.",
+            critique="Equal ratios are different changes in points: from 40 to 20% is 20 points, and from 10 to 5% "
+            "is 5 points.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED
-            + " The spread of the groups before and after is shown for information and gets no "
-            "verdict: a test of their difference detects 9-16% of the effects that this test detects in 76%.",
+            + " The spread of the groups before and after is shown for information and gets no verdict. A test of "
+            "the change of this spread detects 9-16% of the effects that the test of this measure detects in 76%.",
         ),
         unit="points, standard deviation between groups",
         ideal=0.0,
@@ -230,18 +233,18 @@ CARDS = (
             construct="Who is treated worse than before, compared with the other groups.",
             harm="People of the group bear an effect of a new model, or a mitigation, that is smaller or absent "
             "for the others.",
-            groups="Each group compared with the other groups of its axis, each counted once, regardless "
-            "of its number of prompts.",
+            groups="Each group is compared with the other groups of its axis. Each group counts once, regardless of "
+            "its number of prompts.",
             ideal="0",
             direction="Above 0, the group is treated worse than before, compared with the others.",
-            null="It changed as the others did, on average, in points.",
+            null="0: the group changed as much as the others did on average, in points.",
             critique="One group with a very different change makes all others differ from their mean slightly in "
             "the other direction.",
             citation="Simulated for this measure",
             source="evenhand.stats.disparity.group_changes",
             details=_SIMULATED
-            + " The 95 % interval covered 94-96 %. A change of the stated smallest size was found "
-            "in 78-84 % of three designs.",
+            + " The 95% CI covered the true value in 94-96%. In three designs, a change of the size of the minimum "
+            "detectable effect (MDE) was detected in 78-84%.",
         ),
         unit="points",
         ideal=0.0,

@@ -256,12 +256,13 @@ CARDS = (
             direction="Lower is worse.",
             null="0: agreement no better than that of two independent classifiers with these rates.",
             critique=(
-                "Low if negatives are rare, however rarely the two differ; read negative_agreement as well. Two "
-                "classifiers may make the same errors."
+                "Kappa is low if negatives are rare, however rarely the two classifiers differ: read "
+                "negative_agreement as well. Two classifiers may make the same errors."
             ),
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales; Fleiss, Cohen & Everitt 1969",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13",
-            details="Standard error by influence, summed within clusters.",
+            details="The standard error uses influence values, summed within clusters (such as the responses to one "
+            "prompt).",
         ),
         unit="kappa",
     ),
@@ -271,14 +272,15 @@ CARDS = (
             summary="Percentage of texts about a group on which two classifiers differ.",
             construct="Whether the errors of classifiers depend on the group.",
             harm="For texts about some groups, the result depends on the choice of the tool.",
-            groups="Each group with all others together.",
-            ideal="That of all other groups.",
+            groups="Each group is compared with the other groups of its axis.",
+            ideal="The percentage of the other groups.",
             direction="Higher is worse.",
             null=POOLED_OTHERS,
-            critique="It does not show which of the two is wrong.",
+            critique="The measure does not show which of the two classifiers is wrong.",
             citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
             source="Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990",
-            details="Fisher's exact test, two-sided; CI for clusters.",
+            details="Groups are compared as in group_difference. The CI allows for clusters, such as several "
+            "responses to one prompt.",
         ),
         unit="percent of texts",
     ),

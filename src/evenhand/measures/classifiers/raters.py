@@ -125,22 +125,22 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="krippendorff_alpha",
-            summary="Krippendorff's alpha of any number of raters, with ratings missing.",
+            summary="Krippendorff's alpha of any number of raters, who need not all rate every item.",
             construct="Whether other people would give the same labels.",
             harm="A finding on labels that others would not give is about the raters, not about the model.",
-            groups="All units, for each question.",
+            groups="All rated items (units), for each question.",
             ideal="1: the raters always agree.",
             direction="Lower is worse.",
             null="0: agreement by chance.",
             critique=(
-                "Low if one value is rare, however rarely raters differ. The limits .67 and .8 are conventions, "
-                "not laws. Raters of one kind may make the same errors. The CI is for these raters, not for "
-                "others like them."
+                "Alpha is low if one value is rare, however rarely raters differ. The thresholds .67 and .8 are "
+                "conventions, not laws. Raters of one kind may make the same errors. The CI is for these raters, "
+                "not for others like them."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
-            details="Nominal, ordinal or interval. CI by a bootstrap over units with fixed raters; no CI if "
-            "fewer than three units agree on a value other than the most common one.",
+            details="Ratings are nominal, ordinal or interval. The CI is a bootstrap over items with fixed raters. "
+            "There is no CI if fewer than three items agree on a value other than the most common one.",
         ),
         unit="alpha",
     ),

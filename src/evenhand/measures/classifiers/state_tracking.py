@@ -182,11 +182,11 @@ _REDDITBIAS = (
 def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
     shared = {
         "construct": "Whether a model can be taught to track what a user of a dialogue system wants.",
-        "harm": "None by itself: if a mitigation makes a model track worse, all users pay for it.",
+        "harm": "None by itself. If a mitigation makes a model track worse, all users are affected.",
         "groups": "All questions.",
         "ideal": "1",
         "direction": "Higher is better.",
-        "null": "A classifier that always answers yes, on the same questions.",
+        "null": "The value of a classifier that always answers yes to the same questions.",
         "citation": _REDDITBIAS,
         "source": "Barikeri et al. 2021, section 3.2, Table 4 and appendix C.2",
     }
@@ -197,37 +197,38 @@ CARDS = (
     _info(
         "share (0 to 1)",
         "dst_f1",
-        "F1 of yes: does this slot value belong to what the user just said?",
-        critique="Half of the questions are invented, one for each correct one: this is not joint goal accuracy. "
-        "Always answering yes gives 2b / (1 + b) at a share b of correct ones, .667 at one half.",
+        "F1 score of the answer yes to: does this slot value belong to what the user just said?",
+        critique="Half of the questions are invented, one for each correct one, so the value is not joint goal "
+        "accuracy. If yes is correct for a share b of the questions, always answering yes gives 2b / (1 + b), which "
+        "is .667 at one half.",
     ),
     _info(
         "difference of shares",
         "dst_f1_over_null",
-        "F1 of yes minus that of always answering yes.",
-        ideal="1 minus the null",
-        critique="If the interval contains 0, either nothing was learned or the effect is too small to detect.",
+        "dst_f1 minus the value of always answering yes.",
+        ideal="1 minus the value of always answering yes.",
+        critique="If the CI contains 0, either nothing was learned or the effect is too small to detect.",
         source="evenhand",
     ),
     _info(
         "share (0 to 1)",
         "dst_accuracy",
         "Share of state-tracking questions that are answered correctly.",
-        critique="Always giving the more common answer reaches its share.",
+        critique="A classifier that always gives the more common answer reaches the share of that answer.",
     ),
     _info(
         "share (0 to 1)",
         "dst_macro_f1",
-        "Mean of F1 of yes and F1 of no.",
-        critique="As for F1 of yes; always answering yes gives half of it.",
+        "Mean of the F1 scores of yes (dst_f1) and of no.",
+        critique="As for dst_f1. Always answering yes gives half of its dst_f1.",
     ),
     _info(
         "share (0 to 1)",
         "dst_yes_rate",
         "Share of questions that are answered with yes.",
         ideal="The share of questions with the correct answer yes.",
-        direction="Neither; near 0 or 1 the classifier answers without reading.",
-        critique="It does not show whether answers are correct.",
+        direction="Neither a high nor a low share is better. Near 0 or 1, the classifier answers without reading.",
+        critique="The measure does not show whether answers are correct.",
         source="evenhand",
     ),
 )

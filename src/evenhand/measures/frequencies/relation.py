@@ -330,9 +330,9 @@ CARDS = (
             harm="People about whom little is written are understood less well, or described worse.",
             groups=(
                 'Descriptors (words or phrases that name a group, such as "deaf"), ranked within their axis. The '
-                "analysis controls for the length of a descriptor in characters, words, parts of words (hyphens "
-                "divide words, too) and tokens, and for the number of responses, if they are known and vary. The "
-                "controls are ranks, squared ranks and, with enough descriptors, bins of neighbouring values."
+                "analysis controls for their length in characters, words, parts of words (hyphens divide words, "
+                "too) and tokens, and for the number of responses. Each control is used if it is known and varies. "
+                "It enters by ranks, squared ranks and, with enough descriptors, bins of neighbouring values."
             ),
             ideal="None: a relation with frequency is not a bias by itself.",
             direction="Above 0, the outcome rises with frequency. Whether this is better depends on the outcome.",
@@ -352,12 +352,13 @@ CARDS = (
             source="evenhand: partial Spearman correlation within axes, jackknife over buckets, templates as a sample",
             details=(
                 "In simulations without any relation, the false-positive rate was 0 to 7% (50 to 400 data sets per "
-                "design). The designs had 20 to 700 descriptors, 1 to 13 axes and up to 70% of the variance of both "
-                "numbers between buckets. They included rare events, unequal numbers of responses and many terms "
-                "without hits. They also included 3 to 17 templates that react differently to frequent words, up to "
-                "85% of cells missing, and length as a cause of both numbers. Permuting frequencies among "
-                "descriptors instead gave a false-positive rate of up to 34%. CIs covered the true value in 93 to "
-                "100%. At the minimum detectable effect (MDE), power was 62 to 94% for the measurable axes."
+                "design). The designs had 20 to 700 descriptors, 1 to 13 axes and up to 70% of the variance of "
+                "frequencies and of outcomes between buckets. They included rare events, unequal numbers of "
+                "responses and many terms without hits. They also included 3 to 17 templates that react differently "
+                "to frequent words, and length as a cause of both frequency and outcome. Up to 85% of the values of "
+                "a descriptor in a template were missing. Permuting frequencies among descriptors instead gave a "
+                "false-positive rate of up to 34%. CIs covered the true value in 93 to 100%. At the minimum "
+                "detectable effect (MDE), power was 62 to 94% for the measurable axes."
             ),
         ),
         unit="rank correlation",

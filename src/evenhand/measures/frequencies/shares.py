@@ -230,7 +230,7 @@ def share_ratios(
 SEEN = "Which groups a corpus mentions, and how often."
 UNSEEN = "Groups that are rarely mentioned may be modelled badly, as may groups that are mentioned in only one way."
 WORDS = (
-    "A word is not a person: a wall is white, and a house is old. The measure does not show what is written about "
+    "A word is not a person: walls can be white, and houses old. The measure does not show what is written about "
     "people. Hits (occurrences of a term) are found at word boundaries, ignoring case, and include plurals. Other "
     "ways of counting give other counts (see counting_difference)."
 )

@@ -143,13 +143,13 @@ CARDS = (
             critique="The largest corpus dominates the mean: in the paper, Common Crawl has 96 of 100 documents.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, tables 7 and 20-22",
-            details="The mean is sum(w p), where w is a corpus's share of all documents and p the percentage of its "
-            "documents with the term. weighted_std is sqrt(sum(w (p - mean)^2)), in percentage points. weighted_std "
-            "is not the paper's Std, because no formula of the paper's four printed columns gives that Std. We "
-            "tried the weighted, unbiased weighted and unweighted deviation, about the paper's mean and ours. We "
-            "also tried the standard error of the mean, weights of roots and logarithms, and p (1 - p), in percent "
-            "and in fractions. None fits more than 3 of 40 rows. Seven printed means even exceed all four columns "
-            "(male: 2.72 compared with 1.05, 2.70, 2.24 and 2.50; also feminine, stud, black, religious, older and "
+            details="The mean is sum(w p): w is a corpus's share of all documents, and p the percentage of its "
+            "documents with the term. weighted_std is sqrt(sum(w (p - mean)^2)), in percentage points. It is not "
+            "the paper's Std, because no formula of the paper's four printed columns gives that Std. We tried the "
+            "weighted, unbiased weighted and unweighted deviation, about the paper's mean and ours. We also tried "
+            "the standard error of the mean, weights of roots and logarithms, and p (1 - p), in percent and in "
+            "fractions. None fits more than 3 of 40 rows. Seven printed means even exceed all four columns (male: "
+            "2.72 compared with 1.05, 2.70, 2.24 and 2.50; also feminine, stud, black, religious, older and "
             "younger). Corpora that are not printed must therefore have entered the printed mean and Std. Our means "
             "differ from the printed ones by 0.15 points or less.",
         ),

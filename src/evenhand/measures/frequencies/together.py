@@ -263,9 +263,9 @@ CARDS = (
             "Pointwise mutual information (PMI): how much more often than expected two terms co-occur, in bits.",
             citation=CHURCH,
             source="Church & Hanks 1990, equation 1",
-            details="PMI is log2(together / expected). For windows, the expected number is n_x n_y / words^2 times "
-            "the number of ordered pairs of places at most a window apart, in documents of the mean length. n_x and "
-            "n_y are the hits of the terms. " + HELD,
+            details="PMI is log2(together / expected). For windows, the expected number is n_x n_y / words^2, where "
+            "n_x and n_y are the hits of the terms, times a number of pairs of places. These are the ordered pairs "
+            "of places at most a window apart, in documents of the mean length. " + HELD,
         ),
         unit="bits",
         ideal=0.0,

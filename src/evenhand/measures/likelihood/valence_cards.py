@@ -32,13 +32,13 @@ CARDS = (
                 "Template pairs and nouns count as samples, with a moderated t over pairs. A descriptor is named if "
                 "its axis is significant at alpha divided by the number of axes, and the descriptor itself by "
                 "Benjamini-Hochberg within the axis. Simulated audits had 13 axes without any shift. With 12 pairs, "
-                "some axis was called biased in 2 to 5%, also if interactions are exponential (7% with two or three "
-                "descriptors). With 5 pairs it was up to 6%, most if one factor is behind all 16 descriptors. The "
-                "rate is not controlled (12 to 29%) if interactions are both exponential and much larger in a few "
-                "descriptors than in the rest. True power at the minimum detectable effect (MDE) was 68 to 89%, "
-                "with two or three descriptors 63 to 73%. CIs covered the true value in 93 to 98%, with two or "
-                "three descriptors and exponential interactions in 88 to 90%. Results for exactly these sentences "
-                "(nouns are a sample, pairs are fixed) are shown as well, but no verdict uses them."
+                "some axis was called biased in 2 to 5%, also if shifts vary between pairs exponentially (7% with "
+                "two or three descriptors). With 5 pairs it was up to 6%, most if one factor is behind all 16 "
+                "descriptors. The rate is not controlled (12 to 29%) if this variation is exponential and also much "
+                "larger in a few descriptors than in the rest. True power at the minimum detectable effect (MDE) "
+                "was 68 to 89%, with two or three descriptors 63 to 73%. CIs covered the true value in 93 to 98%, "
+                "with two or three descriptors and exponential variation in 88 to 90%. Results for exactly these "
+                "sentences (nouns are a sample, pairs are fixed) are shown as well, but no verdict uses them."
             ),
         ),
         unit="nats per sentence",

@@ -119,8 +119,10 @@ _ALIKE = "All descriptors of the axis changed equally, within the margin."
 _ONE = "The descriptor changed as much as the others of its axis, within the margin."
 CARDS = (
     _changed(
-        "valence_spread", "How differently the valence shifts of an axis' descriptors changed from one model to "
-        "another.", "Larger means that the changes of the descriptors differ more.", _ALIKE
+        "valence_spread",
+        "How differently the valence shifts of an axis' descriptors changed from one model to another.",
+        "Larger means that the changes of the descriptors differ more.",
+        _ALIKE,
     ),
     _changed(
         "valence_shift",

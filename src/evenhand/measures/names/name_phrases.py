@@ -158,15 +158,16 @@ CARDS = (
             name="name_phrases",
             summary='What the first reply calls the opener\'s name ("a pretty name"), by group.',
             construct="Whether replies comment on names of some groups, and how.",
-            harm="Representational: names are praised, or called strange, depending on the group.",
-            groups="Races and ethnicities, or other groups, of names.",
-            ideal="Equal shares: a Gini of 0",
-            null="The value if groups are assigned to names at random, shown with each phrase. The most uneven "
-            "of many phrases are shown.",
-            direction="Larger means less even, at most 1 - 1/groups.",
-            details="Rates per conversation of each group; the most uneven phrases with at least a hundred uses.",
-            critique="One name can produce a phrase: in the paper, nearly all of 'real name' comes from Prince "
-            "and 'that name' from Martha. Such phrases are marked.",
+            harm="Representational harm: names are praised, or called strange, depending on the group.",
+            groups="Groups of names, such as races and ethnicities.",
+            ideal="Equal shares: a Gini coefficient of 0.",
+            null="The value if groups are assigned to names at random, shown with each phrase. Of many phrases, "
+            "only the most uneven are shown.",
+            direction="Larger means less even. The maximum is 1 - 1/groups.",
+            details="The coefficient is that of the rates per conversation of each group. The most uneven phrases "
+            "with at least a hundred uses are shown.",
+            critique="One name can produce a phrase: in the paper, nearly all uses of 'real name' come from Prince, "
+            "and of 'that name' from Martha. Such phrases are marked.",
             citation=MARTHA,
             source="Smith & Williams 2021, table 4",
         ),

@@ -159,16 +159,16 @@ CARDS = (
             name="overindexed_words",
             summary="The words that are more frequent in conversations opened by one group's names.",
             construct="Topics of conversations, by the group that a name suggests.",
-            harm="Representational: people are addressed by what their name suggests.",
-            groups="Genders, or gender within race, of names.",
-            ideal="No word stands out",
-            null="None: words are ranked, and some come first by chance, too.",
-            direction="A ratio of 1.2 is a fifth more often than on average.",
-            details="Ratio of the group's frequency to the mean of all groups, for words with a frequency of at "
-            "least ten in a million; also log-odds with a Dirichlet prior.",
-            critique="Names that replies repeat lead the list: see with how many names a word occurred, and the "
-            "largest name's share. Rankings invite stories: token_bins shows whether groups differ at "
-            "all.",
+            harm="Representational harm: people are addressed by what their name suggests.",
+            groups="Groups of names: genders, or genders within each race.",
+            ideal="No word stands out.",
+            null="None. Words are ranked, and some come first by chance, too.",
+            direction="A ratio of 1.2 means a fifth more often than on average.",
+            details="The ratio is the group's frequency divided by the mean of all groups, for words with a "
+            "frequency of at least ten in a million. Log-odds with a Dirichlet prior are shown as well.",
+            critique="Names that replies repeat lead the list: look at the number of names with which a word "
+            "occurred, and at the largest name's share. Rankings invite stories: token_bins shows whether groups "
+            "differ at all.",
             citation=MARTHA,
             source="Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, Fightin' Words",
         ),

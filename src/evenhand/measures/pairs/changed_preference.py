@@ -173,7 +173,7 @@ def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
         summary=f"How much more often a second model than a first prefers stereotyped sentences, {what}.",
         construct="Change of the preference for stereotypes between two models on the same pairs.",
         harm=STEREOTYPING,
-        groups="As for {measure}.",
+        groups=f"As for {measure}.",
         ideal="0",
         direction="Above 0, the second model prefers stereotypes more often; below 0, less often.",
         null=null,
@@ -189,7 +189,7 @@ def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
 CARDS = (
     _info(
         "crows_pairs",
-        "on the same pairs of CrowS-Pairs",
+        "on the same CrowS-Pairs",
         "0. p and CI flip the signs of the differences of whole swaps (all pairs that exchange the same words).",
         "In 300 simulated comparisons without a change, the false-positive rate of the sign flip was 5 and 6%, that "
         "of McNemar's test 5 and 59%. The simulations used the published swaps on race, with pairs of a swap "
@@ -197,7 +197,7 @@ CARDS = (
     ),
     _info(
         "stereoset_ss",
-        "on the same items of StereoSet",
+        "on the same StereoSet items",
         "0. p and CI use Student's t over the mean differences of target terms.",
         "Religion has 3 target terms and is not measurable. ",
     ),

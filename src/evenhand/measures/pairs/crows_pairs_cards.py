@@ -11,12 +11,8 @@ from evenhand.schema import Card
 _NANGIA = (
     "Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in MLMs, EMNLP 2020"
 )
-FREQUENT = (
-    "If a model scores whole sentences (causal models), their likelihood reflects how common the group's name is. "
-)
-_TIED = (
-    "50 minus half the percentage of ties, because ties count as not stereotyped. The test is the exact sign test."
-)
+FREQUENT = "With causal models, the likelihood of a whole sentence reflects how common the group's name is. "
+_TIED = "50 minus half the percentage of ties, because ties count as not stereotyped. The test is the exact sign test."
 
 
 def _info(name: str, summary: str, null: str, critique: str, source: str) -> MeasureInfo:

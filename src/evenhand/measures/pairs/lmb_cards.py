@@ -4,17 +4,13 @@ from evenhand.measures.info import BARIKERI, MeasureInfo
 from evenhand.measures.pairs.preference import STEREOTYPING
 from evenhand.schema import Card
 
-_PAIRED = (
-    "The two groups of a bias type. Within a pair of sentences, all words except the groups' names are the same."
-)
+_PAIRED = "The two groups of a bias type. Within a pair of sentences, all words except the groups' names are the same."
 _NAMES = (
     "The likelihood of a whole sentence reflects how common the groups' names are and how the tokenizer splits "
     "them. The table `terms` shows each swap of names, and swaps may disagree: under DialoGPT, black / white and "
     "blacks / whites do. The result is about comments like these, with exactly these names. "
 )
-_FOUND = (
-    "The comments were found on Reddit by searching for the stereotypes, in English, and annotated by three people. "
-)
+_FOUND = "The comments were found on Reddit by searching for the stereotypes, in English. Three people annotated them. "
 
 
 def _described(
@@ -51,7 +47,7 @@ def _judging(name: str, summary: str, read: str, critique: str) -> MeasureInfo:
         "the largest of three. Two are the p of Student's t and of the skewness-corrected t. The third is the "
         "probability that the sample contains no phrase of a rare kind that is 3 nats away (2 nats for a change "
         "between models). The level is .05 / 5 for each of the five types.",
-        critique=_NAMES[:1].upper() + _NAMES[1:] + _FOUND + critique,
+        critique=_NAMES + _FOUND + critique,
         citation=BARIKERI,
         source="Barikeri et al. 2021, section 2.2; Hall 1992 for the test",
         details=read

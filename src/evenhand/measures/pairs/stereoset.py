@@ -343,8 +343,8 @@ CARDS = (
         "50. p and CI use Student's t over target terms, at level .05 / 4 for each of the four domains. Rows of "
         "single tasks and of all domains together have no verdict.",
         "In 2,000 simulated audits, the false-positive rate was 4.6 to 5.6%, whether items of a term correlate by "
-        "0, .008, .03 or .1. A test with independent items had 5, 14, 37 and 79%. Religion has 3 terms, so no "
-        "departure from 50 below 54 points is detectable; such a departure is impossible. Likelihoods of whole "
+        "0, .008, .03 or .1. A test with independent items had 5, 14, 37 and 79%. Religion has 3 terms, so only a "
+        "departure of at least 54 points from 50 would be detectable, which is impossible. Likelihoods of whole "
         "sentences reflect how common their words are.",
     ),
     _language_model_score(

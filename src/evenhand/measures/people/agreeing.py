@@ -136,21 +136,22 @@ def _person(name: str, part: pl.DataFrame, person: str) -> dict[str, object]:
     }
 
 
-_CHANCE = "Whether a person sees in items what the others see."
+_CHANCE = "Whether an annotator sees in items what the others see."
 CARDS = (
     MeasureInfo.of(
         Card(
             name="item_agreement",
-            summary="Share of equal pairs of votes on an item, and its most common answer.",
+            summary="Share of pairs of judgements on an item that are equal, and the item's most common answer.",
             construct="Whether people agree on one item.",
             harm="A majority hides people who see harm that others do not see.",
-            groups="All persons who judged the item.",
-            ideal="1: all votes on the item are the same.",
+            groups="All annotators who judged the item.",
+            ideal="1: all judgements of the item are the same.",
             direction="Lower is worse.",
-            null="None: the few votes of an item are a description.",
+            null="None. The few judgements of an item are a description.",
             critique=(
-                "Two or three votes say little about an item: sort by it to read what people disagree on, do not "
-                "test it. It does not correct for chance; `krippendorff_alpha` does, over items."
+                "Two or three judgements say little about an item. Sort items by the value to read what people "
+                "disagree on, but do not test it. The value does not correct for chance; `krippendorff_alpha`, over "
+                "items, does."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
             source="Observed agreement, by item",
@@ -161,20 +162,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="person_agreement",
-            summary="How often the others' votes on a person's items equal the person's, compared with chance.",
+            summary="How often other annotators' judgements of the same items equal an annotator's, compared with "
+            "chance.",
             construct=_CHANCE,
-            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
-            groups="Each person and all others who judged the same items.",
+            harm="Careless answers blur what the others say. Treating people who disagree as careless silences them.",
+            groups="Each annotator and all others who judged the same items.",
             ideal="The agreement of the others among themselves; there is no fixed value.",
             direction="Lower is worse.",
-            null="The agreement of the person's answers if others gave theirs independently of the item.",
+            null="The agreement of the annotator's answers with the others' if these were independent of the item.",
             critique=(
                 "Disagreement is not carelessness: on harm to a group, its members may rightly disagree with all "
-                "others. Do not exclude by this number alone. A person who always gives the most common answer "
-                "agrees often; the null shows this."
+                "others. Do not exclude annotators by this number alone. An annotator who always gives the most "
+                "common answer agrees often; the null shows this."
             ),
             citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
-            source="Leave-one-out agreement; Wilson 1927 for limits over items",
+            source="Leave-one-out agreement; Wilson 1927 for CIs over items",
         ),
         unit="share",
     ),

@@ -241,27 +241,28 @@ _HO = (
     "inequality using the new SDO7 scale, Journal of Personality and Social Psychology 109"
 )
 _VIEWS = {
-    "harm": "If judges who care less about inequality decide, a model that demeans may win.",
-    "groups": "Persons, by their answers to statements on equality; models and items are held fixed.",
+    "harm": "If annotators who care less about inequality decide, a model that demeans people may win.",
+    "groups": "Annotators, by their answers to statements on equality. Models and items are held fixed.",
     "citation": f"{_HO}; {MARTHA}",
 }
 CARDS = (
     MeasureInfo.of(
         Card(
             name="sdo_score",
-            summary="A person's mean agreement with equality over the SDO7 statements rated, -3 to 3.",
-            construct="How strongly a person supports equality of groups (the reverse of social dominance "
+            summary="An annotator's mean agreement with equality over the rated statements of the SDO7 scale, -3 to "
+            "3.",
+            construct="How strongly an annotator supports equality of groups (the reverse of social dominance "
             "orientation).",
-            ideal="None: a view is not a fault.",
+            ideal="None. A view is not a fault.",
             direction="Higher means more support for equality.",
             null="0: the middle of the scale.",
             critique=(
-                "With two of sixteen statements, the score has steps of a half and says little about one person. "
-                "The scale was made for all statements. Ask for consent, let people skip, and store it "
-                "separately from identities."
+                "With two of the scale's sixteen statements, the score has steps of a half and says little about "
+                "one annotator. The scale was made for all statements. Ask for consent, let people skip statements, "
+                "and store the score separately from identities."
             ),
             source="Smith & Williams 2021, Tables 12 and 15; Ho et al. 2015",
-            details="Persons with equal scores are in one third, that of their middle rank.",
+            details="Annotators with equal scores are in the same third, that of their middle rank.",
             **_VIEWS,
         ),
         unit="points of the scale",
@@ -269,15 +270,16 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_by_third",
-            summary="Win rate among the third of persons with most, and least, support for equality, as "
+            summary="Win rate among the third of annotators with most, and least, support for equality, as "
             "published.",
-            construct="Whether persons with more support for equality prefer another model.",
-            ideal="Equal in both thirds.",
-            direction="Neither side is the harmful one.",
-            null="0.5; two-sided exact binomial p, uncorrected; no test that the thirds differ.",
+            construct="Whether annotators with more support for equality prefer another model.",
+            ideal="Equal win rates in both thirds.",
+            direction="Neither model is the harmful one.",
+            null="0.5. p is from a two-sided exact binomial test without correction. Whether the thirds differ is "
+            "not tested.",
             critique=(
-                "It cuts a coarse score into thirds and ignores a third of the votes. Votes of one person count "
-                "as independent. Two thirds with different stars need not differ."
+                "The measure cuts a coarse score into thirds and ignores a third of the judgements. Judgements by "
+                "one annotator count as independent. Two thirds with different significance stars need not differ."
             ),
             source="Smith & Williams 2021, Table 15",
             **_VIEWS,
@@ -288,17 +290,19 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_slope",
-            summary="Increase of a win rate per point of the equality score; persons are random.",
-            construct="Whether persons with more support for equality prefer another model.",
-            ideal="0: views and choice are unrelated.",
-            direction="Neither side is the harmful one.",
-            null="0; linear regression, error by covariances within persons and items.",
+            summary="Increase of a win rate per point of the equality score; annotators are a random sample.",
+            construct="Whether annotators with more support for equality prefer another model.",
+            ideal="0: views and choices are unrelated.",
+            direction="Neither model is the harmful one.",
+            null="0. The slope is from a linear regression, with standard errors by covariances within annotators "
+            "and items.",
             critique=(
-                'The score from two statements is noisy, which shrinks the slope: "not detected" says little. A '
+                'A score from two statements is noisy, which shrinks the slope: "not detected" says little. A '
                 "straight line may miss effects at the extremes. Views depend on age, education and much else."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples",
-            details="In simulations of 20 to 160 persons with 5 votes each limits of 95 % cover 94 to 96 %.",
+            details="In simulations of 20 to 160 annotators with 5 judgements each, 95% CIs cover the true value in "
+            "94 to 96%.",
             **_VIEWS,
         ),
         unit="share per point",

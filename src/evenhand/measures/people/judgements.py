@@ -294,7 +294,7 @@ def _tested(found: Interval) -> dict[str, object]:
 
 _SAID = {
     "construct": "Whether a classifier and people judge a text in the same way.",
-    "harm": "If a classifier does not see what people see, its rates are about something else.",
+    "harm": "If a classifier does not see what people see, its rates measure something else.",
     "groups": "All items, and those of each mitigation or model.",
     "direction": "Lower is worse.",
     "citation": ROBBIE,
@@ -304,15 +304,16 @@ CARDS = (
         Card(
             name="classifier_pearson",
             summary="Correlation of a classifier's score with the share of people who chose the option, over items.",
-            ideal="The ceiling (human_ceiling): with so few votes per item, no correlation is higher.",
-            null="0; CI on Fisher's scale, clustered by prompt.",
+            ideal="The ceiling (human_ceiling): with so few judgements per item, no classifier has a higher "
+            "correlation.",
+            null="0. The CI is on Fisher's scale, clustered by prompt.",
             critique=(
-                "Low if few people rate each item, or if items do not differ, however good the classifier: "
-                "compare it with the ceiling. Correlation ignores a constant shift: a classifier that calls "
-                "twice as much toxic may correlate well. Pooled over models, it also reflects differences "
-                "between models."
+                "The correlation is low if few people rate each item, or if items do not differ, however good the "
+                "classifier: compare it with the ceiling. Correlation ignores a constant shift: a classifier that "
+                "calls twice as many texts toxic may correlate well. Pooled over models, the correlation also "
+                "reflects differences between models."
             ),
-            source="ROBBIE, Tables 18 and 19 (times 100 there), with limits",
+            source="ROBBIE, Tables 18 and 19 (times 100 there), with CIs",
             **_SAID,
         ),
         unit="correlation",
@@ -322,10 +323,10 @@ CARDS = (
         Card(
             name="classifier_spearman",
             summary="Rank correlation of a classifier's score with the share of people who chose the option.",
-            ideal="1, minus the effect of few votes per item.",
-            null="0; CI on Fisher's scale, clustered by prompt.",
-            critique="Shares of three votes are mostly ties, which lower it; scores near 0 and 1 have less "
-            "weight.",
+            ideal="1, minus the effect of few judgements per item.",
+            null="0. The CI is on Fisher's scale, clustered by prompt.",
+            critique="Shares of three judgements are mostly ties, which lower the correlation. Scores near 0 and 1 "
+            "have less weight.",
             source="Spearman 1904; Borkowf 2002 for the error",
             **_SAID,
         ),
@@ -335,15 +336,15 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_pearson_corrected",
-            summary="The correlation with the share of people if very many of them rated each item.",
+            summary="Correlation of a classifier's score with people's shares if very many people rated each item.",
             ideal="1: the classifier ranks items as very many people would.",
-            null="None: it describes; the test is that of classifier_pearson.",
+            null="None. The measure is a description; the test is that of classifier_pearson.",
             critique=(
-                "An estimate divided by an estimate: CIs are wide, and may exceed 1. Not reported if people are "
-                "not shown to agree beyond chance. In simulations, 95% CIs cover 89 to 98%, least with 10 to 20 "
-                "shared prompts."
+                "The value is an estimate divided by an estimate, so CIs are wide, and may exceed 1. The value is "
+                "not reported if people are not shown to agree beyond chance. In simulations, 95% CIs cover the "
+                "true value in 89 to 98%, least with 10 to 20 shared prompts."
             ),
-            source="Spearman 1904, correction for attenuation; limits by a jackknife over persons and items",
+            source="Spearman 1904, correction for attenuation; CIs by a jackknife over annotators and items",
             **_SAID,
         ),
         unit="correlation",
@@ -352,16 +353,18 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="human_reliability",
-            summary="Correlation of the shares that two independent groups of as many raters would give to items.",
-            ideal="1: votes are decided by the item alone.",
-            null="0: votes do not depend on the item.",
+            summary="Correlation of the shares of two independent groups of as many raters as in the study, over "
+            "items.",
+            ideal="1: judgements are decided by the item alone.",
+            null="0: judgements do not depend on the item.",
             critique=(
-                "For raters drawn separately for each item: a person's general tendency counts as noise. Low if "
-                "items hardly differ, however careful people are. Not reported with fewer than 10 persons or 15 "
-                "shared prompts, or if fewer than three items have two votes for the rarer answer: CIs would "
-                "cover 12 to 90%. When reported, they cover 92% or more."
+                "The value is for raters drawn separately for each item: a rater's general tendency counts as "
+                "noise. The value is low if items hardly differ, however careful people are. It is not reported "
+                "with fewer than 10 annotators or 15 shared prompts, or if fewer than three items have two "
+                "judgements for the rarer answer. CIs would then cover the true value in 12 to 90%; reported CIs "
+                "cover it in 92% or more."
             ),
-            source="Shrout & Fleiss 1979, ICC(1, k); limits by a jackknife over persons and items",
+            source="Shrout & Fleiss 1979, ICC(1, k); CIs by a jackknife over annotators and items",
             **_SAID,
         ),
         unit="correlation",
@@ -370,10 +373,11 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="human_ceiling",
-            summary="The largest correlation that any classifier can have with so few votes per item.",
+            summary="Largest correlation that any classifier can have with so few judgements per item.",
             ideal="1: the items' true shares are known.",
-            null="0: votes do not depend on the item.",
-            critique="As human_reliability, whose square root it is. A sample may exceed it by chance.",
+            null="0: judgements do not depend on the item.",
+            critique="As for human_reliability; the ceiling is its square root. The correlation in a sample may "
+            "exceed the ceiling by chance.",
             source="Spearman 1904, correction for attenuation",
             **_SAID,
         ),

@@ -204,25 +204,27 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="latent_reliability",
-            summary="Probability that a person gives the likely true label of an item, by Dawid and Skene's "
+            summary="Probability that an annotator gives the likely true label of an item, by Dawid and Skene's "
             "model.",
-            construct="Whether a person's answers agree with the labels that all answers together make likely.",
-            harm="Careless answers blur what the others say; treating a dissenter as careless silences them.",
-            groups="Each person, all items judged; the true answer is not observed.",
-            ideal="1: always the likely true label.",
+            construct="Whether an annotator's answers agree with the labels that all answers together make likely.",
+            harm="Careless answers blur what the others say. Treating people who disagree as careless silences them.",
+            groups="Each annotator, over all items judged. The true answer is not observed.",
+            ideal="1: the annotator always gives the likely true label.",
             direction="Lower is worse.",
-            null="The prevalence of the most common class, which always giving it would reach.",
+            null="The prevalence of the most common class, which an annotator who always gives this class would "
+            "reach.",
             critique=(
-                "It assumes that one answer is true for each item and that persons err independently. Neither "
-                "holds for harm and offence: a minority who see harm appear unreliable. With few votes it is not "
-                "known (an obstacle states this), and mostly reflects the prior."
+                "The model assumes that one answer is true for each item and that annotators err independently. "
+                "Neither holds for harm and offence: a minority who see harm appear unreliable. With few "
+                "judgements, the reliability is not known (an obstacle states this) and mostly reflects the prior."
             ),
             citation=(
                 "Dawid & Skene 1979, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, "
                 "Applied Statistics 28"
             ),
-            source="Dawid & Skene 1979, with a weak prior; limits by a bootstrap over items",
-            details="Prior: two votes for each person and class, 70% of them correct. The fit is a local maximum.",
+            source="Dawid & Skene 1979, with a weak prior; CIs by a bootstrap over items",
+            details="The prior is two judgements for each annotator and class, 70% of them correct. The fit is a "
+            "local maximum.",
         ),
         unit="probability",
         ideal=1.0,

@@ -311,26 +311,28 @@ def _chi_square(
 
 
 _RATING = {
-    "construct": "How people rate single texts: fluent, coherent, toxic, biased, immoral; regard for a group.",
-    "harm": "People read texts that others find demeaning; or a mitigation made them worse.",
-    "groups": "Models, mitigations, or groups that the study's items name; persons rate all of them.",
+    "construct": "How people rate single texts, for example as fluent, coherent, toxic, biased or immoral, or their "
+    "regard for a group.",
+    "harm": "People read texts that others find demeaning, or texts that a mitigation made worse.",
+    "groups": "Models, mitigations, or groups that the study's items name. Annotators rate all of them.",
     "direction": "As defined by the question.",
 }
 CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_rate",
-            summary="Share of people's ratings with an option, or their mean, with persons and items crossed.",
+            summary="Share of human ratings with an option, or mean rating; annotators and items are random samples.",
             ideal="As defined by the question; 0 for a harm.",
-            null="None: a rate is a description.",
+            null="None. The measure is a description.",
             critique=(
-                "What these persons say; others may differ. Where persons do not agree (`krippendorff_alpha`) a rate "
-                "is mostly habit: the published 20 % toxic for all models looks like that. Where few persons differ "
-                "very much in how often they call anything so (at 7 %: by 2 to 2.5 logits), limits of 95 % cover 84 to "
-                "88 % with 10 to 20 persons and 90 % with 40."
+                "The value shows what these annotators say; others may differ. If annotators do not agree "
+                "(`krippendorff_alpha`), a rate is mostly habit: the published 20% toxic for all models looks like "
+                "that. CIs are too short if few annotators differ very much in how often they choose the option (at "
+                "7%, by 2 to 2.5 logits). 95% CIs then cover the true value in 84 to 88% with 10 to 20 annotators, "
+                "and in 90% with 40."
             ),
             citation=ROBBIE,
-            source="Limits as those of win_rate",
+            source="CIs as for win_rate",
             **_RATING,
         ),
         unit="share or points",
@@ -338,20 +340,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="rating_difference",
-            summary="Difference between models in people's ratings; shared persons and prompts pair them.",
+            summary="Difference between models in human ratings, paired by shared annotators and prompts.",
             ideal="0: people rate both equally.",
-            null="0; CI and p by covariances within persons, items and prompts, within and across models.",
+            null="0. CI and p use covariances within annotators, items and prompts, within and across models.",
             critique=(
-                "Holds for persons and texts like these. An option that is chosen in a few texts only has limits that "
-                "rest on these. In simulations of 20 to 100 persons limits of 95 % cover 93 to 98 %."
+                "The result holds for annotators and texts like these. If an option is chosen for a few texts only, "
+                "its CI rests on these texts. In simulations of 20 to 100 annotators, 95% CIs cover the true value "
+                "in 93 to 98%."
             ),
             citation=ROBBIE,
             source="Newcombe 1998, method 10, with effective sizes; Henderson 1953 for crossed samples",
             details=(
-                "Not measurable: fewer than 10 persons, items, or prompts that items share, on either side. Means "
-                "are also not measurable if all ratings of each side are equal. Holm's correction covers all rows. "
-                "The MDE is relative to the share of both models. If this share is 1 to 3%, power at the MDE was 74 "
-                "to 79% in simulations."
+                "The result is not measurable with fewer than 10 annotators, items, or prompts that items share, on "
+                "either side. Means are also not measurable if all ratings of each side are equal. Holm's "
+                "correction covers all rows. The minimum detectable effect (MDE) is relative to the share of both "
+                "models. If this share is 1 to 3%, power at the MDE was 74 to 79% in simulations."
             ),
             **_RATING,
         ),
@@ -364,11 +367,11 @@ CARDS = (
             summary="Pearson's chi-square of two models by one answer and all others; every rating counts as "
             "independent.",
             ideal="p above .05.",
-            null="Equal shares of the answer for both models; not corrected for several questions and pairs.",
+            null="Both models have equal shares of the answer. p is not corrected for several questions and pairs.",
             critique=(
-                "Ratings by one person or of one text are correlated. In simulations without a difference, such "
-                "tests were significant in a fifth of studies if each of 20 persons saw one model only, and in up to "
-                "an eighth if all saw both."
+                "Ratings by one annotator or of one text are correlated. In simulations without a difference, such "
+                "tests were significant in a fifth of studies if each of 20 annotators saw one model only, and in "
+                "up to an eighth if all saw both."
             ),
             citation=ROBBIE,
             source="ROBBIE, section on human evaluation: chi-square of the rates of Table 16, p < .05",
@@ -381,11 +384,11 @@ CARDS = (
             name="rating_chi_square",
             summary="Pearson's chi-square of all models by all answers; every rating counts as independent.",
             ideal="p above .05.",
-            null="Equal distributions of answers for all; not corrected for several questions.",
+            null="All models have the same distribution of answers. p is not corrected for several questions.",
             critique=(
-                "Ratings by one person or of one text are correlated. In simulations without a difference, it was "
-                "significant in a fifth of studies if each of 20 persons saw one model only, and in up to an eighth "
-                "if all saw both. It shows that something differs, not what."
+                "Ratings by one annotator or of one text are correlated. In simulations without a difference, the "
+                "test was significant in a fifth of studies if each of 20 annotators saw one model only, and in up "
+                "to an eighth if all saw both. The test shows that something differs, not what."
             ),
             citation=ROBBIE,
             source="Pearson 1900; ROBBIE tests two models and one answer (rating_chi_square_published)",

@@ -115,20 +115,21 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="side_share",
-            summary="Share of people's choices of the conversation on the left.",
+            summary="Share of human choices for the conversation on the left.",
             construct="Whether people choose a side rather than a conversation.",
-            harm="None by itself: it blurs preferences, and changes them if one model is on the left more often.",
+            harm="None by itself. Choosing a side blurs preferences, and changes them if one model is on the left "
+            "more often.",
             groups="All pairs of a question, by the side of the chosen conversation.",
             ideal="0.5: the side has no effect.",
-            direction="Either side is noise.",
-            null="0.5; persons and items are random samples.",
+            direction="A preference for either side is noise.",
+            null="0.5. Annotators and items are random samples.",
             critique=(
-                "Two opposite habits cancel: persons who always choose left and persons who always choose right "
-                "give 0.5 (`person_agreement` detects them). ACUTE-Eval draws the side once for each pair and "
+                "Two opposite habits cancel: annotators who always choose left and annotators who always choose "
+                "right give 0.5 (`person_agreement` detects them). ACUTE-Eval draws the side once for each pair and "
                 "does not analyse it."
             ),
             citation=ACUTE_EVAL,
-            source="As win_rate, for sides instead of models",
+            source="As for win_rate, with sides instead of models",
         ),
         unit="share",
         ideal=0.5,
@@ -136,20 +137,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_by_side",
-            summary="Win rate with equal weight for the model's votes on the left and on the right.",
+            summary="Win rate with equal weight for the judgements with the model on the left and on the right.",
             construct="Which model people prefer, independent of the side that they prefer.",
-            harm="None by itself: whether a fairer model is also a worse one to talk to.",
-            groups="Two models on conversations side by side, with each side held fixed.",
+            harm="None by itself. The measure shows whether a fairer model is also a worse one to talk to.",
+            groups="Two models whose conversations are shown side by side. The side is held fixed.",
             ideal="0.5: neither is preferred.",
-            direction="Neither side is the harmful one.",
-            null="0.5; persons, items and conversations are random samples.",
+            direction="Neither model is the harmful one.",
+            null="0.5. Annotators, items and conversations are random samples.",
             critique=(
-                "It assumes that the side has the same effect for both models. If sides are balanced it equals "
-                "the win rate; if they are not, win_rate uses it. It cannot repair a study in which a model was "
-                "always on one side."
+                "The measure assumes that the side has the same effect for both models. If sides are balanced, the "
+                "value equals win_rate; if they are not, win_rate uses this value. A study in which a model was "
+                "always on one side cannot be repaired."
             ),
             citation=ACUTE_EVAL,
-            source="Mean of two strata; error by the votes' covariances, as win_rate",
+            source="Mean of two strata; standard error by the covariances of judgements, as for win_rate",
         ),
         unit="share",
         ideal=0.5,

@@ -209,36 +209,39 @@ ACUTE_EVAL = (
     "Comparisons"
 )
 _PREFERENCE = {
-    "construct": "Whether people prefer, or find more human, one model's conversations to another's.",
-    "harm": "None by itself: whether a fairer model is also a worse one to talk to.",
-    "groups": "Two models, on conversations shown side by side; the same pairs for both.",
+    "construct": "Whether people prefer one model's conversations to another's, or find them more human.",
+    "harm": "None by itself. The measure shows whether a fairer model is also a worse one to talk to.",
+    "groups": "Two models. Annotators compare the same pairs of conversations, shown side by side.",
     "ideal": "0.5: neither is preferred.",
-    "direction": "Neither side is the harmful one.",
+    "direction": "Neither model is the harmful one.",
     "citation": f"{ACUTE_EVAL}; {MARTHA}",
 }
 CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate",
-            summary="Share of people's votes for one model against another; persons and items are random samples.",
+            summary="Share of human judgements that prefer one model to another. Annotators and items are random "
+            "samples.",
             null=(
-                "0.5 on average over items of this kind, some of which may favour either model; CI and p by the "
-                "votes' covariances within persons, items and conversations."
+                "0.5 on average over items of this kind, some of which may favour either model. CI and p use the "
+                "covariances of judgements within annotators, items and conversations."
             ),
             critique=(
-                "The result holds for persons and conversations like these: who was recruited, and what was "
-                "shown. Preference is not quality, and does not concern bias. Persons with many votes count for "
-                "fewer votes than they gave. Far from 0.5, with fewer than 30 items that differ much, CIs cover "
-                "92%, not 95%. The stated MDE is as uncertain as the error: with 10 to 20 persons, an effect of "
-                "this size is detected in 59 to 96% of studies."
+                "The result holds for annotators and conversations like these: those who were recruited, and what "
+                "was shown. Preference is not quality, and does not concern bias. Annotators with many judgements "
+                "count for fewer judgements than they gave. Far from 0.5, with fewer than 30 items that differ "
+                "much, CIs cover the true value in 92%, not 95%. The stated minimum detectable effect (MDE) is as "
+                "uncertain as the standard error: with 10 to 20 annotators, an effect of this size is detected in "
+                "59 to 96% of studies."
             ),
             source="Henderson 1953 and Owen 2007 for crossed samples; Wilson 1927; Holm 1979 over pairs and questions",
             details=(
-                "Ties count half. Not measurable: fewer than 10 persons, items, or conversations of "
-                "a model that items share. Uneven sides are weighted equally. We simulated 120 designs: 20 to 160 "
-                "persons, 5 judgements each, 1 to 3 per item, effects of 0 to 1.5 logits, one person with a fifth of "
-                "the judgements or none, and shares of 50 and 90%. 95% CIs cover 95.6% on average and 92 to 99% in "
-                "each design. With judgements treated as independent, they cover 32 to 98%."
+                "Ties count half. The result is not measurable with fewer than 10 annotators, items, or "
+                "conversations of a model that items share. If a model was not on the left and right equally often, "
+                "both sides get equal weight. We simulated 120 designs with 20 to 160 annotators, 5 judgements "
+                "each, 1 to 3 per item, effects of 0 to 1.5 logits and shares of 50 and 90%. One annotator gave a "
+                "fifth of the judgements, or none did. 95% CIs cover the true value in 95.6% on average, and in 92 "
+                "to 99% in each design. If judgements are treated as independent, they cover it in 32 to 98%."
             ),
             **_PREFERENCE,
         ),
@@ -248,17 +251,20 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="win_rate_published",
-            summary="Share of votes for one model as ACUTE-Eval tests it: exact binomial; every vote counts as "
+            summary="Share of judgements for one model, tested as in ACUTE-Eval: exact binomial, as if all were "
             "independent.",
-            null="0.5; two-sided exact binomial p, uncorrected; stars below .05, .01, .001.",
+            null="0.5. p is from a two-sided exact binomial test without correction. Stars mark p below .05, .01 "
+            "and .001.",
             critique=(
-                "Votes of one person, or on one item, are not independent. With persons who differ by 1.5 logits "
-                "and one person with a fifth of 800 votes, nearly six of ten studies without a preference are "
-                "significant. There is no correction for several pairs and questions. By its agreement, two "
-                "coins reach .5 and three .75."
+                "Judgements by one annotator, or on one item, are not independent. With annotators who differ by "
+                "1.5 logits and one annotator with a fifth of 800 judgements, nearly six of ten studies without a "
+                "preference are significant. There is no correction for several pairs and questions. By "
+                "ACUTE-Eval's agreement statistic, two annotators who answer at random reach .5, and three reach "
+                ".75."
             ),
             source="ParlAI, acute_eval analysis; Smith & Williams 2021, Table 11",
-            details="Ties are left out (the published form forces a choice). 61 of 100, 57.5 of 200 are significant.",
+            details="Ties are left out (the published form forces a choice). A share of 61% of 100 judgements, or "
+            "of 57.5% of 200, is significant.",
             **_PREFERENCE,
         ),
         unit="share",

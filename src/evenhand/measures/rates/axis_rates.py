@@ -175,20 +175,23 @@ CARDS = (
         Card(
             name="axis_rate",
             summary="Negative rate of an axis minus the mean rate of the other axes; descriptors are a sample.",
-            construct="For which axes a model writes negative texts.",
+            construct="On which axes a model writes more negative texts.",
             harm=NEGATIVE_HARM,
-            groups="Axes, each compared with the mean of the others; templates are the same on all.",
+            groups="Axes (such as religion), each compared with the mean of the others. All axes have the same "
+            "templates.",
             ideal="0",
             direction="Higher is worse.",
-            null="The mean of the other axes' rates, each once: a difference of 0.",
-            critique=CLASSIFIER + "Axes differ in their prompts, not only in the groups that these mention.",
+            null="0: the rate equals the mean of the other axes' rates, each counted once.",
+            critique=CLASSIFIER
+            + "Axes differ in their prompts, not only in the groups that the prompts mention.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.4",
             details=(
-                "Each descriptor counts once; the result is about descriptors like these. Descriptors are "
-                "permuted between axes; CIs use the pooled t. In simulations of three equal axes with "
-                "descriptors 0.7 and 1.2 logits apart, 7 and 2% of audits named an axis. An axis that was 0.8 "
-                "logits worse was detected in 73% (16 descriptors, 0.7 apart)."
+                "Each descriptor (word for a group) counts once, and the result is about descriptors like these. "
+                "The test permutes descriptors between axes, and CIs use the pooled t. In simulations of three "
+                "equal axes, 7% of audits named an axis if descriptors were 0.7 logits apart, and 2% if they were "
+                "1.2 logits apart. An axis that was 0.8 logits worse was detected in 73% (16 descriptors, 0.7 "
+                "apart)."
             ),
         ),
         unit="percentage points from the other axes",

@@ -208,26 +208,27 @@ CARDS = (
             name="bias_score_published",
             summary="ROBBIE's BiasScore: percentage of groups whose upper bound exceeds the overall negative "
             "rate.",
-            construct="Percentage of groups that are not shown to be below the background: a test of "
-            "non-inferiority.",
+            construct="Percentage of groups that are not shown to be below the overall rate (the background): a "
+            "test of non-inferiority.",
             harm=NEGATIVE_HARM,
-            groups="Each group compared with the overall rate, to which it contributes itself.",
-            ideal="None: it depends on the number of responses per group.",
-            direction="Published as higher is worse; see the critique.",
+            groups="Each group is compared with the overall rate, which includes the group itself.",
+            ideal="None: the score depends on the number of responses per group.",
+            direction="According to the paper, higher is worse; see the critique.",
             null=(
-                "None stated. A model without bias scores 97-99 with 1,000 responses per group, and 18 with 10 "
-                "at a rate of 2%."
+                "The authors state none. A model without bias scores 97-99 with 1,000 responses per group, and 18 "
+                "with 10 responses per group at a rate of 2%."
             ),
             critique=CLASSIFIER
-            + "It mixes bias with sample size and decreases if a few groups are harmed: with 5 of 50 groups 50 "
-            "points worse it is 10, without any bias 98. Never compare it between data sets or sample sizes.",
+            + "The score mixes bias with sample size, and decreases if a few groups are harmed. If 5 of 50 groups "
+            "are 50 points worse, the score is 10; without any bias, it is 98. Never compare scores between data "
+            "sets or sample sizes.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1 and Table 3",
             details=(
-                "Quirks that are kept: bounds at 97.5% (the paper says 95%), and zero width for groups without "
-                "negatives. The bounds are those of the percentile bootstrap with infinitely many resamples "
-                "(binomial quantiles), within one response of the 9,999 resamples of the released code; "
-                "`exact_seed=True` repeats these."
+                "Quirks of the released code are kept: bounds at 97.5% (the paper says 95%), and zero width for "
+                "groups without negatives. The bounds are those of the percentile bootstrap with infinitely many "
+                "resamples (binomial quantiles). They are within one response of the 9,999 resamples of the "
+                "released code; `exact_seed=True` repeats these resamples."
             ),
         ),
         unit="percent of groups",

@@ -242,16 +242,18 @@ CARDS = (
             construct="How badly the worst-treated group is treated.",
             harm=NEGATIVE_HARM,
             groups="Each group with at least 10 classified responses, of all axes or of one.",
-            ideal="None: the largest of equal groups exceeds the common rate by chance (null in the details).",
+            ideal="None: the largest rate of equal groups exceeds their common rate by chance (column `null` in the "
+            "details).",
             direction="Higher is worse.",
-            null="Mean of the largest rate if whole prompts are permuted between groups; a description without a "
+            null="The mean of the largest rate if whole prompts are permuted between groups. The measure has no "
             "verdict.",
             critique=CLASSIFIER
-            + "Small groups have the largest rate by chance: read excess and the pooled rates.",
+            + "Small groups have the largest rate by chance: also read `excess` (the rate minus the null) and the "
+            "pooled rates.",
             citation=ROBBIE,
             source="Borkan et al. 2019 (worst subgroup)",
-            details="The verdict on the group is that of group_difference: its test includes the largest z of "
-            "any group.",
+            details="The verdict on the group is that of group_difference, whose test includes the largest z of any "
+            "group.",
         ),
         unit="percent of responses",
     ),

@@ -307,21 +307,21 @@ CARDS = (
             summary="Negative rate with male nouns minus that with female nouns, within descriptors and templates.",
             construct="Whether the gender of the noun changes the treatment of a descriptor.",
             harm=NEGATIVE_HARM,
-            groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
+            groups="Male and female nouns. Axis, bucket (part of an axis), descriptor and template are held fixed.",
             ideal="0",
-            direction="Above 0: worse about men; below 0: worse about women.",
-            null="Nouns permuted between the genders: 0. The result holds for nouns like these.",
+            direction="Above 0: more negative with male nouns. Below 0: more negative with female nouns.",
+            null="0. The test permutes nouns between the genders, and the result holds for nouns like these.",
             critique=CLASSIFIER
             + "Nouns of the two genders differ in more than gender ('dude', 'grandmother').",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Each noun counts once. The test permutes nouns between genders. It needs as many nouns of each "
-                "gender as two equal groups need for a permutation to reach the level (four at .05, six at .05 / "
-                "13). With fewer, the axis is not measurable: with 2 male nouns that differ and 40 female ones that "
-                "do not, the false-positive rate was 10%. In simulations of six and six nouns that differ by 0.5 "
-                "logits without a gender effect, the false-positive rate was 4%. A gender effect of 0.8 logits was "
-                "detected in 43% (six and six nouns, 40 prompts each)."
+                "Each noun counts once. The test needs as many nouns of each gender as two equal groups need for a "
+                "permutation to reach the level (four at .05, six at .05 / 13). With fewer nouns, the axis is not "
+                "measurable. With 2 male nouns that differ and 40 female ones that do not, the false-positive rate "
+                "was 10%. In simulations of six nouns of each gender that differ by 0.5 logits without a gender "
+                "effect, the false-positive rate was 4%. A gender effect of 0.8 logits was detected in 43% (six "
+                "nouns of each gender, 40 prompts each)."
             ),
         ),
         unit="percentage points",
@@ -331,21 +331,24 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="regard_contrast",
-            summary="Difference in negative regard between the two groups of an axis, template by template.",
-            construct="Whether one of two groups gets less regard in the same sentences.",
+            summary="Difference in negative regard between the two groups of an axis, in the same templates.",
+            construct="Whether one of two groups is described with less regard than the other in the same sentences.",
             harm=NEGATIVE_HARM,
-            groups="The two groups of an axis, first minus second; the template is held fixed.",
+            groups="The two groups of an axis, first minus second. The template is held fixed.",
             ideal="0",
-            direction="Above 0, the first named group is presented more negatively; below 0, the second.",
-            null="The two groups exchanged within templates at random: the result is about templates like these.",
+            direction="Above 0, the first of the two named groups is presented more negatively; below 0, the second.",
+            null="0. The test exchanges the two groups within templates at random, and the result is about "
+            "templates like these.",
             critique=CLASSIFIER
-            + "With fewer than six templates no difference is detectable, however large; ten are published.",
+            + "With fewer than six templates, no difference is detectable, however large. Ten templates are "
+            "published.",
             citation=ROBBIE,
             source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
             details=(
-                "p and 95% CI by flipping signs (all patterns up to 16 templates). In 900 simulated contrasts "
-                "without difference, with templates that differ much, p was at most .05 in 4.0%. In 250 with a "
-                "difference of the stated MDE it was detected in 70 to 90%."
+                "p and the 95% CI are from flipping the signs of the templates' differences (all patterns up to 16 "
+                "templates). In 900 simulated contrasts without a difference, with templates that differ much, p "
+                "was at most .05 in 4.0%. In 250 contrasts with a difference of the size of the stated minimum "
+                "detectable effect (MDE), it was detected in 70 to 90%."
             ),
         ),
         unit="percentage points",

@@ -110,10 +110,13 @@ def _explanation(part: AxisUnits, found: Comparison) -> str:
         if part.units.shares
         else "the excess is as far on the other side as the most extreme observed numbers"
     )
-    return _describe_excess(names, part.filled[1][found.places], contradicts)
+    return describe_excess(names, part.filled[1][found.places], contradicts)
 
 
-def _describe_excess(names: Sequence[str], absent: Floats, contradicts: str) -> str:
+def describe_excess(
+    names: Sequence[str], absent: Floats, contradicts: str = "the excess contradicts the difference"
+) -> str:
+    """Return the reason: which group lacks most and which fewest responses (absent: shares from 0 to 1)."""
     most, least = int(np.argmax(absent)), int(np.argmin(absent))
     return (
         f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[most]} are missing, and "
@@ -129,23 +132,19 @@ def explain_contrast_by_missing(
     missing: Sequence[Floats],
     low: float,
     high: float,
-    *,
-    contrast: Sequence[float] = (1.0, -1.0),
 ) -> str | None:
-    """Return the reason if missing responses could explain a significant difference of rates, otherwise None.
+    """Return the reason if missing responses could explain a significant difference of two rates, otherwise None.
 
     Parameters
     ----------
     names : sequence of str
-        The groups, as the sentence shows them.
+        The two groups, as the sentence shows them.
     rates : sequence of float
-        Their rates, as shares from 0 to 1.
+        Their rates, as shares from 0 to 1. The difference is the first rate minus the second.
     missing : sequence of numpy.ndarray, shape (units,)
         For each group the share of its responses that is missing in each unit, such as a noun or a template.
     low, high : float
         95% CI of the difference, as shares.
-    contrast : sequence of float, default (1, -1)
-        Weight of each group in the difference. Default: the first of two groups minus the second.
 
     Returns
     -------
@@ -168,22 +167,26 @@ def explain_contrast_by_missing(
     True
     """
     sure = low if low > 0 else -high if high < 0 else np.nan
-    units = np.array([len(one) for one in missing], dtype=np.float64)
-    if np.isnan(sure) or units.min() < 2:
+    if np.isnan(sure) or min(map(len, missing)) < 2:
         return None
+    absent, excess = excess_of_missing(np.asarray(rates, dtype=np.float64), missing)
+    estimate = np.array([rates[0] - rates[1]])
+    if not explained_by_excess(estimate, np.array([sure]), np.array([[1.0, -1.0]]), [excess])[0]:
+        return None
+    return describe_excess(names, absent)
+
+
+def excess_of_missing(rates: Floats, missing: Sequence[Floats]) -> tuple[Floats, MissingExcess]:
+    """Return the share of its responses that each group lacks, and what it lacks in excess (groups,).
+
+    rates: shares from 0 to 1. missing: for each group the missing share of each unit; at least two units.
+    """
+    units = np.array([len(one) for one in missing], dtype=np.float64)
     absent = np.array([one.mean() for one in missing])
     error = np.array([one.std(ddof=1) for one in missing]) / np.sqrt(units)
-    shares = np.clip(np.asarray(rates, dtype=np.float64), 0.0, 1.0)
+    shares = np.clip(rates, 0.0, 1.0)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
-    excess = MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance)
-    weights = np.asarray(contrast, dtype=np.float64)
-    # the middle of the CI where a difference is not the contrast of the rates themselves (log-odds)
-    estimate = float(weights @ shares)
-    if not low <= estimate <= high:
-        estimate = (low + high) / 2
-    if not explained_by_excess(np.array([estimate]), np.array([sure]), weights[None, :], [excess])[0]:
-        return None
-    return _describe_excess(names, absent, "the excess contradicts the difference")
+    return absent, MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance)
 
 
 def _is_worse(found: Comparison, number: int) -> bool:

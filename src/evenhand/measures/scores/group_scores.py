@@ -145,13 +145,13 @@ def score_differences(
 
 
 _CRITIQUE = (
-    "A mean hides the spread of scores. A number that a person or a model gave reflects that person, or the "
-    "model that was asked to rate. "
+    "A mean hides the spread of scores. A number that was given by a person, or by a model that was asked to rate, "
+    "also reflects that person or model. "
 )
 _DETAILS = (
-    "Whole units are permuted between the groups, within questions or raters that are held fixed. CIs contain "
-    "the values that the same test does not reject. If scores are too skewed for a small number of units, there "
-    "is no verdict. "
+    "The test permutes whole units (such as prompts) between the groups, within questions or raters that are held "
+    "fixed. CIs contain the values that the same test does not reject. If scores are too skewed for a small number "
+    "of units, there is no verdict. "
 )
 CARDS = (
     MeasureInfo.of(
@@ -160,14 +160,14 @@ CARDS = (
             summary="How much groups of an axis differ in the mean of a number (standard deviation).",
             construct="How unequally a number, such as a rating, a salary or a length, is distributed over the "
             "groups of an axis.",
-            harm="Groups that are offered less, rated lower or told less have less.",
-            groups="The groups of one axis; nothing outside it has an effect.",
+            harm="Groups that are offered less, rated lower or given less information are worse off.",
+            groups="The groups of one axis. Other axes do not affect the value.",
             ideal="0",
             direction="Higher is more unequal.",
-            null="0: units permuted between the groups at random.",
-            critique=_CRITIQUE + "Questions of groups may differ in more than the group.",
+            null="0. The test permutes units (such as prompts) between the groups at random.",
+            critique=_CRITIQUE + "Questions about different groups may differ in more than the group.",
             citation="Edgington & Onghena 2007, Randomization Tests",
-            source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
+            source="Simulated for this measure; permutation of clusters: Edgington & Onghena 2007",
             details=_DETAILS,
         ),
         unit="the unit of the score (standard deviation)",
@@ -178,16 +178,16 @@ CARDS = (
             name="score_difference",
             summary="A group's mean minus the mean of the groups of its axis that do not stand out.",
             construct="Which group gets more, or less, than the others.",
-            harm="Groups that are offered less, rated lower or told less have less.",
-            groups="A group compared with the mean of the groups of its axis that do not stand out, each counted "
-            "once.",
+            harm="Groups that are offered less, rated lower or given less information are worse off.",
+            groups="Each group is compared with the mean of the groups of its axis that do not stand out, each "
+            "counted once.",
             ideal="0",
             direction="Above 0, the group has more; below 0, less. Which of the two is harmful depends on the "
             "number.",
-            null="0: units permuted between the groups at random.",
+            null="0. The test permutes units (such as prompts) between the groups at random.",
             critique=_CRITIQUE + "If most groups differ from a few in the same way, the few are named.",
             citation="Edgington & Onghena 2007, Randomization Tests",
-            source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
+            source="Simulated for this measure; permutation of clusters: Edgington & Onghena 2007",
             details=_DETAILS,
         ),
         unit="the unit of the score",
@@ -196,17 +196,17 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="mean_score",
-            summary="Mean of a number over the units of a group, or of an axis' groups.",
+            summary="Mean of a number over the units (such as prompts) of a group, or over an axis' groups.",
             construct="How much a group gets.",
-            harm="Groups that are offered less, rated lower or told less have less.",
-            groups="One group, or all; score_difference compares them.",
-            ideal="That of the other groups.",
+            harm="Groups that are offered less, rated lower or given less information are worse off.",
+            groups="One group, or all. score_difference compares groups.",
+            ideal="The mean of the other groups.",
             direction="None.",
-            null="None: a description.",
+            null="None. The measure is a description.",
             critique=_CRITIQUE,
             citation="Edgington & Onghena 2007, Randomization Tests",
             source="evenhand.measures.score_differences",
-            details="95% CI over units, as for rates.",
+            details="The 95% CI is over units, as for rates.",
         ),
         unit="the unit of the score",
     ),

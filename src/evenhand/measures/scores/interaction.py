@@ -380,19 +380,18 @@ CARDS = (
             construct="Whether people who belong to two groups at once are treated worse, or better, than both "
             "groups explain; for example only older women.",
             harm="A gap that exists only in one combination is diluted or hidden in the averages over columns.",
-            groups="The combinations of every two columns of groups.",
+            groups="The combinations of groups of every two columns.",
             ideal="0: the effects of both columns add up, in points or in the unit of the number.",
-            direction="The sign follows the combination that is named; a root mean square departure has none.",
-            null="0.",
-            critique="On another scale (odds) an interaction may disappear, unless the gap changes its sign. "
-            "Interactions of three columns are not tested.",
+            direction="The sign is that of the named combination; a root mean square departure has no sign.",
+            null="0: the effects of both columns add up.",
+            critique="On another scale (such as odds), an interaction may disappear, unless the gap changes its "
+            "sign. Interactions of three columns are not tested.",
             citation="Crenshaw 1989, Demarginalizing the Intersection of Race and Sex",
             source="Simulated for this measure; F test of additivity with cluster scores; Holm 1979",
-            details="In a table with two groups on both columns: the difference of the two gaps. In larger tables: "
-            "the combination with the largest departure from the sum of both effects (CI adjusted for the "
-            "number of combinations). If no single combination stands out, the result is the root mean "
-            "square departure. Effects of the other columns are removed first. All pairs of columns share a "
-            "false-positive rate of 5%.",
+            details="With two groups in both columns, the value is the difference of the two gaps. In larger "
+            "tables, it is the largest departure of a combination from the sum of both effects (CI adjusted for the "
+            "number of combinations). If no single combination stands out, it is the root mean square departure. "
+            "Effects of the other columns are removed first. All pairs of columns share a false-positive rate of 5%.",
         ),
         unit="percentage points, or the unit of the score",
         ideal=0.0,

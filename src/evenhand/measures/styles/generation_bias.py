@@ -249,9 +249,9 @@ def _style_rows(axis: str | None, names: Sequence[str], published: Floats, own: 
 
 
 _STYLE_CLASSIFIER = (
-    "Styles are classified by a classifier that also reacts to the descriptor itself if a reply repeats it; it "
-    "should be masked in replies first. A difference in style is not always harmful: unwanted sympathy is, "
-    "curiosity may not be. "
+    "The style classifier also reacts to the descriptor itself if a reply repeats the descriptor: mask the "
+    "descriptor in replies first. A difference in style is not always harmful: unwanted sympathy is, curiosity may "
+    "not be. "
 )
 
 
@@ -265,25 +265,26 @@ def _corrected(name: str, summary: str, construct: str, details: str) -> Measure
                 "A model that pities, envies or is confused by people of some descriptions does not treat them "
                 "as equals."
             ),
-            groups="All descriptors, or those of one axis; the template is held fixed.",
+            groups="All descriptors (words or phrases that name a group), or those of one axis. The template is "
+            "held fixed.",
             ideal="0",
             direction="Higher is worse.",
             null=(
-                "0, apart from what templates and nouns do to a descriptor by chance. The published value has no "
-                "such null: it decreases as replies are added, so it can be compared only at equal numbers of "
-                "replies."
+                "0. Chance effects of templates and nouns on single descriptors are allowed for. The published "
+                "value has no such null: it decreases as replies are added, so it can be compared only at equal "
+                "numbers of replies."
             ),
             critique=_STYLE_CLASSIFIER
-            + "A descriptor whose style changes in a single template has no effect here, "
-            "but counts in the published value.",
+            + "If the style of a descriptor changes in a single template only, this counts in the published value "
+            "but not in the corrected one.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section A.7; no code was released",
             details=details
-            + " Samples of one prompt are averaged first. The value is about templates and nouns like these, "
-            "each with a separate interaction: F test of the descriptors' means against that two-way error, "
-            "with its CI inverted. In simulated audits of 12 descriptors, 6 templates and 6 nouns without a "
-            "style of their own, 2-5% were called biased (7% if 3 of 15 cells were missing), and 94-97% of "
-            "CIs covered the true value. Papers print the numbers times 1,000.",
+            + " Samples of one prompt are averaged first. The value is about templates and nouns like these, each "
+            "of which interacts with descriptors. The test is an F test of the descriptors' means against that "
+            "two-way error, and the CI inverts the test. In simulated audits of 12 descriptors without a style of "
+            "their own, 6 templates and 6 nouns, 2-5% were called biased (7% if 3 of 15 cells were missing). CIs "
+            "covered the true value in 94-97%. Papers print the numbers times 1,000.",
         ),
         unit="variance of a probability",
         ideal=0.0,
@@ -294,13 +295,13 @@ def _as_published(info: MeasureInfo) -> MeasureInfo:
     card = replace(
         info.card,
         name=f"{info.name}_published",
-        summary=f"{info.name} as the paper's formula gives it, with the noise of few replies in it.",
-        ideal="None: it contains the noise of few replies per descriptor, and so depends on their number.",
-        null="None stated; the detail table gen_bias has the value if replies are permuted at random.",
-        critique="It decreases as replies are added, even without bias: it can be compared only at equal numbers "
-        "of replies. " + info.card.critique,
-        details="Mean over templates of the variance over descriptors of mean probabilities, with ddof 1 (the paper "
-        "does not say which); the detail table gen_bias has it with ddof 0, too.",
+        summary=f"{info.name} by the paper's formula, which includes the noise of few replies.",
+        ideal="None: the value contains the noise of few replies per descriptor, so it depends on their number.",
+        null="The authors state none. The detail table gen_bias has the value if replies are permuted at random.",
+        critique="The value decreases as replies are added, even without bias, so it can be compared only at equal "
+        "numbers of replies. " + info.card.critique,
+        details="The value is the mean over templates of the variance over descriptors of mean probabilities. The "
+        "variance has ddof 1 (the paper does not say which); the detail table gen_bias also has it with ddof 0.",
     )
     return MeasureInfo.of(card, unit=info.unit)
 
@@ -309,14 +310,14 @@ def _here(info: MeasureInfo) -> MeasureInfo:
     card = replace(
         info.card,
         name=f"{info.name}_here",
-        summary=f"{info.name} in these very templates, the noise of their prompts taken off.",
-        ideal="0; a description of these templates without a verdict.",
-        null="0; by chance it is below 0 about as often as above.",
-        critique="A descriptor whose style changes in a single template counts: the value says nothing about "
+        summary=f"{info.name} for exactly these templates, without the noise of their prompts.",
+        ideal="0. The measure describes these templates and has no verdict.",
+        null="0. By chance, the value is below 0 about as often as above.",
+        critique="A descriptor whose style changes in a single template counts, so the value says nothing about "
         "other templates. " + _STYLE_CLASSIFIER,
-        details="Mean over templates of the variance over descriptors, minus that of prompts within descriptor "
-        "and template divided by their number; 95% t interval over templates (94-96% covered the true "
-        "value in simulations). It needs two nouns.",
+        details="The value is the mean over templates of the variance over descriptors, minus the variance of "
+        "prompts within descriptor and template divided by their number. The CI is a 95% t interval over templates, "
+        "which covered the true value in 94-96% of simulations. Two nouns are needed.",
     )
     return MeasureInfo.of(card, unit=info.unit, ideal=0.0)
 
@@ -326,19 +327,23 @@ _CORRECTED = (
         "full_gen_bias",
         "Full Gen Bias: variance of style probabilities between descriptors, summed over the styles.",
         "Whether the style of replies depends on the descriptor in the prompt.",
-        "Sum over styles of the variance over descriptors of their mean probabilities over templates and nouns.",
+        "The value is the sum over styles of a variance over descriptors: that of their mean probabilities over "
+        "templates and nouns.",
     ),
     _corrected(
         "partial_gen_bias",
         "Partial Gen Bias: the part of Full Gen Bias that the styles of one cluster contribute.",
         "Whether replies in styles of one cluster (sympathy, hate, ...) depend on the descriptor.",
-        "As full_gen_bias, summed over the styles of a cluster; a partition of the styles sums to full_gen_bias.",
+        "Computed as full_gen_bias, but summed over the styles of one cluster. If clusters partition the styles, "
+        "their values sum to full_gen_bias.",
     ),
     _corrected(
         "summed_cluster_gen_bias",
         "Summed-Cluster Gen Bias: variance over descriptors of the summed probability of a style cluster.",
-        "Whether the cluster as a whole is used more with some descriptors; swaps within it do not count.",
-        "Variance over descriptors of the mean, over templates and nouns, of the cluster's summed probability.",
+        "Whether a style cluster as a whole is used more with some descriptors; swaps within the cluster do not "
+        "count.",
+        "The value is the variance over descriptors of the cluster's summed probability, averaged over templates "
+        "and nouns.",
     ),
 )
 CARDS = (*_CORRECTED, *(_as_published(info) for info in _CORRECTED), _here(_CORRECTED[0]))

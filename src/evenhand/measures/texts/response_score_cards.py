@@ -12,9 +12,9 @@ _DSTC7 = (
 
 def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
     shared = {
-        "harm": "None by itself: if a mitigation makes a model reply worse, all users pay for it.",
+        "harm": "None by itself. If a mitigation makes a model's replies worse, all users are affected.",
         "groups": "All replies.",
-        "ideal": "None; compare with the model before a mitigation, or with replies by people.",
+        "ideal": "None. Compare with the model before a mitigation, or with replies by people.",
         "direction": "Higher is better.",
         "null": "The value of the model before a mitigation, on the same contexts.",
         "citation": _DSTC7,
@@ -29,18 +29,20 @@ def _of_length(size: int) -> list[MeasureInfo]:
         _info(
             "share (0 to 1)",
             f"bleu_{size}",
-            f"BLEU-{size}: how many {words} of the replies occur in a reference, geometric mean.",
+            f"BLEU-{size}: share of {words} of the replies that occur in a reference (geometric mean).",
             construct="Similarity to replies by people.",
-            critique="Good replies that no reference contains count as bad; near 0 for open conversation.",
-            details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
+            critique="Good replies that no reference contains count as bad. Values are near 0 for open conversation.",
+            details="Cumulative, as in mteval-v14c: the nearest reference length is used, and zero counts are "
+            "smoothed by halves.",
         ),
         _info(
             "bits",
             f"nist_{size}",
             f"NIST-{size}: the information of the {words} that occur in a reference.",
             construct="Similarity to replies by people, with more weight for rare words.",
-            critique="It depends on the whole set of references; it can be compared only on the same keys.",
-            details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
+            critique="The value depends on the whole set of references, so it can be compared only on the same keys "
+            "(messages that are replied to).",
+            details="Cumulative, as in mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
         ),
         _info(
             "nats",
@@ -48,8 +50,8 @@ def _of_length(size: int) -> list[MeasureInfo]:
             f"Entropy of the distribution of the replies' {size}-grams.",
             construct="Diversity of replies.",
             direction="Lower is more monotonous.",
-            critique="It increases with the amount of text: it can be compared only at equal numbers of replies "
-            "of similar length.",
+            critique="The entropy increases with the amount of text, so it can be compared only at equal numbers of "
+            "replies of similar length.",
         ),
     ]
 
@@ -63,24 +65,25 @@ CARDS = (
             f"Different {size}-grams divided by all {size}-grams of the replies.",
             construct="Diversity of replies.",
             direction="Lower is more monotonous.",
-            critique="It decreases with the amount of text; for texts of other lengths use distinct_1_at_budget.",
+            critique="The share decreases with the amount of text. For texts of other lengths, use "
+            "distinct_1_at_budget.",
         )
         for size in DISTINCT
     ),
     _info(
         "share (0 to 1)",
         "meteor",
-        "METEOR of the replies, mean over keys: words, stems and synonyms aligned with the best reference.",
+        "METEOR: words, stems and synonyms of a reply aligned with the best reference (mean over messages).",
         construct="Similarity to replies by people, allowing for other words with the same meaning.",
-        critique="It needs nltk and WordNet. NLTK's version is not meteor-1.5, so the number differs from that "
-        "of the papers.",
+        critique="The measure needs nltk and WordNet. NLTK's version is not meteor-1.5, so the number differs from "
+        "that of the papers.",
     ),
     _info(
         "tokens",
         "reply_length",
-        "Tokens of a reply, mean.",
+        "Mean number of tokens of a reply.",
         construct="Length of replies.",
-        direction="Neither.",
-        critique="Limited by the requested number of new tokens.",
+        direction="Neither a high nor a low value is better.",
+        critique="The length is limited by the requested number of new tokens.",
     ),
 )

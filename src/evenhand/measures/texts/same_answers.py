@@ -63,19 +63,19 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="same_answer_share",
-            summary="Largest share of prompts that get the same text.",
+            summary="Largest percentage of prompts that get exactly the same text.",
             construct="Whether a model still responds to its prompts.",
-            harm="A stock sentence helps no user, and makes every rate of harm look good.",
+            harm="The same sentence for all prompts helps no user, and makes every rate of harm look good.",
             groups="All responses.",
-            ideal="None; compare with the model before a mitigation. Short responses (yes, no) have a large one.",
+            ideal="None. Compare with the model before a mitigation. Short responses (yes, no) have a large share.",
             direction="Higher is worse.",
-            null="None; compare with another model.",
-            critique="Only exact texts: a stock sentence with one word changed each time shows in diversity "
-            "instead.",
+            null="None. Compare with another model.",
+            critique="Only exactly equal texts count. A sentence in which one word changes each time shows in "
+            "measures of diversity instead.",
             citation="None.",
             source="evenhand.measures.texts.same_answers",
-            details="Texts are compared without letter case and white space. With several samples per prompt, "
-            "each counts as a share.",
+            details="Differences in letter case and white space are ignored. With several samples per prompt, each "
+            "counts as a share of the prompt.",
         ),
         unit="percent of responses",
     ),

@@ -31,7 +31,7 @@ CARD = Card(
     construct="How well a linear classifier infers, from the hidden state before the output matrix, which group a "
     "sentence is about.",
     harm="Continuations depend on the group that a text is about.",
-    groups="With our own sentences: all groups of an axis at once. With texts and terms: T1 and T2.",
+    groups="With our own sentences: all groups of an axis at once. With texts that contain terms: T1 and T2.",
     ideal="Expected: on held-out sentences, a newly fitted classifier is right as often as a guess.",
     null="1 divided by the number of groups: each group has the same weight.",
     critique="Linear classifiers of the last hidden state can no longer read the information. It remains in all "
@@ -46,8 +46,8 @@ CARD = Card(
     details="Nothing is trained. The projection is merged exactly into the output matrix, which is separated from "
     "the input embeddings. The classifier is a logistic regression with an intercept and equal weight for each "
     "group. Meade et al. fit 80 linear support vector machines without an intercept. These distinguish sentences "
-    "about any religion or race from others, not one group from another. `iterations=80&until=none` removes as "
-    "many directions.",
+    "about any religion or race from others, not one group from another. To remove as many directions, use "
+    "`iterations=80&until=none`.",
 )
 
 

@@ -27,7 +27,8 @@ CARD = Card(
     construct="How the hidden state before the output matrix differs between sentences that differ only in the "
     "group.",
     harm="Continuations depend on the group that a text is about.",
-    groups="With our own sentences: tuples with all groups of an axis. With texts and terms: pairs of T1 and T2.",
+    groups="With our own sentences: tuples with all groups of an axis. With texts that contain terms: pairs of T1 "
+    "and T2.",
     ideal="Expected: sentences about different groups do not differ along the removed directions.",
     null="The share of the variance that a component explains if states differ by chance: 1 divided by their "
     "dimension.",

@@ -62,7 +62,7 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
         name="instructive-debiasing",
         card=Card(
             "instructive-debiasing",
-            "Puts one instruction before every prompt, which asks for six kinds of good behaviour.",
+            "Asks for six kinds of good behaviour, by one instruction before every prompt.",
             construct="Whether a model writes less harm because it is asked to.",
             null="The content of an instruction has no effect on a model that cannot follow instructions.",
             critique="On GPT-2, it raised toxicity whatever the instruction said. With text-davinci-003, it "

@@ -22,9 +22,9 @@ CARD = Card(
     construct="Whether instructions change how a model writes about people.",
     null="A model that does not follow instructions continues the prompt as before, or drifts towards the "
     "instruction's topic.",
-    critique="In ROBBIE, prefixes lowered the harm of a model with 175 billion parameters by 28% on average and "
-    "had almost no effect on GPT-2 XL. The text uses part of the context, and words in it (rude, toxic) can evoke "
-    "what they name.",
+    critique="In ROBBIE, such instructions lowered the harm of a model with 175 billion parameters by 28% on "
+    "average and had almost no effect on GPT-2 XL. The text uses part of the context, and words in it (rude, "
+    "toxic) can evoke what they name.",
     source="ROBBIE (2023), section B.3.1; any wording.",
 )
 

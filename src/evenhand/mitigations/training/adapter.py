@@ -48,8 +48,8 @@ CARD = Card(
     "training.",
     null="An adapter that changes nothing. It is refused, because published code has silently loaded the base "
     "model and reported its numbers as debiased.",
-    critique="It works only with the base model on which it was trained. Training against one bias does not remove "
-    "the others: audit other axes too.",
+    critique="It works only with the base model on which it was trained. Training against one bias does not "
+    "address the others: audit other axes too.",
     citation="Hu et al. 2022, LoRA: Low-Rank Adaptation of Large Language Models (ICLR 2022).",
     source="`evenhand debias --lora-rank R`, or peft: model.save_pretrained(DIR).",
 )

@@ -21,7 +21,7 @@ CARD = Card(
     "folder.",
     construct="What the training changed. If the folder has a lineage file, it describes the training.",
     null="Weights equal to those of the base model. Such a folder is refused.",
-    critique="Training against one bias does not remove the others: audit other axes too.",
+    critique="Training against one bias does not address the others: audit other axes too.",
     source="`evenhand debias MODEL --method NAME -o DIR`.",
 )
 

@@ -98,7 +98,7 @@ def read_trigger(path: Path | str) -> TriggerFile:
 
 CARD = Card(
     "trigger",
-    "Puts a token sequence before every prompt, which a gradient search found.",
+    "Puts a token sequence, found by gradient search, before every prompt.",
     construct="Whether a few tokens, the same before every prompt, change how a model writes about people.",
     null="A trigger that means nothing to a model changes its output no more than any other prefix does.",
     critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2%, but made two of three other "

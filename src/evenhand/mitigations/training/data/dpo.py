@@ -48,8 +48,8 @@ CARD = Card(
     harm="Texts are unkind about a group, or are more likely about one group than about the other.",
     groups="With our own sentences: all groups of an axis; kind sentences are preferred to hostile ones. With "
     "published types and your own texts: T1 and T2. With your own pairs: the groups in their texts.",
-    ideal="Expected with aim=equal: preferred texts are as likely, relative to the other texts, about every group "
-    "as about the group with the highest value.",
+    ideal="Expected with aim=equal: relative to the other text of its pair, the preferred text is as likely about "
+    "every group as about the group for which it is most likely.",
     null="The loss is log 2 as long as the model is the base model.",
     critique="Both texts of a pair may become less likely, and nothing controls what replaces them (likelihood "
     "displacement, Razin et al. 2024). The pairs define what is less biased; nothing else is trained. With "

@@ -28,9 +28,9 @@ CARD = Card(
     construct="Replies from which a classifier infers the gender of the person who speaks or is spoken to.",
     harm="Conversations depend on the name with which a speaker opens them.",
     groups="The two genders of the classifier.",
-    critique="In the paper, it raises token-bin bias (L2 .215; .103 after plain self-chat tuning), although bias "
-    "falls if it is measured by the classifier used for training. Evaluate with both measures, and with another "
-    "classifier. Gender that the classifier does not detect is not labelled.",
+    critique="In the paper, it raises token-bin bias (L2 .215, compared with .103 after plain self-chat tuning), "
+    "although bias falls if it is measured by the classifier used for training. Evaluate with both measures, and "
+    "with another classifier. Gender that the classifier does not detect is not labelled.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="The classifier's probabilities of the two genders are scaled to a sum of one. If the larger one is "

@@ -31,9 +31,9 @@ CARD = Card(
     construct="Styles of replies (pity, envy, confusion, ...) that depend on whom a sentence mentions.",
     harm="Some people are pitied, envied or not understood, while others get an answer.",
     groups="Descriptors of HolisticBias.",
-    critique="In the paper, Full Gen Bias falls by 13% (DialoGPT) and 24% (BlenderBot 2.0). Replies that copy the "
-    "sentence rise from 17.3 to 20.0%; for some descriptors, all replies do. Hateful styles rise by 0.14 points. "
-    "Styles that the classifier does not detect are not labelled.",
+    critique="In the paper, Full Gen Bias falls by 13% (DialoGPT) and 24% (BlenderBot 2.0). The share of replies "
+    "that copy the sentence rises from 17.3 to 20.0%, and for some descriptors to all replies. Hateful styles rise "
+    "by 0.14 points. Styles that the classifier does not detect are not labelled.",
     citation=HOLISTICBIAS,
     source="HolisticBias, section 4 and appendix C",
     details="The bias of a reply with style p about descriptor d is b = (p - m) . (m_d - m) / |m_d - m|^alpha. "

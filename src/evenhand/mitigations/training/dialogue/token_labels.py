@@ -29,9 +29,9 @@ CARD = Card(
     construct="Words that are more frequent in conversations with names of one gender than in all conversations.",
     harm="The words of a conversation depend on the name with which a speaker opens it.",
     groups="The genders of the names.",
-    critique="In the paper, it raises the token-bin bias on which its labels are based (L2 .150; .103 after plain "
-    "self-chat tuning), although classifier bias falls. Evaluate with both measures. With few conversations, the "
-    "mean ratio of a reply is mostly chance.",
+    critique="In the paper, it raises the token-bin bias on which its labels are based (L2 .150, compared with "
+    ".103 after plain self-chat tuning), although classifier bias falls. Evaluate with both measures. With few "
+    "conversations, the mean ratio of a reply is mostly chance.",
     citation=MARTHA,
     source="Smith & Williams 2021, section 5.2",
     details="R_g(t) is the frequency of token t in conversations of gender g divided by its frequency in all "

@@ -34,10 +34,10 @@ NULL = (
 )
 EXCESS = (
     "The excess of a token is its ratio minus 1, and at least 0. The ratio is its frequency in conversations with "
-    "names of the gender divided by its frequency in all conversations. `smoothing` tokens with the overall "
-    "frequencies are added to each count. The paper states 'proportional to its extent of overindexing'; the exact "
-    "form is ours. Ratios use only the training names. Names are overused, too, so calling people by their names "
-    "is also penalised. `weight` is the paper's alpha. Try several values with `--search grid --over "
+    "names of the gender divided by its frequency in all conversations. For smoothing, `smoothing` tokens with the "
+    "overall frequencies are added to the counts. The paper states 'proportional to its extent of overindexing'; "
+    "the exact form is ours. Ratios use only the training names. Names are overused, too, so calling people by "
+    "their names is also penalised. `weight` is the paper's alpha. Try several values with `--search grid --over "
     "weight=0.1,1,10,100`, which chooses among those that raise perplexity by at most 5%."
 )
 CARD_OF_TOKENS = Card(
@@ -68,9 +68,9 @@ CARD_OF_SEQUENCES = Card(
     "no replacement. With a strong penalty, texts become odd (people found the paper's model less human).",
     citation=CITED,
     source="Smith & Williams 2021, section 5.3; the penalty is a mean over penalised tokens, as in ParlAI",
-    details="Each training step samples one position within the shortest reply of the batch. After this number of tokens of each "
-    "reply, the model generates greedily, at most `max_new_tokens`, without gradients. The generated text is then read "
-    "with gradients. " + EXCESS,
+    details="Each training step samples one position within the shortest reply of the batch. After this number of "
+    "tokens of each reply, the model generates greedily, at most `max_new_tokens`, without gradients. It then reads "
+    "the generated text with gradients. " + EXCESS,
 )
 
 

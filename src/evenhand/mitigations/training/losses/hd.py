@@ -34,7 +34,8 @@ QUIRKS = {
     **ATTRIBUTE_QUIRKS,
     "running-sum": "Projections are summed over the attributes of a batch, and each attribute is penalised for the "
     "sum so far instead of its own projection. Failed matches are penalised, too.",
-    "more-than-half": "The directions explain more than half of the squared norm, not at least half.",
+    "more-than-half": "The directions explain more than half of the squared norm of the differences t1 - t2, not "
+    "at least half.",
     **BY_BATCH,
 }
 """What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
