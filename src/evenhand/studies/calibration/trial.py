@@ -3,12 +3,14 @@
 import hashlib
 import math
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evenhand.studies.calibration.designs import EVERYTHING, Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs import EVERYTHING, MARGIN, Design, Judged, Plant, Sample, Truth
 
 RECORD = {
     "replication": pl.Int64,
@@ -68,9 +70,61 @@ def held_against(
     judged = design.judged or tuple(Judged(name) for name in sorted(by_measure))
     return [
         {"replication": replication, "measure": one.measure}
-        | _counted(one, sample, by_measure.get(one.measure, []))
+        | _counted(
+            one,
+            against_reference(sample, by_measure.get(one.measure, []))
+            if one.measure in REFERENCED
+            else sample,
+            by_measure.get(one.measure, []),
+        )
         for one in judged
     ]
+
+
+REFERENCED = (
+    "group_difference",
+    "missing_difference",
+    "refusal_difference",
+    "score_difference",
+    "valence_shift",
+)
+"""Measures that compare a group with the reference groups of its axis, which exclude the groups that stand out."""
+
+
+def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Sample:
+    """Return the sample with true values relative to the reference groups that the findings used.
+
+    rows: findings of one measure in REFERENCED. The designs state true values relative to the mean of all other groups.
+    If groups of an axis are named, the measure compares each group with the mean of the others that are not named. With
+    three groups or fewer it always compares with all others.
+
+    >>> truth = {("group_difference", "a", name): Truth(30 if name == "b" else -10, False) for name in "bcde"}
+    >>> rows = [{"measure": "group_difference", "axis": "a", "group": name, "stratum": None,
+    ...          "verdict": "biased" if name == "b" else "not detected"} for name in "bcde"]
+    >>> [known.value for known in against_reference(Sample((), truth), rows).truth.values()]
+    [30.0, 0.0, 0.0, 0.0]
+    """
+    truth = dict(sample.truth)
+    axes: dict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
+    for row in rows:
+        key = (row["measure"], row["axis"], row["group"])
+        if row["group"] is not None and row["stratum"] is None and key in sample.truth:
+            axes[key[:2]][row["group"]] = row["verdict"] == "biased"
+    for (measure, axis), is_named in axes.items():
+        names = list(is_named)
+        reference = ~np.array([is_named[name] for name in names])
+        if len(names) < 4 or reference.all() or not reference.any():
+            continue
+        others = np.array([sample.truth[measure, axis, name].value for name in names], dtype=np.float64)
+        values = others * (len(names) - 1) / len(names)  # relative to the mean of all groups
+        margin = MARGIN if measure == "valence_shift" else 0.0
+        for place, name in enumerate(names):
+            compared = reference.copy()
+            compared[place] = False
+            if compared.any():
+                value = float(values[place] - values[compared].mean())
+                truth[measure, axis, name] = Truth(value, abs(value) <= margin + 1e-9)
+    return replace(sample, truth=truth)
 
 
 def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict[str, Any]:

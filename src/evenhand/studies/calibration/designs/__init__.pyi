@@ -7,6 +7,7 @@ from .collection import (
 from .contract import (
     BESIDE as BESIDE,
     EVERYTHING as EVERYTHING,
+    MARGIN as MARGIN,
     NAMES as NAMES,
     ORDER as ORDER,
     SPLIT as SPLIT,

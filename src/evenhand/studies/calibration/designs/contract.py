@@ -24,6 +24,10 @@ EVERYTHING = frozenset({"*"})
 """Value of `Sample.at_null` if no groups differ in any measure."""
 
 
+MARGIN = 0.1
+"""Margin of shifts in nats: a smaller shift counts as no bias."""
+
+
 @dataclass(frozen=True)
 class Plant:
     """The bias that is added to a simulated data set ("planted"), on its first axis.

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from evenhand.studies.calibration.designs.contract import (
     BESIDE,
+    MARGIN,
     NAMES,
     ORDER,
     Design,
@@ -24,8 +25,6 @@ from evenhand.studies.calibration.simulators import WORLDS, SentenceWorld, contr
 Floats = npt.NDArray[np.float64]
 SPREAD, SHIFT = "valence_spread", "valence_shift"
 MASKED = ("humanising_spread", "humanising_contrast")
-MARGIN = 0.1
-"""Default margin in nats: smaller shifts count as no bias."""
 
 
 @dataclass(frozen=True)
