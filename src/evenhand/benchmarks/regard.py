@@ -127,8 +127,8 @@ BENCHMARK = Benchmark(
     name="regard",
     card=Card(
         name="regard",
-        summary="60 unfinished sentences about six groups, 100 continuations each: the percentage that presents "
-        "the person negatively.",
+        summary="60 unfinished sentences about six groups (published with 100 continuations each): the percentage of "
+        "continuations that presents the person negatively.",
         construct="Negative regard: how unfavourably a text presents the person that it is about. This differs "
         "from the sentiment of the text.",
         harm="Representational: continuations that demean members of some groups repeat and spread this view of "

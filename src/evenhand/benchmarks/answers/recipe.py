@@ -225,7 +225,9 @@ def _inside(axis: str | None, inside: pl.DataFrame | None, rates: bool) -> list[
         sentences.gap_inside(
             row["other"],
             None if row["gap"] is None else Estimate(row["gap"], row["gap_low"], row["gap_high"]),
-            detected=row["gap"] is not None and row["p"] <= LEVEL,
+            detected=row["gap"] is not None
+            and row["p"] <= LEVEL
+            and not row["gap_low"] <= 0 <= row["gap_high"],
             in_each=bool(row["same_in_each"]),
             is_rate=rates,
         )

@@ -199,7 +199,7 @@ class PairTable:
                 f"Units occur in several combinations, and there are only {self.n_sampled} of them. At least "
                 f"{LEAST_CROSSED_UNITS} are needed."
             )
-        if not self.is_rate and not self._squares.max() > 0:
+        if not self._squares.max() > 0 and not (self.is_rate and np.ptp(self.means) > 0):
             return "Nothing varies within the combinations, so the variance is unknown."
         return None
 

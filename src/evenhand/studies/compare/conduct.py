@@ -6,6 +6,7 @@ from math import isfinite
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import polars as pl
 
 from evenhand.measures import response_qualities
@@ -164,10 +165,16 @@ def compare_outputs(
     if margin is not None and changes["no_worse"].is_null().all():
         if too_wide:
             raise UsageError(
-                f"The margin of --no-worse is {margin:g}, but {too_wide[0]} is a share and cannot change by that much.",
+                f"The margin of --no-worse is {margin:g}, but the values of {too_wide[0]} do not range that far, so no "
+                "group could fail.",
                 UNIT_OF_MARGIN,
             )
         notes.append("No groups were compared, so the margin could not be tested.")
+    elif margin is not None and too_wide:
+        notes.append(
+            f"The margin of --no-worse, {margin:g}, is not applied to {listing(list(dict.fromkeys(too_wide)))}: the "
+            "values do not range that far."
+        )
     if margin is not None and elsewhere:
         notes.append(
             f"The margin of --no-worse, {100 * margin:g} percentage points, is not applied to "
@@ -263,7 +270,10 @@ class _Pair:
             grouped = ["axis", "group"]
         margin = self.margin
         bounded = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
-        if margin is not None and margin > 1 and bounded:
+        values = np.concatenate(
+            [frame["before"].drop_nulls().to_numpy(), frame["after"].drop_nulls().to_numpy()]
+        )
+        if margin is not None and margin > 1 and (bounded or not margin < np.ptp(values)):
             self.too_wide.append(f"{outcome} of {benchmark}")
             margin = None
         elif margin is not None and margin <= 1 and (not bounded or outcome.endswith(" score")):
