@@ -25,7 +25,7 @@ def markdown(outcome: GateOutcome) -> str:
     lines = [
         f"## {SYMBOLS[PASSED if outcome.passed else FAILED]} evenhand: gate {word}",
         "",
-        f"{_escaped(outcome.lines[0])}.",
+        f"{_escaped(outcome.lines[0].removesuffix('.'))}.",
         "",
         "| | condition | where | result | MDE |",
         "|---|---|---|---|---|",
