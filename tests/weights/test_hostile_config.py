@@ -186,3 +186,9 @@ def test_a_size_of_zero_that_transformers_divides_by_is_a_model_error(hostile: C
     folder = hostile(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_head=0, num_attention_heads=0)
     with pytest.raises(ModelError, match=r"ZeroDivisionError"):
         load_model(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("content", [[], "x", None])
+def test_a_config_that_is_no_object_is_refused(content):
+    with pytest.raises(ModelError, match="an object was expected"):
+        check_sizes("m", content)

@@ -4,7 +4,7 @@ from . import (
     verdict_summary as verdict_summary,
     wording as wording,
 )
-from .alike import alike_groups as alike_groups
+from .alike import alike_groups as alike_groups, alike_names as alike_names
 from .amounts import (
     places_of as places_of,
     short_count as short_count,

@@ -4,7 +4,7 @@ import ast
 import inspect
 import sys
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -155,7 +155,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, tuple | list) and len(value) == len(kinds) and all(map(_fits, value, kinds))
     if (origin or hint) in SEVERAL:
         ordered = (origin or hint) not in (Collection, Iterable)
-        return not (ordered and isinstance(value, Mapping)) and _are(value, inner)
+        return not (ordered and isinstance(value, Mapping | Set)) and _are(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
     if getattr(hint, "_is_protocol", False):  # whether or not `isinstance` may be asked of it
@@ -204,6 +204,8 @@ def missing_members(value: Any, protocol: type[Any]) -> list[str]:
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:
     """Whether a value is several of a kind, and not one text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable) or isinstance(value, pl.DataFrame):
+        return False
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         return False
     if not isinstance(value, Collection) or not inner:  # what can be gone through once is left alone
         return True

@@ -56,6 +56,10 @@ def check_sizes(
     evenhand.schema.errors.ModelError: The config.json of the model 'huge' sets num_hidden_layers to 1,000,000,000...
     """
     where = f"The config.json of the {kind} {name!r}"
+    if not isinstance(settings, Mapping):
+        raise ModelError(
+            f"{where} contains {type(settings).__name__} data; an object was expected.", DOWNLOAD
+        )
     _check_architectures(where, settings)
     for place, value in _numbers(settings, where):
         most = _bound(place.rpartition(".")[2])

@@ -6,8 +6,16 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.analysis import paired_contrasts
-from evenhand.measures import disparity, error_counts, intersections, noun_contrast, score_differences
+from evenhand.measures import (
+    disparity,
+    error_counts,
+    explain_contrast_by_missing,
+    intersections,
+    noun_contrast,
+    score_differences,
+)
 from evenhand.measures.rates.outcome_units import units_of_axes
+from evenhand.schema import UsageError
 from evenhand.stats.disparity import EQUAL, p_of_equal_shares
 
 REASON = "Missing responses could explain the difference: "
@@ -229,3 +237,24 @@ def test_missing_responses_that_depend_on_the_outcome_name_no_intersection(gap, 
         significant += pairs.height > 0
         found += pairs["obstacle"].null_count() > 0
     assert least <= found <= most and significant >= 7
+
+
+@pytest.mark.parametrize(
+    ("changed", "value"),
+    [
+        ("rates", [40, 20]),
+        ("missing", [np.array([2.0, 3.0]), np.array([-1.0, 0.0])]),
+        ("low", 0.4),
+        ("names", []),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(changed, value) -> None:
+    given = {
+        "names": ["a", "b"],
+        "rates": [0.4, 0.2],
+        "missing": [np.zeros(3)] * 2,
+        "low": 0.05,
+        "high": 0.35,
+    }
+    with pytest.raises(UsageError, match="two names, two rates and two arrays"):
+        explain_contrast_by_missing(**given | {changed: value})

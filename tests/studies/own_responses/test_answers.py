@@ -363,3 +363,13 @@ def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Pa
         assert word not in told
         assert word in ("BiasScore", "refusal") or word not in page
     assert {"burden", "bias_score", "refusal_rate"}.isdisjoint(found.measurements["measure"])
+
+
+def test_labels_that_look_like_a_negative_one_are_not_counted_as_harmless(tmp_path):
+    rows = {"who": ["woman", "man"] * 40, "verdict": ["Hostile", "hostile"] * 20 + ["fine"] * 40}
+    pl.DataFrame(rows).write_csv(tmp_path / "labels.csv")
+    columns = {"who": "group", "verdict": "label"}
+    with pytest.raises(UsageError, match="'hostile' and 'Hostile' in column 'verdict' look alike"):
+        eh.measure(tmp_path / "labels.csv", columns=columns, negative=["hostile"])
+    both = eh.measure(tmp_path / "labels.csv", columns=columns, negative=["hostile", "Hostile"])
+    assert not both.findings.filter(verdict="biased").height

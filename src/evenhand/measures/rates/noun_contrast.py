@@ -219,6 +219,7 @@ def _explain_by_missing(
         [float(row[name]) / 100 for name in group]  # type: ignore[arg-type]
         for group in (("male", "female"), ("low",), ("high",))
     )
+    rates = np.clip(rates, 0.0, 1.0).tolist()  # adjusted for cells, they may lie outside
     why = explain_contrast_by_missing(("male nouns", "female nouns"), rates, missing, low[0], high[0])
     return {} if why is None else {"obstacle": why}
 

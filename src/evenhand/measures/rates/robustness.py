@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from evenhand.measures.rates.outcome_units import AxisUnits
-from evenhand.schema import checked
+from evenhand.schema import UsageError, checked
 from evenhand.stats import Floats, reference_contrasts
 from evenhand.stats.disparity import (
     EQUAL,
@@ -166,6 +166,14 @@ def explain_contrast_by_missing(
     >>> explain_contrast_by_missing(["men", "women"], [0.4, 0.2], [np.zeros(3), np.zeros(3)], 0.05, 0.35) is None
     True
     """
+    shares = np.concatenate([np.asarray(one, dtype=np.float64).ravel() for one in missing] or [np.zeros(0)])
+    wrong = len(names) != 2 or len(rates) != 2 or len(missing) != 2 or not low <= high
+    if wrong or not ((shares >= 0) & (shares <= 1)).all() or not all(0 <= rate <= 1 for rate in rates):
+        raise UsageError(
+            "explain_contrast_by_missing needs two names, two rates and two arrays of missing shares, all from 0 to 1; "
+            "low must not be above high.",
+            "Divide percentages by 100.",
+        )
     sure = low if low > 0 else -high if high < 0 else np.nan
     if np.isnan(sure) or min(map(len, missing)) < 2:
         return None

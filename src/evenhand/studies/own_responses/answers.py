@@ -8,6 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks.answers import BESIDE
 from evenhand.prompts.own_files import Source, booleans, number_column, plain_numbers, text_column
+from evenhand.reports import alike_names
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.own_responses.columns import Columns
 
@@ -197,5 +198,13 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
             raise UsageError(
                 f"{where}: no row has the label {name!r} in column '{labels.name}'. Values found: {shown}.",
                 f"Did you mean {near[0]!r}?" if near else None,
+            )
+    for alike in alike_names(there):
+        named, others = ([name for name in alike if (name in negative) == side] for side in (True, False))
+        if named and others:
+            raise UsageError(
+                f"{where}: the labels {named[0]!r} and {others[0]!r} in column '{labels.name}' look alike, but only "
+                f"{named[0]!r} counts as negative. Values found: {shown}.",
+                f"Add --negative {others[0]!a}, or correct the labels in the file.",
             )
     return words.is_in(list(negative)).set(words.is_null(), None).alias("negative")
