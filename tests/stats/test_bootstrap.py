@@ -276,7 +276,7 @@ def test_too_few_clusters_and_wrong_shapes():
         cluster_bootstrap([1.0, 2.0], ["a"], seed=0)
     with pytest.raises(UsageError, match="weight is negative"):
         cluster_bootstrap([1.0, 2.0], ["a", "b"], weights=[1, -1], seed=0)
-    with pytest.raises(UsageError, match="coverage lies between"):
+    with pytest.raises(UsageError, match=r"cluster_bootstrap got level=95\.\nIt must be between 0 and 1"):
         cluster_bootstrap([1.0, 2.0], ["a", "b"], level=95, seed=0)
     with pytest.raises(UsageError, match=r"\(rows, clusters\)"):
         cluster_bootstrap_table([1.0, 2.0], [1.0], seed=0)

@@ -116,7 +116,7 @@ def test_what_has_no_alpha() -> None:
         assert np.isnan([found.estimate, found.low, found.high]).all()
     one = krippendorff_alpha([[1], [2]])  # a single unit: an estimate, and no limits
     assert one.estimate == 0 and np.isnan(one.low)
-    with pytest.raises(UsageError, match="Unknown level of measurement: 'nominl'"):
+    with pytest.raises(UsageError, match=r"invalid measurement='nominl'.*Did you mean 'nominal'"):
         krippendorff_alpha([[1], [2]], "nominl")  # type: ignore[arg-type]
 
 

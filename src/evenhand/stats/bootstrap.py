@@ -51,7 +51,7 @@ class Intervals:
     clusters: npt.NDArray[np.int64]
 
 
-@checked_kinds
+@checked
 def cluster_bootstrap(
     values: npt.ArrayLike,
     clusters: npt.ArrayLike,

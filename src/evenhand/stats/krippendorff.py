@@ -6,14 +6,14 @@ product of matrices. One row per unit, with the count of each value, is all that
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import stdtrit
 
-from evenhand.schema import checked_kinds, unknown_name
+from evenhand.schema import checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.intervals import Interval
 
@@ -95,8 +95,6 @@ def krippendorff_alpha(
     >>> krippendorff_alpha(ratings).low, round(krippendorff_alpha(np.repeat(ratings, 9, axis=1)).low, 1)
     (nan, 0.3)
     """
-    if measurement not in get_args(MeasurementLevel):
-        raise unknown_name("level of measurement", measurement, get_args(MeasurementLevel))
     table = np.atleast_2d(np.asarray(ratings, dtype=np.float64))
     values, counts = _counts(table)
     units, n = counts.shape[0], int(counts.sum())

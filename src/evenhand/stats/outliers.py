@@ -1,20 +1,21 @@
 """Find pairs with an outlying member by the three-standard-deviations rule."""
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.schema import checked_kinds
-from evenhand.stats.arrays import Flags, Floats
+from evenhand.stats.arrays import Flags
 
 DEVIATIONS = 3.0
 
 
 @checked_kinds
-def outlying_pairs(first: Floats, second: Floats, *, by_value: bool = False) -> Flags:
+def outlying_pairs(first: npt.ArrayLike, second: npt.ArrayLike, *, by_value: bool = False) -> Flags:
     """Return which pairs have a member that is more than three standard deviations from the mean of its list.
 
     Parameters
     ----------
-    first, second : numpy.ndarray, shape (n,)
+    first, second : array_like, shape (n,)
         Two lists of paired values, for example the perplexities of two texts.
     by_value : bool, default False
         Use the published rule. A pair is then also an outlier if one of its values equals an outlying value of
