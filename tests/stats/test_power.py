@@ -144,5 +144,7 @@ def test_wrong_input_is_refused():
         detectable_rate(1.1, 10)
     with pytest.raises(UsageError, match="cannot be"):
         per_test_level(0.05, 0)
-    with pytest.raises(UsageError, match="Unknown correction: 'fdr'"):
+    with pytest.raises(
+        UsageError, match="invalid correction='fdr'; expected 'none' or 'benjamini-hochberg' or 'bonferroni'"
+    ):
         per_test_level(0.05, 3, "fdr")

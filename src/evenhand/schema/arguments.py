@@ -148,7 +148,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(inner)
     if (origin or hint) is Mapping or (origin or hint) is dict:
         return isinstance(value, Mapping) and all(
-            _fits(one, kind) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
+            _fits(one, _open(kind)) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
         )
     if origin is tuple and inner[-1:] != (Ellipsis,):
         kinds = [] if inner == ((),) else inner
@@ -209,9 +209,12 @@ def _are(value: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not isinstance(value, Collection) or not inner:  # what can be gone through once is left alone
         return True
-    # which names there are is said, with what may be meant, by who knows them
-    kind = str if get_origin(inner[0]) is Literal else inner[0]
-    return all(_fits(one, kind) for one in value)
+    return all(_fits(one, _open(inner[0])) for one in value)
+
+
+def _open(hint: Any) -> Any:
+    """Return str for a Literal: the function that knows the names lists them, with what may be meant."""
+    return str if get_origin(hint) is Literal else hint
 
 
 def _kinds_of(inner: tuple[Any, ...]) -> str:

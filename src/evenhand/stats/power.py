@@ -14,6 +14,7 @@ POWER = 0.8
 Correction = Literal["none", "benjamini-hochberg", "bonferroni"]
 
 
+@checked_kinds
 def per_test_level(
     alpha: float = 0.05, tests: int = 1, correction: Correction = "none", share_affected: float = 0.01
 ) -> float:
@@ -64,7 +65,6 @@ def per_test_level(
             return alpha / tests
         case "benjamini-hochberg":
             return alpha * max(1.0, round(share_affected * tests)) / tests
-    raise UsageError(f"Unknown correction: {correction!r}.", "Known: none, benjamini-hochberg, bonferroni.")
 
 
 @checked_kinds

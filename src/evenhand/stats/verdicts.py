@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, UsageError
+from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, UsageError, checked_kinds
 from evenhand.stats.multiplicity import benjamini_hochberg, simes
 
 Harmful = Literal["above", "below", "either"]
@@ -86,6 +86,7 @@ class Finding:
     """For a biased row: "worse" or "better", or "above" or "below" if neither side is the harmful one."""
 
 
+@checked_kinds
 def reach_verdicts(
     measurements: pl.DataFrame,
     alpha: float = 0.05,

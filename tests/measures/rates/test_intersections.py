@@ -152,3 +152,24 @@ def test_a_huge_excess_is_found_though_its_own_rate_leaves_no_room_above_the_fit
     frame = _prompts(rng, 1500, special=6.0, base=-0.5)
     cells = intersections(frame, AXES).cells.filter(pl.col("group") == "female | asian")
     assert cells["obstacle"].is_null().all() and cells["named"].any()
+
+
+def test_a_cell_without_any_response_is_counted_and_named() -> None:
+    rng = np.random.default_rng(0)
+    columns = {
+        "sex": [f"s{one}" for one in rng.integers(0, 2, 800)],
+        "race": [f"r{one}" for one in rng.integers(0, 2, 800)],
+    }
+    frame = pl.DataFrame(
+        {
+            "prompt_id": range(800),
+            "prompt_toxic": [False, True] * 400,
+            "negative": rng.random(800) < 0.2,
+            **columns,
+        }
+    )
+    gone = (pl.col("sex") == "s1") & (pl.col("race") == "r1")
+    lacking = frame.with_columns(negative=pl.when(~gone).then("negative"))
+    pairs = intersections(lacking, ["sex", "race"]).pairs
+    assert pairs["n_missing"].sum() == lacking["negative"].null_count() > 150
+    assert pairs["obstacle"].to_list() == ["All responses about s1 | r1 are missing."] * 2

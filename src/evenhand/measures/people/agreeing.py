@@ -6,7 +6,7 @@ import polars as pl
 from evenhand.measures.columns import typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.people.selecting import PREFERENCE, RATED, adjusted, by_keys, real_rows
-from evenhand.schema import Card
+from evenhand.schema import Card, checked_kinds
 from evenhand.stats.votes import crossed_share
 
 ITEMS = (
@@ -26,6 +26,7 @@ LEAST_SHARED = 5
 """Minimum number of items that others judged too, for a person's agreement to be reported."""
 
 
+@checked_kinds
 def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
     """Return how well annotators agree on each item (text, conversation or pair of conversations).
 
@@ -69,6 +70,7 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
     return ordered.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
 
 
+@checked_kinds
 def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
     """Return how well each annotator agrees with the others who judged the same items.
 

@@ -17,7 +17,7 @@ from evenhand.measures.people.selecting import (
     too_few,
 )
 from evenhand.measures.people.win_rate import conversations
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, checked_kinds
 from evenhand.stats import Interval, clustered_mean
 from evenhand.stats.votes import binomial_p, crossed_slope, stars
 
@@ -32,6 +32,7 @@ BY_VIEWS = (
 THIRDS = ("bottom", "middle", "top")
 
 
+@checked_kinds
 def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float = 4.0) -> pl.DataFrame:
     """Return each annotator's support for equality: the mean of sign x (rating - middle) over the rated statements.
 
@@ -79,6 +80,7 @@ def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float =
     )
 
 
+@checked_kinds
 def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataFrame:
     """Return the mean rating of each survey statement with a 95% CI over annotators.
 
@@ -114,6 +116,7 @@ def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataF
     return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
+@checked_kinds
 def win_rates_by_views(
     votes: pl.DataFrame,
     signs: Mapping[str, int],

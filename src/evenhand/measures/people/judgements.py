@@ -17,7 +17,7 @@ from evenhand.measures.people.ceiling import (
     people_of,
 )
 from evenhand.measures.people.selecting import adjusted, by_keys, codes_of, levels_of, rated
-from evenhand.schema import Card, DataError, parse_json
+from evenhand.schema import Card, DataError, checked_kinds, parse_json
 from evenhand.stats import Codes, Floats, Interval, pearson, spearman
 from evenhand.stats.votes import LEAST_LEVELS, sums_of_items
 
@@ -35,6 +35,7 @@ TAKEN = {"probability": "probability", "score": "score", "label": "prediction", 
 """Description of the classifier's number, by the key in `judgements` that it comes from."""
 
 
+@checked_kinds
 def classifier_correlation(
     votes: pl.DataFrame,
     question: str,

@@ -9,7 +9,7 @@ from evenhand.measures.columns import typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.people.agreeing import person_agreement
 from evenhand.measures.people.selecting import PREFERENCE, RATED, by_keys, real_rows
-from evenhand.schema import Card
+from evenhand.schema import Card, checked_kinds
 from evenhand.stats.votes import latent_classes, reliability_limits
 
 ITEM_LABELS = (
@@ -61,6 +61,7 @@ class LatentLabels:
     prevalence: pl.DataFrame
 
 
+@checked_kinds
 def dawid_skene(
     votes: pl.DataFrame, question: str | None = None, *, resamples: int = 200, seed: int = 0
 ) -> LatentLabels:

@@ -17,7 +17,7 @@ from evenhand.measures.people.selecting import (
     testable,
     too_few,
 )
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, checked_kinds
 from evenhand.stats.votes import chi_square, crossed_difference, crossed_mean, crossed_share
 
 RATES = (
@@ -28,8 +28,7 @@ RATES = (
 )
 """Columns of `rating_rates`. option null: the mean of the values. within: the axis of the levels, null for none.
 
-raw: share or mean of all answers; estimate: the same with less weight for the answers of a person or item with
-many.
+raw: share or mean of all answers; estimate: the same with less weight for a person or item with many answers.
 """
 DIFFERENCES = (
     typed(pl.String, "measure question option by within level against")
@@ -42,6 +41,7 @@ WAYS = ("person", "item", "context", "conversation")
 """What ratings may share. A context (prompt) with several items pairs the responses of models to it."""
 
 
+@checked_kinds
 def rating_rates(
     votes: pl.DataFrame,
     question: str | None = None,
@@ -108,6 +108,7 @@ def rating_rates(
     return pl.DataFrame(rows, schema=RATES).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
+@checked_kinds
 def rating_differences(
     votes: pl.DataFrame,
     question: str | None = None,

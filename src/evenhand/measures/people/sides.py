@@ -14,7 +14,7 @@ from evenhand.measures.people.selecting import (
     too_few,
 )
 from evenhand.measures.people.win_rate import ACUTE_EVAL, PREFERRED, counted, inseparable, sides_of, weighed
-from evenhand.schema import Card
+from evenhand.schema import Card, checked_kinds
 from evenhand.stats.votes import crossed_share
 
 SIDES = (
@@ -26,6 +26,7 @@ SIDES = (
 """Columns of `side_effect`; raw, left_share and balance_p are null in rows of `side_share`."""
 
 
+@checked_kinds
 def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
     """Test whether people prefer the left or right conversation, and return win rates with both sides weighted equally.
 

@@ -14,7 +14,7 @@ from evenhand.measures.people.selecting import (
     testable,
     too_few,
 )
-from evenhand.schema import Card
+from evenhand.schema import Card, checked_kinds
 from evenhand.stats.votes import (
     CrossedEstimate,
     binomial_p,
@@ -46,6 +46,7 @@ it was up to 10%.
 PREFERRED = ("preferred", "not preferred")
 
 
+@checked_kinds
 def win_rates(
     votes: pl.DataFrame, question: str | None = None, *, baseline: str | None = None, alpha: float = 0.05
 ) -> pl.DataFrame:

@@ -248,15 +248,16 @@ def _tested(
         n_missing=pl.col("negative").null_count().cast(pl.Int64),
         n_prompts=pl.col("prompt_id").n_unique().cast(pl.Int64),
     )
-    pair: dict[str, object] = {
-        "n_cells": counted.height,
-        "n_prompts": in_stratum["prompt_id"].n_unique(),
-        "obstacle": _NOTHING,
+    pair: dict[str, object] = {"n_cells": counted.height, "n_prompts": in_stratum["prompt_id"].n_unique()}
+    wanted = counted.sort(first, second)
+    wanted = wanted.filter([cell in shown for cell in wanted.select(first, second).iter_rows()])
+    pair |= {name: int(wanted[name].sum()) for name in ("n", "n_missing")} | {
+        "n_shown": int((wanted["n"] > 0).sum())
     }
-    known = counted.filter(pl.col("n") > 0).sort(first, second)
-    known = known.filter([cell in shown for cell in known.select(first, second).iter_rows()])
-    known = known.with_row_index("cell")
-    pair |= {"n_shown": known.height, "n": int(known["n"].sum()), "n_missing": int(known["n_missing"].sum())}
+    known, gone = wanted.filter(pl.col("n") > 0).with_row_index("cell"), wanted.filter(pl.col("n") == 0)
+    pair["obstacle"] = _NOTHING
+    if gone.height:
+        pair["obstacle"] = f"All responses about {' | '.join(gone.select(first, second).row(0))} are missing."
     if known.is_empty():
         return [], pair
     prompts = in_stratum.filter(pl.col("negative").is_not_null()).join(known, on=[first, second])
