@@ -1,15 +1,17 @@
-"""The command `evenhand`, also as `python -m evenhand`: a signal to stop ends it in order, from its first moment on."""
+"""Run the command `evenhand`, also as `python -m evenhand`, and stop it in order on Ctrl-C or SIGTERM at any time."""
 
 import signal
 import sys
 
 from evenhand.runs import Stopping
 
-STOPPED = "interrupted: Stopped; nothing that was written is lost."
-AT_ONCE = "interrupted: Stopped at once; what was written is whole."
-AGAIN = "The same command goes on (with -o FOLDER, or on the folder), or begins anew where nothing was written yet."
+STOPPED = "interrupted: Stopped. All finished results are saved."
+AT_ONCE = "interrupted: Stopped at once. The saved results are complete and undamaged."
+AGAIN = (
+    "To resume, run the same command with -o FOLDER. If nothing was saved yet, it starts from the beginning."
+)
 SETTLED = (0, 3, 4, 130)
-"""Codes that stand although a signal came: the work was done, or the stop has been told."""
+"""Exit codes that are kept after a signal: the work was done, or the interruption was already reported."""
 
 
 def main() -> None:
@@ -19,9 +21,11 @@ def main() -> None:
         with Stopping(f"{AT_ONCE}\n{AGAIN}") as stopping:
             code = _run(stopping)
     except KeyboardInterrupt:
-        pass  # a signal that came when all was done: what the command ended with stands
+        pass  # the signal came after the work was done: keep the exit code of the command
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # all is said and written, and Python's own end is soon over
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # everything is saved and printed; only the interpreter has to exit
     sys.exit(code)
 
 
@@ -37,7 +41,7 @@ def _run(stopping: Stopping) -> int | str | None:
             return ended.code
     except KeyboardInterrupt:
         pass
-    except BaseException:  # whatever a library makes of being stopped
+    except BaseException:  # libraries may turn an interruption into an error of their own
         if not stopping.requested:
             raise
     print(STOPPED, AGAIN, sep="\n", file=sys.stderr)

@@ -122,7 +122,7 @@ def test_a_command_ends_with_130_and_says_how_to_go_on(number: signal.Signals, h
         _, told = process.communicate(timeout=20)
     assert process.returncode == 130, told
     assert told.strip().count("\n") == 1 and told.strip().startswith("interrupted: Stopped")
-    assert "The same command goes on" in told and "Traceback" not in told
+    assert "To resume, run the same command with -o FOLDER" in told and "Traceback" not in told
 
 
 def test_a_signal_that_comes_when_a_command_has_ended_is_no_traceback():
