@@ -6,6 +6,8 @@ import pytest
 from evenhand.stats import benjamini_hochberg
 from evenhand.stats.disparity import Units, compare_units, deal, planned_effects
 from evenhand.stats.disparity.simulated import Drawn, _power, simulated_differences
+from evenhand.studies.calibration.designs import Plant
+from evenhand.studies.calibration.designs.tables import planted
 
 
 def found_share(
@@ -41,6 +43,39 @@ def test_few_units_find_what_is_stated_in_four_of_five_sets(
     assert 0.68 <= found_share(groups, units, samples, correlation, base, stated) <= 0.92
     if base - stated >= 0:
         assert 0.68 <= found_share(groups, units, samples, correlation, base, -stated) <= 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("prompts", "samples", "correlation", "base"),
+    [(8, 25, 0.5, 0.1), (40, 5, 0.3, 0.005), (20, 5, 0.3, 0.1)],
+)
+def test_the_stated_spread_is_found_in_four_of_five_sets(
+    prompts: int, samples: int, correlation: float, base: float
+) -> None:
+    rng, groups = np.random.default_rng(3), 10
+    codes = np.repeat(np.arange(groups), prompts)
+    strength = 1 / correlation - 1
+
+    def drawn(rates: np.ndarray) -> Units:
+        rates = np.maximum(rates, 1e-6)
+        chance = rng.beta(rates[codes] * strength, (1 - rates[codes]) * strength)
+        x = rng.binomial(samples, chance) / samples
+        return Units.of(x, codes, samples=np.full(len(x), float(samples)))
+
+    without = np.full(groups, base)
+    stated = np.nanmedian([compare_units(drawn(without)).smallest_spread for _ in range(30)])
+    differing = planted(without, Plant("half", float(stated)))
+    assert np.std(differing, ddof=1) == pytest.approx(stated)
+    found = np.mean([compare_units(drawn(differing)).axis_p <= 0.05 for _ in range(150)])
+    assert 0.68 <= found <= 0.92
+
+
+def test_no_spread_is_stated_that_rates_cannot_have() -> None:
+    for prompts in (3, 4, 5, 20):
+        spread = planned_effects(np.full(10, prompts), 0.1, 25, 0.05)[1]
+        assert not spread > np.std(np.where(np.arange(10) % 2 == 0, 0.1, 1.0), ddof=1)
+    assert np.isnan(planned_effects(np.full(10, 2), 0.1, 25, 0.05)[1])
 
 
 def test_the_simulated_level_is_that_of_the_test() -> None:

@@ -33,13 +33,18 @@ from evenhand.stats.disparity.effects import (
 from evenhand.stats.disparity.limits import KNOWN, GroupLimits
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
 from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
-from evenhand.stats.disparity.supports import CORRELATIONS, Supports, Z, combine_by_cauchy
+from evenhand.stats.disparity.supports import (
+    CORRELATIONS,
+    GROUPS_DECIDE,
+    Supports,
+    Z,
+    combine_by_cauchy,
+)
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 
 _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
-_GROUPS_DECIDE = 0.4  # caution of an axis from which it is found only if a group is; by simulation
 _SKEWED_LEVEL, _SKEWED = 0.2, 0.12
 SKEWED = (
     "The scores are too skewed, and their variances too unequal, to compare means with so few {unit}s. Compare their "
@@ -166,7 +171,7 @@ def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) ->
 
     The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
     The caution of each group counts by what it adds to the sum of squares between groups. by_groups: Simes' p of the
-    groups' differences; from a caution of `_GROUPS_DECIDE` the p is no smaller, and below it the bound fades out.
+    groups' differences; from a caution of `GROUPS_DECIDE` the p is no smaller, and below it the bound fades out.
     """
     contrasts = leave_one_out(units.n_groups)
     single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
@@ -175,7 +180,7 @@ def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) ->
     share = supports.prompts * np.square(supports.means - centre)
     caution = float(share @ supports.caution) / max(float(share.sum()), 1e-300)
     z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own, by_groups)]
-    bound = z[2] / max(min(caution / _GROUPS_DECIDE, 1.0), 1e-9)
+    bound = z[2] / max(min(caution / GROUPS_DECIDE, 1.0), 1e-9)
     return float(2 * ndtr(-min((1 - caution) * z[0] + caution * z[1], bound)))
 
 

@@ -11,7 +11,7 @@ from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.limits import COINS, KNOWN, OWN
 from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
 from evenhand.stats.disparity.smallest import power_of_f
-from evenhand.stats.disparity.supports import Supports, Z, detectable_excess
+from evenhand.stats.disparity.supports import GROUPS_DECIDE, Supports, Z, detectable_excess
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
@@ -252,10 +252,16 @@ def cautious_effects(
     known = differences[np.isfinite(differences)]
     if not known.size:
         return differences, float("nan")
-    # where all are cautious, the axis is found by the group that shows most
+    # The more cautious the groups are, the more the axis depends on the group that shows most (`GROUPS_DECIDE`).
     lone = float(known.min()) * (1 - 1 / groups) ** 0.5
-    weight = float(caution.mean())
-    return differences, (1 - weight) * found[1] + weight * max(found[1], lone)
+    weight = min(float(np.average(caution, weights=sizes)) / GROUPS_DECIDE, 1.0)
+    spread = (1 - weight) * found[1] + weight * max(found[1], lone)
+    return differences, spread if spread <= _largest_spread(base, groups) else float("nan")
+
+
+def _largest_spread(base: float, groups: int) -> float:
+    """Return the SD of rates if half of the groups are at `base`, at most one half, and the others at 1."""
+    return float(np.std(np.where(np.arange(groups) % 2 == 0, base, 1.0), ddof=1))
 
 
 def planned_effects(

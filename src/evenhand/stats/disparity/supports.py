@@ -18,6 +18,8 @@ GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100
 """Normal quantiles at which limits are known."""
 CORRELATIONS = np.array([0.001, 0.02, 0.05, 0.1, 0.17, 0.25, 0.35, 0.45, 0.6, 0.75, 0.9, 0.99])
 """The ICCs between which a group's own is sought."""
+GROUPS_DECIDE = 0.4
+"""Caution of an axis from which a difference is found only if one group's is. Chosen by simulation."""
 _LARGEST_PENALTY = 4.0  # of the guard, in log support
 _HALF_PENALTY = 1.0  # information, in prompts, at which it is half as large
 _PSEUDO_GROUPS = 1.0  # groups' worth of every ICC alike in what the groups share
