@@ -243,8 +243,8 @@ def calibration_page() -> str:
     parts = [
         "# Calibration: the figures",
         f"`evenhand calibrate --full` of evenhand {known['evenhand']} wrote these numbers (seed "
-        f"{known['options']['seed']}). [Calibration](../explanation/calibration.md) describes the designs and the "
-        "criteria.",
+        f"{known['options']['seed']}). [Calibration](../explanation/calibration.md) explains the criteria, "
+        "and [Evidence](../evidence/verdicts.md#what-a-calibration-simulates) lists what the designs vary.",
         "The standard error of a false-positive rate of 5% is 1.1 points with 400 data sets.",
         table(heads, measures),
     ]

@@ -171,7 +171,7 @@ def search_triggers(
     Raises Unsupported for models without gradients, DataError where examples are missing, too long, or merge with
     the trigger, ResumeRefused where the file is of another search.
     Source: Wallace et al. 2019, section 2; Sheng et al. 2020, section 3; the published code's defects that are
-    repaired here: docs/explanation/triggers.md.
+    repaired here: docs/evidence/mitigations.md.
     """
     objective, options = objective or Objective(), options or TriggerSearchOptions()
     return _Search(model, examples, objective, options, resume, on_sweep).run()
