@@ -33,6 +33,17 @@ def test_the_application_is_started_as_the_command_line_takes_it(compose: dict[s
     )
 
 
+def test_the_systemd_service_starts_a_study_behind_a_proxy() -> None:
+    unit = (FOLDER / "judge.service").read_text(encoding="utf-8")
+    start = re.search(r"^ExecStart=\S+/evenhand annotate (.+)$", unit, re.MULTILINE)
+    assert start
+    command: Any = typer.main.get_command(app)
+    parsed = command.commands["serve"].make_context("serve", start[1].split()).params
+    assert parsed["address"] == "https://judge.example.org" and parsed["proxied"]
+    folder = re.search(r"^WorkingDirectory=(.+)$", unit, re.MULTILINE)
+    assert folder and f"ReadWritePaths={folder[1]}\n" in unit
+
+
 def test_what_is_named_is_there(compose: dict[str, Any]) -> None:
     services = compose["services"]
     for name, service in services.items():
