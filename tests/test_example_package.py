@@ -16,6 +16,7 @@ NAMES = {
     "models": "example/model",
     "classifiers": "example-classifier",
     "mitigations": "example-mitigation",
+    "methods": "example-method",
     "benchmarks": "example-benchmark",
     "measures": "example_gap",
 }
@@ -81,6 +82,16 @@ def test_each_is_listed(site: Path, kind: str) -> None:
 
 def test_its_cards_are_shown(site: Path) -> None:
     assert "The classifier's own bias is in it." in evenhand(site, "show", "example_gap")
+    assert "no listed stereotype" in evenhand(site, "show", "example-method")
+
+
+def test_its_training_method_has_the_interface_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    from evenhand_example.training_method import WithoutStereotypes
+
+    from evenhand.mitigations.training import TrainingMethod
+
+    assert isinstance(WithoutStereotypes(), TrainingMethod)
 
 
 def test_an_audit_uses_all_five(site: Path) -> None:
