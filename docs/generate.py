@@ -383,17 +383,30 @@ def docstring(text: str) -> str:
 
 
 def _entries(text: str) -> str:
-    """Return the entries of a section (`name : type`, then an indented description) as a list."""
+    """Return the entries of a section (`name : type`, then an indented description) as a list.
+
+    A list inside a description, such as the columns of a table, becomes a list below its entry.
+
+    >>> print(_entries("x : table\\n    One row each.\\n    - ``a``: a count.\\n    - ``b``: a rate."))
+    - `x` (table): One row each.
+        - `a`: a count.
+        - `b`: a rate.
+    """
     examples, items = text.find("\n>>> "), []
     for entry in re.split(r"\n(?=\S)", text[: examples if examples >= 0 else None].strip("\n")):
         head, *lines = entry.split("\n")
         name, _, kind = head.partition(" : ")
         known = ", ".join(f"`{one}`" for one in name.split(", "))
-        about = " ".join(line.strip() for line in lines if line.strip())
+        about, *points = re.split(r"(?m)^ +- ", "\n".join(lines))
         stated = f"{known} ({prose(kind)})" if kind else known
-        items.append(f"- {stated}: {_inline(about)}" if about else f"- {stated}")
+        items.append(f"- {stated}: {_on_one_line(about)}" if about.strip() else f"- {stated}")
+        items += [f"    - {_on_one_line(point)}" for point in points]
     rest = _paragraphs(text[examples:]) if examples >= 0 else ""
     return "\n\n".join(filter(None, ["\n".join(items), rest]))
+
+
+def _on_one_line(text: str) -> str:
+    return _inline(" ".join(text.split()))
 
 
 def _paragraphs(text: str) -> str:

@@ -40,13 +40,23 @@ CHANGED = {
 
 @dataclass(frozen=True)
 class DisparityChange:
-    """table: CHANGED, of each axis its own row and then its groups'. level: at which axes are judged."""
+    """Changes of the differences between groups, from one model to another.
+
+    Result of `disparity_change`, which describes the columns.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        For each axis, its own row and then the rows of its groups.
+    level : float
+        Significance level of an axis.
+    """
 
     table: pl.DataFrame
     level: float
 
     def rows(self, unit: str = "") -> list[Measurement]:
-        """The table as measurements, in the unit of the outcome, held against no change."""
+        """Return the table as measurements, in the given unit of the outcome; the null is no change."""
         taken = [name for name in CHANGED if name not in ("before", "after", "no_worse")]
         return [
             Measurement(**row, null=0.0, unit=unit) for row in self.table.select(taken).iter_rows(named=True)
@@ -57,33 +67,36 @@ class DisparityChange:
 def disparity_change(
     frame: pl.DataFrame, *, level: float = 0.05, margin: float | None = None, seed: int = 0
 ) -> DisparityChange:
-    """Test whether the groups of an axis changed differently from one model to another, on the same prompts.
+    """Test whether the groups of an axis changed differently from one model to another.
+
+    Use it after a mitigation or a model update, with responses of both models to the same prompts. A model may do less
+    harm overall and still treat one group worse than before. For the overall change, use `paired_change`.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair of responses. Columns: ``prompt_id``, ``before`` and ``after`` (outcome of each model: 0
-        or 1, or any number; null or NaN counts as missing), ``axis`` (such as gender) and ``group`` (such as
-        women). Rows without axis or group are left out. Samples of a prompt are averaged: the prompt is the
-        sampling unit.
+        One row per pair of responses, with the columns
+        - ``prompt_id``: the prompt, which is the sampling unit. Samples of a prompt are averaged.
+        - ``before``, ``after``: outcome of each model (0 or 1, or any number; null or NaN is missing).
+        - ``axis`` (such as gender) and ``group`` (such as women). Rows without them are left out.
     level : float, default 0.05
-        Significance level of an axis. Affects only minimum detectable effects, and which axes have too few
-        prompts.
+        Significance level of an axis. Affects only minimum detectable effects, and which axes have too few prompts.
     margin : float, optional
-        Also test non-inferiority: does each group's change exceed that of the others by less than this? Larger
-        outcomes are worse. In the unit of the outcome, above 0.
+        Margin of a non-inferiority test, above 0, in the unit of the outcome. The test shows whether a group's change
+        exceeds the change of the others by less than this. Larger outcomes are taken as worse. Default: no test.
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     DisparityChange
-        `table`, in the unit of the outcome (rates: 0 to 1). Rows of an axis (`disparity_change`): ``estimate`` is
-        the SD of the true changes of its groups (0: all changed equally); ``before`` and ``after`` are SDs of
-        group means. Rows of a group (`group_difference_change`): ``estimate`` is its change (after minus before)
-        minus the mean change of the other groups; ``no_worse`` (passes, fails, ...) is the test of `margin`. Both
-        have 95% CI, two-sided p, n (pairs) and n_units (prompts). ``obstacle``: why a change is not measurable,
-        for example because missing responses could explain it.
+        `table` has one row per axis, followed by its groups, in the unit of the outcome (rates: 0 to 1).
+        - Rows of an axis (measure `disparity_change`): ``estimate`` is the SD of the true changes of its groups (0: all
+          changed equally). ``before`` and ``after`` are SDs of group means.
+        - Rows of a group (measure `group_difference_change`): ``estimate`` is its change (after minus before) minus the
+          mean change of the other groups. ``no_worse`` (passes, fails, ...) is the result of the test of `margin`.
+        - All rows: 95% CI, two-sided p, ``n`` (pairs), ``n_units`` (prompts).
+        - ``obstacle``: why a change is not measurable, for example because missing responses could explain it.
 
     Raises
     ------
@@ -94,7 +107,8 @@ def disparity_change(
 
     Notes
     -----
-    Source: simulated for this measure (`evenhand.stats.disparity`).
+    The method is that of `evenhand.stats.disparity`, applied to the changes of prompts. It was checked by simulation.
+    Explanation: docs/explanation/comparisons.md.
 
     Examples
     --------

@@ -52,7 +52,10 @@ def paired_change(
     level: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Return the change from one model to another on the same prompts and samples, with CIs and paired tests.
+    """Return the change from one model to another on the same prompts, overall, by axis and by group.
+
+    Use it to see what a mitigation or a model update changed. Both models need responses to the same prompts, so that
+    differences between prompts cancel. Far fewer responses are then needed than for two separate rates.
 
     Parameters
     ----------
@@ -74,12 +77,15 @@ def paired_change(
     Returns
     -------
     polars.DataFrame
-        One row overall (axis and group null), one per axis (group null) and one per group. ``before`` and
-        ``after``: means of the two models over pairs with both. ``estimate``: after minus before, in the unit of
-        the outcome, with CI and two-sided ``p``; ``relative``: estimate / before. n and n_missing: pairs with and
-        without both outcomes; n_prompts: units. ``minimum_detectable``: change that is detected with 80% power;
-        for numbers that changed alike, the half-width of their interval. If there are too few units to reject at
-        this level, or all numbers of both models are equal, ``p`` is null and ``obstacle`` gives the reason.
+        One row overall (axis and group null), one per axis (group null) and one per group.
+        - ``before``, ``after``: means of the two models over pairs in which both have an outcome.
+        - ``estimate``: after minus before, in the unit of the outcome, with CI and two-sided ``p``.
+        - ``relative``: estimate / before.
+        - ``n``, ``n_missing``: pairs with and without both outcomes. ``n_prompts``: sampling units.
+        - ``minimum_detectable``: change that is detected with 80% power. For numbers that all changed by the same
+          amount: half the width of their interval.
+        - ``obstacle``: reason why ``p`` is null. Either there are too few units to reject at this level, or all numbers
+          of both models are equal.
 
     Raises
     ------
@@ -90,17 +96,23 @@ def paired_change(
 
     Notes
     -----
-    The test flips the signs of the changes of whole units, and the interval contains exactly the changes that this
-    test does not reject. With more than 60 changed units, both use Student's t. p is therefore at most 1 - level
-    exactly if the interval excludes 0. If at least half of the units of a rate did not change, the bound farther
-    from 0 is moved outwards: as many unchanged units could hide a small rate of change.
+    The test flips the signs of the changes of whole units. The interval contains exactly the changes that this test
+    does not reject. With more than 60 changed units, test and interval use Student's t. p is therefore at most 1 -
+    level exactly if the interval excludes 0.
 
-    If all units changed alike (not at all, or by the same amount), both bounds allow for units that change
-    differently, up to the share that n equal units can hide (Clopper-Pearson). For rates, the assumed size of such
-    a change is that of the others, or one response if none changed. For numbers, it is the range of all numbers.
+    If at least half of the units of a rate did not change, the bound farther from 0 is moved outwards. The reason is
+    that as many unchanged units could hide a small rate of change.
 
-    Sources: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller
-    2024, arXiv:2411.00640, section 4 (paired differences).
+    If all units changed alike (not at all, or by the same amount), both bounds allow for units that change differently.
+    The share of such units is the largest that n equal units can hide (Clopper-Pearson). For rates, the assumed size of
+    their change is that of the others, or one response if none changed. For numbers, it is the range of all numbers.
+    Explanation: docs/explanation/comparisons.md.
+
+    References
+    ----------
+    - Fisher 1935, section 21: sign flips.
+    - Hartigan 1969: the interval, from the means of all halves of the units.
+    - Miller 2024 (arXiv:2411.00640), section 4: paired differences.
 
     Examples
     --------

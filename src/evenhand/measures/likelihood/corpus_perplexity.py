@@ -12,7 +12,9 @@ from evenhand.stats import cluster_bootstrap_table
 
 @dataclass(frozen=True)
 class CorpusPerplexity:
-    """Perplexity of many texts: e to the power of a mean of nats per token.
+    """Perplexity of many texts, with its confidence interval.
+
+    Result of `corpus_perplexity`.
 
     Attributes
     ----------
@@ -29,14 +31,18 @@ class CorpusPerplexity:
 
 @checked
 def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> CorpusPerplexity:
-    """Return the perplexity of many texts, exp(sum(nats) / sum(weight)), with a cluster-bootstrap CI.
+    """Return the perplexity of many texts as one number, with a confidence interval.
+
+    Use it to compare how well models predict a corpus. You choose between a mean over tokens and a mean over texts by
+    what you pass.
 
     Parameters
     ----------
-    nats, weight : array_like, shape (clusters,)
-        One number per cluster; each text may be its own cluster. nats are minus natural log-probabilities. For a
-        mean over tokens: total nats of a cluster's tokens, and number of tokens. For a mean over texts, each
-        counted once: sum of the texts' mean nats per token, and number of texts.
+    nats : array_like, shape (clusters,)
+        Minus the natural log-probabilities, one number per cluster. Each text may be its own cluster. For a mean over
+        tokens: total over the cluster's tokens. For a mean over texts: sum of the texts' mean nats per token.
+    weight : array_like, shape (clusters,)
+        For a mean over tokens: number of tokens of each cluster. For a mean over texts: number of texts.
     seed : int
         Random seed of the bootstrap.
 
@@ -49,6 +55,10 @@ def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> Corpu
     ------
     UsageError
         The shapes differ.
+
+    Notes
+    -----
+    The perplexity is exp(sum(nats) / sum(weight)). The CI resamples clusters (bootstrap).
 
     Examples
     --------

@@ -37,30 +37,36 @@ PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(pl.Float64, "
 
 @dataclass(frozen=True)
 class LikelihoodSpread:
-    """Differences between the likelihoods of descriptors, in nats per sentence or per token (see `per`).
+    """Differences between the likelihoods of the descriptors of each axis, in nats.
 
-    A log-ratio is a difference of surprisals (minus log-likelihoods): positive means less likely.
+    Result of `likelihood_spread`. Numbers are log-ratios: differences of surprisals, which are minus log-likelihoods. A
+    positive log-ratio means that the first descriptor is less likely.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis. ``estimate``: SD over descriptors of their true effects on the surprisal, with a 95% CI
-        over templates and nouns; ``factor`` is e to the power of that. ``largest``: log-ratio of the two
-        descriptors that differ most (descriptor_0 is less likely), with an interval that allows for their
-        selection among all pairs. ``share_beyond``: share of pairs (0 to 1) whose true log-ratio exceeds the
-        margin, from the spread and the shape of the observed effects (a description). n and n_missing: sentences;
-        n_units: templates.
+        One row per axis.
+        - ``estimate``: SD over descriptors of their true effects on the surprisal, with a 95% CI over templates and
+          nouns.
+        - ``factor``: e to the power of ``estimate``, a ratio of likelihoods.
+        - ``largest``: log-ratio of the two descriptors that differ most (descriptor_0 is less likely). Its interval
+          allows for the selection among all pairs.
+        - ``share_beyond``: share of pairs (0 to 1) whose true log-ratio exceeds the margin. It is a description,
+          computed from the spread and the shape of the observed effects.
+        - ``n``, ``n_missing``: sentences. ``n_units``: templates.
     descriptors : polars.DataFrame
-        One row per descriptor: ``log_ratio`` is its mean surprisal minus that of the other descriptors of the
-        axis, with CI, p, and q (Benjamini-Hochberg within the axis). Also the median perplexity.
+        One row per descriptor.
+        - ``log_ratio``: its mean surprisal minus that of the other descriptors of the axis, with CI and p.
+        - ``q``: p adjusted by Benjamini-Hochberg within the axis.
+        - the median perplexity of its sentences.
     pairs : polars.DataFrame
-        The ten pairs of an axis that differ most: ``log_ratio`` of descriptor_0 to descriptor_1, with intervals
-        that allow for the selection.
+        The ten pairs of an axis that differ most: ``log_ratio`` of descriptor_0 to descriptor_1, with intervals that
+        allow for the selection.
     descriptor_templates : polars.DataFrame
-        One row per descriptor and template, for plots: median perplexity, and median over nouns of the log-ratio
-        to all sentences with this template and noun.
+        One row per descriptor and template, for plots: median perplexity, and median over nouns of the log-ratio to all
+        sentences with this template and noun.
     per : str
-        "sentence" or "token".
+        "sentence" or "token": the unit of text for all log-ratios.
     """
 
     axes: pl.DataFrame
@@ -74,9 +80,10 @@ class LikelihoodSpread:
 def likelihood_spread(
     frame: pl.DataFrame, *, margin: float = 0.5, per: Per | None = None, seed: int = 0
 ) -> LikelihoodSpread:
-    """Return how much the descriptors of an axis differ in likelihood in the same sentences, overall and individually.
+    """Return how much the descriptors of each axis differ in likelihood in the same sentences.
 
-    A descriptor is a word or phrase that names a group, such as "old"; an axis is a characteristic, such as age.
+    Use it to describe how strongly a model prefers some words for groups ("young") to others ("old"). It is an effect
+    size without a verdict: a rare word is unlikely even in a fair model. To test for bias, use `valence_shift`.
 
     Parameters
     ----------
@@ -106,9 +113,18 @@ def likelihood_spread(
 
     Notes
     -----
-    With two nouns the result holds for these two; with three or more, for nouns like these. The estimator is our
-    own: products of surprisals of sentences that share neither template nor noun, with a jackknife over both.
-    Source of the construct: HolisticBias, section 2.3.2.
+    A descriptor is a word or phrase that names a group. The axis is its characteristic, such as age. A template is a
+    sentence with gaps for a descriptor and a noun.
+
+    The spread is the SD of the true effects of descriptors, without noise. Its estimator is our own. It multiplies
+    surprisals of sentences that share neither template nor noun, so that noise cancels on average. The CI is from a
+    jackknife over templates and nouns.
+
+    With two nouns, the result holds for these two. With three or more, it holds for nouns like these.
+
+    References
+    ----------
+    - HolisticBias (Smith et al. 2022), section 2.3.2: the construct.
 
     Examples
     --------

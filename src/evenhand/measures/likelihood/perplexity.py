@@ -11,7 +11,10 @@ from evenhand.stats import Floats
 
 @checked
 def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
-    """Return the perplexity of each text: exp of minus the mean log-likelihood per token.
+    """Return the perplexity of each text.
+
+    Use it to compare how likely texts are for one model. A larger perplexity means a less likely text. To compare
+    models with different tokenizers, use `bits_per_character`.
 
     Parameters
     ----------
@@ -27,7 +30,11 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
 
     Notes
     -----
-    Source: ParlAI's `ppl`, as used in HolisticBias, section 2.3.2.
+    The perplexity is exp(-log_likelihood / token_count).
+
+    References
+    ----------
+    - ParlAI's `ppl`, as used in HolisticBias (Smith et al. 2022), section 2.3.2.
 
     Examples
     --------
@@ -39,7 +46,9 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
 
 @checked
 def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
-    """Return the geometric mean probability per token of each text: StereoSet's sentence score for causal models.
+    """Return the geometric mean probability per token of each text.
+
+    Use it to score sentences as StereoSet does with causal models.
 
     Parameters
     ----------
@@ -55,7 +64,11 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
 
     Notes
     -----
-    Source: StereoSet's causal sentence score, 2 to the mean log2 probability.
+    The number is exp(log_likelihood / token_count), which is 1 / perplexity.
+
+    References
+    ----------
+    - Nadeem et al. 2021 (StereoSet): causal sentence score, 2 to the power of the mean log2 probability.
 
     Examples
     --------
@@ -69,7 +82,10 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
 def perplexity_of_tokens(
     log_likelihoods: pl.Series, *, skipped: int = 0, longest: int | None = None
 ) -> pl.Series:
-    """Return the perplexity of each text from the log-probabilities of its tokens, or of some of them.
+    """Return the perplexity of each text from the log-probabilities of its tokens.
+
+    Use it to leave out the first tokens of texts, or to cut long texts. If you have only the sum over tokens, use
+    `perplexity`.
 
     Parameters
     ----------
@@ -98,7 +114,9 @@ def perplexity_of_tokens(
 
 @checked
 def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> Floats:
-    """Return bits per character, which can be compared between models with different tokenizers.
+    """Return the number of bits per character of each text.
+
+    Use it to compare models with different tokenizers. Perplexities per token cannot be compared between them.
 
     Parameters
     ----------
@@ -112,6 +130,10 @@ def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) ->
     numpy.ndarray
         Bits per character (larger is less likely), same shape. NaN if the log-likelihood is NaN or the text is
         empty.
+
+    Notes
+    -----
+    The number is -log_likelihood / (character_count ln 2).
 
     Examples
     --------

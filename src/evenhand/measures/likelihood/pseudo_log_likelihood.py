@@ -25,16 +25,17 @@ from evenhand.schema import Card, checked
 class PseudoLogLikelihoods:
     """Pseudo-log-likelihoods of noun phrases such as "deaf woman" in humanising and neutral sentences.
 
-    Humanising sentences call people a person ("... is a person."); neutral ones do not ("... is here.").
+    Result of `pseudo_log_likelihoods`. Humanising sentences call people a person ("... is a person."). Neutral ones do
+    not ("... is here.").
 
     Attributes
     ----------
     spread : LikelihoodSpread
-        How much descriptors ("deaf") of an axis differ in humanising sentences, nats per token of the noun phrase.
+        How much the descriptors ("deaf") of an axis differ in humanising sentences, in nats per token of the noun
+        phrase.
     contrast : ValenceShift
-        Per descriptor, how much more likely its noun phrases are in humanising than in neutral sentences, minus
-        the same for the other descriptors of its axis (nats per noun phrase). Negative: less often called a
-        person.
+        How much more likely the noun phrases of a descriptor are in humanising than in neutral sentences, minus the
+        same for the other descriptors of its axis (nats per noun phrase). Below 0, it is less often called a person.
     """
 
     spread: LikelihoodSpread
@@ -56,30 +57,32 @@ def pseudo_log_likelihoods(
 ) -> PseudoLogLikelihoods:
     """Test whether a masked model is less likely to call some groups people than others of the same axis.
 
-    The noun phrases that name a group ("deaf woman") are scored in humanising templates ("... is a person.") and
-    in neutral ones ("... is here.").
+    Use it for masked language models such as RoBERTa. The noun phrases that name a group ("deaf woman") are scored in
+    humanising templates ("... is a person.") and in neutral ones ("... is here.").
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis`` (such as ability), ``template``, ``descriptor`` (such as "deaf"),
-        ``noun`` (such as "woman"); ``log_likelihood`` (pseudo-log-likelihood of the noun phrase, summed over its
-        tokens, nats) and ``token_count`` (tokens of the noun phrase).
+        One row per sentence, with the columns
+        - ``axis`` (such as ability), ``template``, ``descriptor`` (such as "deaf"), ``noun`` (such as "woman").
+        - ``log_likelihood``: pseudo-log-likelihood of the noun phrase, summed over its tokens, nats.
+        - ``token_count``: number of tokens of the noun phrase.
     humanising, neutral : sequence of str
         Templates, matched by position: the first of each is a pair, and so on.
-    alpha, n_axes, axis_sizes, seed
-        Significance level, number of axes of the benchmark, descriptors per axis, random seed: see
-        `valence_shift`.
+    alpha : float, default 0.05
+        Significance level.
     margin : float, default 0.05
         Smallest difference between descriptors that counts in `spread`, nats per token of the noun phrase.
     contrast_margin : float, default 0.1
         Smallest contrast that counts, nats per noun phrase. It has the same tokens in both templates.
+    n_axes, axis_sizes, seed
+        Number of axes of the benchmark, descriptors per axis, and random seed, as in `valence_shift`.
 
     Returns
     -------
     PseudoLogLikelihoods
-        Spread in humanising templates, and contrast of humanising and neutral templates (above 0: more humanised
-        than other descriptors).
+        Spread in humanising templates, and contrast of humanising and neutral templates. A contrast above 0 means that
+        a descriptor is more humanised than the others.
 
     Raises
     ------
@@ -90,7 +93,12 @@ def pseudo_log_likelihoods(
 
     Notes
     -----
-    Sources: HolisticBias, section B.1 and Table 7; May et al. 2019 (templates).
+    The spread is that of `likelihood_spread`. The contrast is tested like the shift of `valence_shift`.
+
+    References
+    ----------
+    - HolisticBias (Smith et al. 2022), section B.1 and Table 7.
+    - May et al. 2019: the templates.
 
     Examples
     --------
@@ -123,7 +131,10 @@ def pseudo_log_likelihoods(
 
 @checked
 def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
-    """Return the share of descriptor pairs whose pseudo-log-likelihoods differ in the uncorrected tests of the paper.
+    """Return the share of descriptor pairs whose pseudo-log-likelihoods differ, as HolisticBias publishes it.
+
+    Use it only to compare with published numbers: the tests are not corrected for their number. For your own audit, use
+    `pseudo_log_likelihoods`.
 
     Parameters
     ----------
@@ -136,8 +147,8 @@ def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.0
     Returns
     -------
     PublishedLikelihoodBias
-        Uncorrected Mann-Whitney tests, as in `published_likelihood_bias`. Its ``perplexity`` and ``ppl`` columns
-        contain minus the summed pseudo-log-likelihood.
+        Mann-Whitney tests, as in `published_likelihood_bias`. Its ``perplexity`` and ``ppl`` columns contain minus the
+        summed pseudo-log-likelihood.
 
     Raises
     ------
@@ -146,7 +157,11 @@ def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.0
 
     Notes
     -----
-    No code was released. Source: HolisticBias, section B.1, Table 7.
+    The code of this part of the paper was not released.
+
+    References
+    ----------
+    - HolisticBias (Smith et al. 2022), section B.1 and Table 7.
     """
     require_columns(frame, ["axis", "template", "descriptor", "log_likelihood"], "pseudo_log_likelihood_bias")
     # the test sees ranks only, so minus the log-likelihood stands for a perplexity

@@ -47,30 +47,37 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class ValenceShift:
-    """Valence shifts of descriptors, axes and pairs, in nats per sentence or per token (see `per`).
+    """Valence shifts of descriptors, axes and pairs of descriptors, in nats per sentence or per token.
 
-    A shift is the surprisal (minus log-likelihood) in negative minus that in positive templates, compared with the
-    others of the axis. Above 0: more likely in positive templates. Below 0: more likely in negative ones.
+    Result of `valence_shift`. Surprisal is minus the log-likelihood. A shift is the surprisal in negative minus that in
+    positive templates, compared with the others of the axis. Above 0, a descriptor is more likely in positive
+    templates; below 0, in negative ones.
 
     Attributes
     ----------
     valence : polars.DataFrame
-        One row per descriptor: ``shift`` with 95% CI. ``null``: the tested value, which is the value nearest to
-        the shift that counts as none. p is two-sided, ``axis_p`` is that of its axis, ``q`` is corrected for
-        descriptors and axes. n: sentences; n_units: pairs of templates. ``minimum_detectable``: shift of a single
-        descriptor that would be named with 80% power. here_low, here_high, here_p and here_named are about exactly
-        these template pairs (only nouns are a sample) and a shift beyond 0.22 nats.
+        One row per descriptor.
+        - ``shift``: with 95% CI. ``null``: tested value, which is the value within the margin that is nearest to the
+          shift.
+        - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p corrected for descriptors and axes.
+        - ``n``: sentences. ``n_units``: pairs of templates.
+        - ``minimum_detectable``: shift of a single descriptor that would be named with 80% power.
+        - ``here_low``, ``here_high``, ``here_p``, ``here_named``: the same for exactly these template pairs (only nouns
+          are a sample), for a shift beyond 0.22 nats.
     axes : polars.DataFrame
-        One row per axis. ``estimate``: SD of the true shifts over descriptors. p: of "no descriptor shifts by more
-        than the margin". ``low`` is above 0 exactly if p <= 0.05. n_drawn of n_defined descriptors were tested;
-        between differ_low and differ_high of those defined differ by more than the margin. ``chance_drawn``:
-        probability that a single hostile descriptor was among those drawn. ``n_reference``: descriptors that do
-        not stand out, with which each is compared (null: all others; 0: there is no common level, and none is
-        named). ``here_p``: p of the axis for exactly these template pairs. ``note``: limits of validity, or pairs
-        whose responses are nearly equal.
+        One row per axis.
+        - ``estimate``: SD of the true shifts over descriptors. ``low`` is above 0 exactly if p <= 0.05.
+        - ``p``: of "no descriptor shifts by more than the margin". ``here_p``: the same for exactly these template
+          pairs.
+        - ``n_drawn`` of ``n_defined`` descriptors were tested. Between ``differ_low`` and ``differ_high`` of those
+          defined differ by more than the margin.
+        - ``chance_drawn``: probability that a single hostile descriptor was among those tested.
+        - ``n_reference``: number of descriptors that do not stand out, with which each is compared. Null: all others.
+          0: there is no common level, and none is named.
+        - ``note``: limits of validity, or pairs whose responses are nearly equal.
     pairs : polars.DataFrame
-        Axes of three to ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p
-        adjusted for the pairs of the axis (Holm).
+        Axes of three to ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p adjusted
+        for the pairs of the axis (Holm).
     per : str
         "sentence" or "token".
     """
@@ -118,32 +125,35 @@ def valence_shift(
     own_nouns: bool | None = None,
     seed: int = 0,
 ) -> ValenceShift:
-    """Test whether descriptors are more likely in positive or in negative sentences than others of their axis.
+    """Test whether some descriptors are more likely in hostile than in kind sentences, compared with their axis.
 
-    A descriptor is a word or phrase that names a group, such as "old"; an axis is a characteristic, such as age.
+    Use it to test the likelihoods of a language model for bias between descriptors, such as "old" and "young". You give
+    pairs of sentences that differ only in their attitude ("I love X.", "I hate X."). Each descriptor is compared with
+    the others of its axis, such as age.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis``, ``template`` (sentence frame), ``descriptor``, ``noun`` (that it
-        describes), and ``log_likelihood`` (summed over tokens, nats) or else ``perplexity`` or ``log_perplexity``.
-        Rows of other templates are ignored.
+        One row per sentence, with the columns
+        - ``axis``, ``descriptor``, ``template`` (sentence with gaps; rows of other templates are ignored).
+        - ``noun``: the noun that the descriptor describes.
+        - ``log_likelihood`` (summed over tokens, nats), or else ``perplexity`` or ``log_perplexity``.
     positive, negative : sequence of str
         Templates ("I love X.", "I hate X."), matched by position. Each pair is one contrast and one sampling unit.
     margin : float, default 0.1
-        Smallest shift that counts, nats: odds of e to the power of the margin.
+        Smallest shift that counts, in nats. A shift of 0.1 nats multiplies the odds by e to the power of 0.1, or 1.1.
     alpha : float, default 0.05
         Significance level.
     n_axes : int, default 1
         Number of axes that the benchmark defines. Each is tested at alpha / n_axes.
     axis_sizes : mapping of str to int, optional
-        Number of descriptors that each axis defines, if only some were drawn.
+        Number of descriptors that each axis defines, if only some of them were drawn.
     families : sequence of str, optional
-        Family of each pair. Pairs of one family are wordings of nearly the same statement and count as one
-        contrast. Default: the column ``family``, if present.
+        Family of each pair. The pairs of one family say nearly the same and count as one contrast. Default: the column
+        ``family``, if present.
     own_nouns : bool, optional
-        Whether nouns were drawn separately for each pair, so that a noun in two pairs is chance. Default: True if
-        nearly every noun belongs to one pair, or there are fewer than three nouns.
+        True if nouns were drawn separately for each pair. Default: True if nearly every noun belongs to one pair, or if
+        there are fewer than three nouns.
     seed : int, default 0
         Random seed of the sign patterns, which are drawn if there are more than 13 pairs.
 
@@ -162,7 +172,21 @@ def valence_shift(
 
     Notes
     -----
-    Moderated t over contrasts (Smyth 2004). Source of the construct: HolisticBias, methods (love/hate table).
+    A descriptor is a word or phrase that names a group. Surprisal is minus the log-likelihood. The shift of a
+    descriptor is computed in two steps:
+
+    1. For each pair of templates, subtract its surprisal in the positive template from that in the negative one. Word
+       frequency and tokenisation cancel to first order.
+    2. Subtract the mean of this number over the other descriptors of the axis that do not stand out. The effect that
+       any phrase would have in these templates cancels.
+
+    Template pairs and nouns are samples, so a verdict is about sentences like these. The test is a moderated t test
+    over template pairs. It combines the variances of the descriptors. Explanation: docs/explanation/concepts.md.
+
+    References
+    ----------
+    - HolisticBias (Smith et al. 2022), methods (love/hate table): the construct.
+    - Smyth 2004: the moderated t test.
 
     Examples
     --------

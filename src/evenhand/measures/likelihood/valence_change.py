@@ -24,8 +24,9 @@ def valence_spread_change(
 ) -> pl.DataFrame:
     """Return how the spread of valence shifts within each axis changed from one model to another.
 
-    A valence shift states whether a descriptor is more likely in positive than in negative templates, compared
-    with its axis (see `valence_shift`). The spread is the SD of the true shifts over the descriptors of an axis.
+    Use it to see whether an update made a model treat the descriptors of an axis more or less alike. A valence shift
+    shows whether a descriptor is more likely in positive than in negative templates (see `valence_shift`). The spread
+    is the SD of the true shifts over the descriptors of an axis.
 
     Parameters
     ----------
@@ -38,9 +39,10 @@ def valence_spread_change(
     Returns
     -------
     polars.DataFrame
-        One row per axis: axis; before and after (SDs, nats per sentence or token); estimate (after - before; above
-        0: descriptors differ more) with 95% CI; p of no change. The method is a jackknife over pairs of templates
-        of the difference of both variances. The interval is that of the variance, converted with ``before``.
+        One row per ``axis``.
+        - ``before``, ``after``: SDs, in nats per sentence or token.
+        - ``estimate``: after minus before, with 95% CI. Above 0, descriptors differ more than before.
+        - ``p``: of "no change".
 
     Raises
     ------
@@ -51,8 +53,10 @@ def valence_spread_change(
 
     Notes
     -----
-    This is the change of the spread, not the spread of the changes. Source:
-    `evenhand.stats.contrasts.change_of_spread`.
+    This is the change of the spread. It is not the spread of the changes.
+
+    The method is a jackknife over pairs of templates (`evenhand.stats.contrasts.change_of_spread`). It is applied to
+    the difference of the two variances. The interval is that of the variance, converted to SDs with ``before``.
 
     Examples
     --------

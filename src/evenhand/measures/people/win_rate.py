@@ -50,7 +50,10 @@ PREFERRED = ("preferred", "not preferred")
 def win_rates(
     votes: pl.DataFrame, question: str | None = None, *, baseline: str | None = None, alpha: float = 0.05
 ) -> pl.DataFrame:
-    """Return the share of human judgements for each model against each other model, for each question.
+    """Return how often people prefer each model to each other model, for each question.
+
+    Use it to analyse pairwise judgements of conversations by annotators. It gives two results for each pair: the rate
+    that allows for repeated annotators and items, and the rate as ACUTE-Eval publishes it.
 
     Parameters
     ----------
@@ -67,8 +70,17 @@ def win_rates(
     Returns
     -------
     polars.DataFrame
-        Two rows (column ``measure``) per question and pair of models, ``model`` and ``against``. Shares are from 0 to
-        1; above 0.5, ``model`` is preferred.
+        Two rows per question and pair of models, ``model`` and ``against``. Shares are from 0 to 1. Above 0.5,
+        ``model`` is preferred. The column ``measure`` is "win_rate" or "win_rate_published" (see Notes).
+        - ``estimate``: share of judgements for ``model``.
+        - ``raw``: share of all judgements, unweighted.
+        - ``verdict``: preferred (``model``), not preferred (``against`` is preferred), not detected, or not measurable
+          (``obstacle`` gives the reason).
+        - ``minimum_detectable``: smallest distance from 0.5 that is detected with 80% power, at `alpha` over the pairs.
+          Null if there is none.
+        - ``balance_p``: p of "``model`` was on the left as often as on the right".
+        - ``weighing``: "sides" if left and right have equal weight (see Notes).
+        - ``agreement`` (published rows): agreement of annotators, as defined in Notes.
 
     Raises
     ------
@@ -77,16 +89,20 @@ def win_rates(
 
     Notes
     -----
-    - `win_rate`: ties count half. Annotators, items, and conversations that several items share are random samples,
-      with CI and p as in `crossed_share`; the null is 0.5. ``raw`` is the share of all judgements. ``estimate`` gives
-      less weight to annotators and items with many judgements. Verdicts: preferred (``model``), not preferred
-      (``against`` is), not detected, not measurable (with an obstacle). ``minimum_detectable``: smallest distance from
-      0.5 with 80% power, at alpha over the pairs (null if there is none). If the model was not on the left as often as
-      on the right (balance_p below .05), the estimate is the mean of its shares on the left and on the right
-      (`crossed_balanced`), and ``weighing`` is "sides".
-    - `win_rate_published`: without ties, exact two-sided binomial p, stars, and ``agreement`` (as in ACUTE-Eval: share
-      of the more common answer, 0 if both are as common, averaged over items with two judgements). No interval and no
-      verdict.
+    **win_rate.** Ties count half. Annotators, items, and conversations that several items share are treated as random
+    samples. The CI and p are those of `crossed_share`, for the null value 0.5. The estimate gives less weight to
+    annotators and items with many judgements.
+
+    If ``balance_p`` is below .05, the estimate is the mean of the model's shares on the left and on the right
+    (`crossed_balanced`). A preference of annotators for one side then cancels.
+
+    **win_rate_published.** Ties are left out. The p-value is exact, binomial and two-sided, and stars show its size.
+    ``agreement`` is the share of the more common answer (0 if both are as common), averaged over items with two
+    judgements. There is no interval and no verdict.
+
+    References
+    ----------
+    - Li et al. 2019 (ACUTE-Eval): the published win rate and agreement.
 
     Examples
     --------

@@ -27,16 +27,21 @@ AXES = (
 
 @dataclass(frozen=True)
 class AxisRates:
-    """Negative rates of axes (such as religion or age), in percent; differences are in percentage points.
+    """Negative rates of whole axes (such as religion or age), each compared with the other axes.
+
+    Result of `axis_rates`. Rates are in percent and differences in percentage points. A descriptor is a word for a
+    group, such as "Muslim".
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis. ``rate``: mean of the rates of its descriptors (words for groups, such as "Muslim"), each with
-        equal weight, with 95% t interval over descriptors. ``others``: mean of the other axes' rates, each with equal
-        weight. ``estimate``: rate minus others (above 0: more negative responses) with 95% CI and two-sided p;
-        descriptors are the sampling units (``n_units``). ``minimum_detectable``: difference detected with 80% power.
-        ``obstacle``: why there is no test, or null. n and n_missing count responses.
+        One row per axis.
+        - ``rate``: mean of the rates of the axis' descriptors, each with equal weight, with a 95% t interval.
+        - ``others``: mean of the rates of the other axes, each with equal weight.
+        - ``estimate``: ``rate`` minus ``others``, with 95% CI and two-sided p. Above 0: more negative responses.
+        - ``minimum_detectable``: difference that is detected with 80% power.
+        - ``obstacle``: reason why there is no test, or null.
+        - ``n``, ``n_missing``: responses. ``n_units``: descriptors, which are the sampling units.
     """
 
     axes: pl.DataFrame
@@ -46,7 +51,10 @@ class AxisRates:
 def axis_rates(
     frame: pl.DataFrame, *, cluster: str | None = None, level: float = 0.05, seed: int = 0
 ) -> AxisRates:
-    """Compare the rate of negative responses of each axis (such as religion) with the mean of the other axes.
+    """Compare the negative rate of each axis (such as religion) with the mean of the other axes.
+
+    Use it to see on which topics a model is most negative. It does not compare groups: for that, use `disparity`.
+    Results are about descriptors like those in the table, because descriptors are the sampling units.
 
     Parameters
     ----------
@@ -63,8 +71,7 @@ def axis_rates(
     Returns
     -------
     AxisRates
-        Rates (percent) and differences (percentage points) of axes. The sampling units are descriptors, so results are
-        about descriptors like these.
+        Rates (percent) and differences (percentage points) of axes.
 
     Raises
     ------
@@ -75,9 +82,15 @@ def axis_rates(
 
     Notes
     -----
-    All axes are assumed to have the same templates (sentences with a gap for the descriptor), so that their effects
-    cancel. Source: ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this
-    use.
+    A descriptor is a word for a group, such as "Muslim". Each descriptor counts once, however many responses it has,
+    because its responses are correlated. The test permutes descriptors between axes. It was checked by simulation.
+
+    The comparison assumes that all axes have the same templates (sentences with a gap for the descriptor). Effects of
+    templates then cancel.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65, split by axis): the rates.
 
     Examples
     --------

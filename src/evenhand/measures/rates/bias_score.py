@@ -26,14 +26,19 @@ AXES = (
 class BiasScore:
     """Percentage of groups that are treated worse than the other groups of their axis (such as religion).
 
+    Result of `bias_score`. It counts the verdicts in ``found``. Read ``found`` for the names of the groups and the size
+    of the differences.
+
     Attributes
     ----------
     axes : polars.DataFrame
-        One row over all groups (axis null), then one per axis. ``estimate``: percentage of groups with the verdict
-        "worse"; ``n_harmed``: their number; ``n_better``: groups treated better; ``n_groups``: groups with a classified
-        response; n and n_missing: responses.
+        One row over all groups (axis null), then one per axis.
+        - ``estimate``: percentage of groups with the verdict "worse".
+        - ``n_harmed``: number of groups with the verdict "worse". ``n_better``: number with the verdict "better".
+        - ``n_groups``: number of groups with a classified response.
+        - ``n``, ``n_missing``: number of classified and of missing responses.
     found : Disparity
-        The verdicts that are counted.
+        The comparison of groups whose verdicts are counted.
     """
 
     axes: pl.DataFrame
@@ -54,20 +59,28 @@ def bias_score(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> BiasScore:
-    """Return the percentage of groups that are treated worse than the other groups of their axis.
+    """Return the percentage of groups that are treated worse than the others of their axis.
+
+    Use it as a one-number summary of `disparity`. Do not rank models by it: with more responses, more groups are found
+    to be treated worse. For the score as ROBBIE published it, use `published_bias_score`.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response, with the columns of `disparity`: ``group``, ``negative``, optionally ``axis``.
-    cluster, n_axes, alpha, seed
-        Column with the sampling unit, number of axes tested, probability that any axis is falsely called biased, and
-        random seed, as in `disparity`, whose verdicts are counted.
+        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN is missing), optionally ``axis``.
+    cluster : str, optional
+        Column with the sampling unit, such as the prompt. Default: ``prompt_id`` if present, otherwise each row.
+    n_axes : int, default 1
+        Number of axes that share `alpha`.
+    alpha : float, default 0.05
+        Probability that any axis is falsely called biased.
+    seed : int, default 0
+        Random seed.
 
     Returns
     -------
     BiasScore
-        Percentages overall and by axis, with the underlying `Disparity`.
+        Percentages overall and by axis, with the `Disparity` from which they are counted.
 
     Raises
     ------
@@ -78,8 +91,14 @@ def bias_score(
 
     Notes
     -----
-    The percentage has no CI and no verdict, because it depends on the number of responses as much as on the model.
-    Source of the construct: ROBBIE (arXiv:2311.18140), section 3.1.
+    `disparity` compares each group with the others of its axis, and this function counts the groups that it names
+    "worse". The percentage has no CI and no verdict, because it depends on the number of responses as much as on the
+    model. If nearly all groups of an axis are harmed, it falls again: the few others are then named as treated better.
+    Explanation: docs/explanation/bias_scores.md.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section 3.1: the score that this function corrects.
 
     Examples
     --------
@@ -94,7 +113,10 @@ def bias_score(
 
 @checked
 def shares_named(found: Disparity) -> pl.DataFrame:
-    """Return the percentage of groups that are treated worse, from a result of `disparity`: the table `BiasScore.axes`.
+    """Return the percentage of groups that are treated worse, from a result of `disparity`.
+
+    Use it if you already have a `Disparity` and do not want to compute it again. `bias_score` returns the same table as
+    ``BiasScore.axes``.
 
     Parameters
     ----------

@@ -25,6 +25,9 @@ def bias_score_curves(
 ) -> pl.DataFrame:
     """Return the published and the corrected BiasScore of simulated models with known harm.
 
+    Use it to see how both scores depend on the number of responses and on the number of harmed groups. No model is
+    needed: outcomes are simulated.
+
     Parameters
     ----------
     harmed : sequence of int
@@ -45,10 +48,13 @@ def bias_score_curves(
     Returns
     -------
     polars.DataFrame
-        One row per combination: harmed, shift, n (responses per group) and, in percent: truth (share of groups harmed),
-        published and corrected (mean scores of `published_bias_score` and `bias_score`), named (power: share of harmed
-        groups that are called worse; null if none is harmed), falsely_named (the same for the other groups), and
-        audits_with_false (audits in which any of these is called worse).
+        One row per combination of the arguments. Shares are in percent.
+        - ``harmed``, ``shift``, ``n`` (responses per group): the combination.
+        - ``truth``: share of groups that are harmed.
+        - ``published``, ``corrected``: mean scores of `published_bias_score` and `bias_score`.
+        - ``named``: share of harmed groups that are called worse (power). Null if none is harmed.
+        - ``falsely_named``: share of the other groups that are called worse.
+        - ``audits_with_false``: audits in which any of these is called worse.
 
     Raises
     ------
@@ -58,7 +64,11 @@ def bias_score_curves(
 
     Notes
     -----
-    Source of the score: ROBBIE, section 3.1; the curves are our own.
+    The curves are our own.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section 3.1: the published score.
 
     Examples
     --------

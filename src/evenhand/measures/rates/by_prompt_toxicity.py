@@ -30,17 +30,22 @@ CONTRASTS = (
 
 @dataclass(frozen=True)
 class RatesByPromptToxicity:
-    """Negative rates after benign and toxic prompts, in percent: overall (axis null), then by axis and group.
+    """Negative rates after benign and after toxic prompts, in percent.
+
+    Result of `rates_by_prompt_toxicity`. Rows are overall (axis null), then by axis and group.
 
     Attributes
     ----------
     rates : polars.DataFrame
-        One row per axis, group and ``stratum`` (benign, toxic, or the requested bins of prompt toxicity): ``estimate``
-        (negative rate) with 95% CI for clusters, n and n_missing (responses), n_prompts.
+        One row per axis, group and ``stratum`` (benign, toxic, or the requested bins of prompt toxicity).
+        - ``estimate``: negative rate, with 95% CI for clusters.
+        - ``n``, ``n_missing``: responses. ``n_prompts``: prompts.
     contrasts : polars.DataFrame
-        One row per axis and group. ``benign``, ``toxic``: rates after these prompts. ``estimate``: toxic minus benign
-        (percentage points); ``ratio``: toxic divided by benign; both with 95% CI. ``n_unknown``: rows whose prompt has
-        no toxicity.
+        One row per axis and group.
+        - ``benign``, ``toxic``: rates after these prompts.
+        - ``estimate``: toxic minus benign (percentage points), with 95% CI.
+        - ``ratio``: toxic divided by benign, with 95% CI.
+        - ``n_unknown``: rows whose prompt has no toxicity.
 
     Notes
     -----
@@ -61,6 +66,9 @@ def rates_by_prompt_toxicity(
     cluster: str | None = None,
 ) -> RatesByPromptToxicity:
     """Return negative rates after toxic and after benign prompts, for each group.
+
+    Use it to see how much a model follows the tone of its prompt. It describes and does not compare groups. For that,
+    use `disparity` within toxic and within benign prompts.
 
     Parameters
     ----------
@@ -86,9 +94,10 @@ def rates_by_prompt_toxicity(
     UsageError
         The threshold or a bin is outside 0 to 1.
 
-    Notes
-    -----
-    Sources: Gehman et al. 2020, section 4 (toxic and non-toxic prompts, from 0.5); ROBBIE, Table 4.
+    References
+    ----------
+    - Gehman et al. 2020, section 4 (toxic and non-toxic prompts, from 0.5).
+    - ROBBIE, Table 4.
 
     Examples
     --------

@@ -24,20 +24,25 @@ _WHAT = "The table of a classifier's errors"
 
 @checked
 def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: npt.ArrayLike) -> Floats:
-    """Return the true rate behind a rate of classifications, given the classifier's sensitivity and specificity.
+    """Return the true rate behind a rate of classifications.
+
+    Use it to correct a rate for the known errors of a classifier. To correct a comparison of groups, with the
+    uncertainty of the error rates, pass `error_counts` to `disparity`.
 
     Parameters
     ----------
-    rate, sensitivity, specificity : array_like
-        Proportions from 0 to 1 whose shapes broadcast: texts that the classifier calls negative; truly negative texts
-        that it calls negative; other texts that it does not call negative.
+    rate : array_like
+        Proportion of texts that the classifier calls negative.
+    sensitivity : array_like
+        Proportion of truly negative texts that it calls negative.
+    specificity : array_like
+        Proportion of other texts that it does not call negative. The three shapes must broadcast.
 
     Returns
     -------
     numpy.ndarray
-        Proportions: (rate + specificity - 1) / (sensitivity + specificity - 1), never clipped. A value is outside 0 to
-        1 if the three contradict each other. NaN if sensitivity + specificity <= 1, because such a classifier carries
-        no information.
+        True rates, as proportions. A value is outside 0 to 1 if the three numbers contradict each other. NaN if
+        sensitivity + specificity <= 1, because such a classifier carries no information.
 
     Raises
     ------
@@ -46,7 +51,11 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
 
     Notes
     -----
-    Source: Rogan & Gladen 1978, American Journal of Epidemiology 107, pages 71-76.
+    The formula is (rate + specificity - 1) / (sensitivity + specificity - 1). The result is never clipped.
+
+    References
+    ----------
+    - Rogan & Gladen 1978, American Journal of Epidemiology 107, pages 71-76.
 
     Examples
     --------
@@ -70,16 +79,19 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
 
 @checked
 def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return false alarms and hits of a classifier for each group, from counts or from labelled texts.
+    """Return the numbers of false alarms and hits of a classifier for each group.
+
+    Use it to prepare the argument `error` of `disparity`. The table has either counts or texts that people labelled.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Either one row per group with ``false_alarms`` (texts called negative, of ``n_harmless`` texts that people call
-        harmless) and ``hits`` (the same of ``n_harmful`` texts). Or one row per text with ``label`` (by people: 1
-        harmful, 0 harmless) and ``negative`` (by the classifier: 1 or 0; missing is not counted). Both have ``group``
-        (empty: all groups), and optionally ``axis`` (empty: any) and ``role`` (what the classifier is used for, such as
-        toxicity; empty: any).
+        One row per group or per text. Both forms have ``group`` (empty: all groups), and optionally ``axis`` (empty:
+        any) and ``role`` (what the classifier is used for, such as toxicity; empty: any).
+        - Per group: ``false_alarms`` (texts that it calls negative, of ``n_harmless`` texts that people call harmless)
+          and ``hits`` (the same of ``n_harmful`` texts that people call harmful).
+        - Per text: ``label`` (by people: 1 harmful, 0 harmless) and ``negative`` (by the classifier: 1 or 0; a missing
+          value is not counted).
 
     Returns
     -------
@@ -160,7 +172,9 @@ def _tallied(table: pl.DataFrame) -> pl.DataFrame:
 
 @checked
 def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Return the rows of `error_counts` that apply to one role of a classifier (what it is used for, such as toxicity).
+    """Return the rows of `error_counts` that apply to one role of a classifier.
+
+    Use it if a table has error counts for several roles. A role is what the classifier is used for, such as toxicity.
 
     Parameters
     ----------

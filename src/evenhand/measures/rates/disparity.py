@@ -1,8 +1,4 @@
-"""Test whether the groups of an axis differ in what a model writes about them, by how much, and who is treated worse.
-
-Units (prompts, or what a prompt was made from) are compared within their axis. Nothing outside the axis has an
-effect, except that each of several axes is tested at a lower level.
-"""
+"""Test whether the groups of an axis differ in what a model writes about them, and which are treated worse."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -67,34 +63,38 @@ ALONE = "There is only one {unit}. At least two are needed."
 
 @dataclass(frozen=True)
 class Disparity:
-    """Differences in the negative rate between the groups of each axis (such as religion), with verdicts.
+    """Negative rates of groups by axis (such as religion), with tests of their differences.
+
+    Result of `disparity`. ``axes`` shows whether the groups of an axis differ, and ``groups`` which of them are treated
+    worse or better than the others. Rates are in percent, differences in points (numbers: own unit). ``obstacle``: why
+    nothing was detected, or that missing responses could explain a difference. ``note``: assumptions and adjustments.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis. ``estimate``: SD of the groups' true rates (without noise) with 95% CI and ``p`` of "all
-        groups are equal". ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated
-        group. ``gap``: rate of ``worst`` minus ``best``, the pair of groups with the strongest evidence of a large
-        difference; its CI allows for this choice. ``minimum_detectable``: SD detected with 80% power. ``corrected``:
-        whether classifier errors are removed. ``errors_assumed_equal``: whether labels for all groups replace those of
-        single groups. ``n_reference``: number of groups that do not stand out; 0 if there is no common level, null if
-        no difference was found or there are two groups. n, n_missing: responses; n_units: sampling units.
+        One row per axis. ``n``, ``n_missing``: responses. ``n_units``: sampling units.
+        - ``estimate``: SD of the groups' true rates, without noise, with 95% CI. ``p`` tests "all groups are equal".
+        - ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated group.
+        - ``gap``: rate of ``worst`` minus that of ``best``, the pair of groups with the strongest evidence of a large
+          difference. Its CI allows for this choice. ``minimum_detectable``: SD that is detected with 80% power.
+        - ``corrected``: classifier errors are removed. ``errors_assumed_equal``: labels for all groups replace those of
+          single groups.
+        - ``n_reference``: number of groups that do not stand out. 0: there is no common level. Null: no difference was
+          found, or there are two groups.
     groups : polars.DataFrame
-        One row per group. ``estimate``: its ``rate`` minus ``others``, the mean of the other groups that do not stand
-        out (of all other groups if ``n_reference`` is null or 0), each counted once. Above 0 is worse. Two-sided ``p``,
-        ``axis_p`` of its axis, ``q`` and ``named`` ("worse", "better" or null) by the rule of
-        `evenhand.stats.reach_verdicts`. ``worse_than_best``: shown to be above some other group. ``tolerance``:
-        percentage points by which false alarms may be more frequent in this group than in the others (for a group
-        treated better: less frequent) before they explain the part of the difference that its CI confirms.
-        ``missing_share``: percentage of the group's missing responses that must have been negative (if it is treated
-        better: harmless) for the result to hold, if those of all other groups were the opposite. 0: it always holds;
-        above 100: it might not hold even then.
+        One row per group. With two groups, ``pairs`` has the same numbers.
+        - ``estimate``: ``rate`` minus ``others``, the mean of the other groups that do not stand out (of all other
+          groups if ``n_reference`` is null or 0), each counted once. Above 0, the group is treated worse.
+        - ``p``: two-sided. ``axis_p``: p of the axis. ``q``, ``named`` ("worse", "better" or null): adjusted p and
+          verdict of `evenhand.stats.reach_verdicts`. ``worse_than_best``: shown to be above some other group.
+        - ``tolerance``: excess of false alarms in this group (percentage points) that would explain the part of the
+          difference that its CI confirms. For a group treated better, it is a deficit of false alarms.
+        - ``missing_share``: percentage of the group's missing responses that must have been negative for the result to
+          hold, if those of all other groups were harmless (treated better: vice versa). Above 100: no percentage
+          suffices.
     pairs : polars.DataFrame
-        ``group`` minus ``other``, for up to ten groups or with the reference: CI, p and q (over the pairs of the axis).
-        Axes that are corrected for classifier errors have no rows. With two groups, the same numbers as in ``groups``.
-
-    Rates are in percent, differences in points (numbers: in their own unit). ``obstacle`` states why nothing could be
-    detected, or that missing responses could explain the difference; ``note``, what the numbers rest on.
+        ``group`` minus ``other`` with CI, p and q over the pairs of the axis. An axis with more than ten groups has
+        only pairs with the reference; one that is corrected for classifier errors has none.
     """
 
     axes: pl.DataFrame
@@ -115,30 +115,25 @@ def disparity(
     numbers: bool = False,
     seed: int = 0,
 ) -> Disparity:
-    """Compare the rates of negative responses between the groups of each axis, and name groups that are treated worse.
+    """Compare the rates of negative responses between the groups of each axis.
+
+    Test whether a model treats groups differently and, if so, which groups it treats worse or better.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``group``; ``negative`` (0 or 1; null or NaN counts as missing); optionally
-        ``axis`` (such as "religion"). If the outcomes of an axis are not all 0 or 1, they are numbers in their own
-        unit, including scores between 0 and 1. A response about two groups is two rows.
+        One row per response; a response about two groups is two rows. Columns: ``group``, ``negative`` (0 or 1; null or
+        NaN is missing), optionally ``axis``. Other outcomes (even between 0 and 1) are numbers.
     cluster : str, optional
-        Column with the sampling unit, for example the prompt. Rows of a unit are averaged first. Default: ``prompt_id``
-        if present, otherwise each row. If most units are in several groups and connect all groups of an axis
-        (templates), they are fixed blocks.
-    n_axes : int, default 1
-        Number of axes that share `alpha`. Affects only the minimum detectable effect, q and ``named``.
-    alpha : float, default 0.05
-        Probability that any axis is falsely called biased.
+        Column with the sampling unit, whose rows are averaged first. Default: ``prompt_id`` if present, else each row.
+    n_axes, alpha : int and float, default 1 and 0.05
+        Number of axes, and probability that any of them is falsely called biased. Affect only MDE, q and ``named``.
     reference : str, optional
         Group with which every other group of its axis is also compared (``pairs``).
     strata : sequence of str, default ()
-        One column to hold fixed, or two crossed factors (for example template and noun). Their interaction with groups
-        counts as chance; verdicts are about templates and nouns like these.
+        One column to hold fixed, or two crossed factors (for example template and noun).
     error : polars.DataFrame, optional
-        Classifier error counts from `error_counts`. Rates, differences and CIs are corrected for them, with the
-        uncertainty of both. ``burden``, ``tolerance`` and ``missing_share`` are then null.
+        Classifier error counts from `error_counts`, for which rates, differences and CIs are corrected.
     numbers : bool, default False
         Treat outcomes as numbers in their own unit even if all are 0 or 1.
     seed : int, default 0
@@ -158,8 +153,12 @@ def disparity(
 
     Notes
     -----
-    Permutation of whole units (Edgington & Onghena 2007), simulated for this measure. CIs combine those of both rates
-    (Zou & Donner 2008); a test of variances detects unequal clustering.
+    The test permutes whole units between the groups of an axis (Edgington & Onghena 2007). If most units are in several
+    groups and connect them all (templates), groups are compared within units. With two strata, their interaction with
+    groups counts as chance, and verdicts are about strata like these. CIs of differences combine those of both rates
+    (Zou & Donner 2008). If a test of variances finds unequal clustering, each unit counts as one Bernoulli trial. With
+    `error`, CIs include its uncertainty, and ``burden``, ``tolerance`` and ``missing_share`` are null. Explanation:
+    docs/explanation/verdicts.md.
 
     Examples
     --------

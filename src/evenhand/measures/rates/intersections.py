@@ -1,8 +1,4 @@
-"""Intersections of two axes: is a model worse about both together than the two alone predict?
-
-Published tables print the rate of each intersection. A high rate may only reflect that one of its groups is
-treated badly everywhere. Here it is compared with the rate that follows if the log-odds of both groups add up.
-"""
+"""Intersections of two axes: is a model worse about both together than the two alone predict?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,23 +41,26 @@ _MIRROR = (
 
 @dataclass(frozen=True)
 class Intersections:
-    """Negative rates of prompts that name a group on each of two axes, in percent; excesses are in percentage points.
+    """Negative rates of prompts that name a group on each of two axes, compared with what both groups predict.
+
+    Result of `intersections`. ``pairs`` shows whether any intersection of two axes departs from the prediction.
+    ``cells`` shows which: a cell is an intersection of two groups, such as Asian women. Rates are in percent.
 
     Attributes
     ----------
     cells : polars.DataFrame
-        A cell is an intersection of two groups, such as women and Asian people. One row per cell with enough prompts
-        and stratum (benign or toxic prompts). ``axis`` is "a × b" and ``group`` "x | y". ``rate``; ``expected``: rate
-        from the other cells of this pair of axes if log-odds add up; ``estimate``: rate minus expected, with 95% CI and
-        two-sided p; axis_p of its pair; ``minimum_detectable`` excess (80% power). ``named``: True for cells that stood
-        out step by step, each against a fit without the earlier ones; the CIs of the others hold simultaneously.
-        ``n_prompts`` counts prompts, n and n_missing classifications, n_units the permuted units: prompts or clusters
-        of them.
+        One row per cell with enough prompts and ``stratum`` (benign or toxic prompts).
+        - ``axis`` is "a × b" and ``group`` is "x | y". ``expected``: rate predicted from the other cells of a × b.
+        - ``estimate``: ``rate`` minus ``expected`` (points), 95% CI and two-sided ``p``. ``axis_p``: p of the pair.
+        - ``minimum_detectable``: excess that is detected with 80% power.
+        - ``named``: True for cells that stand out. They are found one after the other, each compared with a prediction
+          from which the earlier ones are left out. The CIs of the other cells hold simultaneously.
+        - ``n_prompts``: prompts. ``n``, ``n_missing``: classifications. ``n_units``: permuted prompts or clusters.
     pairs : polars.DataFrame
-        One row per pair of axes and stratum: the cell with the largest departure (``group``) and its excess
-        (``estimate``). CI and p allow for all cells, pairs and strata; n_axes times p is Bonferroni's p. n_cells: cells
-        with any prompt; n_shown: cells shown; n_prompts: prompts with exactly one group on each axis; n_several:
-        prompts left out because they have several on one. ``obstacle``: why nothing could be detected.
+        One row per pair of axes and stratum, about the cell with the largest departure.
+        - ``group``: this cell. ``estimate``: its excess. CI and p allow for all cells, pairs and strata.
+        - ``n_cells``: cells with any prompt. ``n_shown``: cells shown. ``n_prompts``: with one group on each axis.
+        - ``n_several``: prompts left out that have more on one. ``obstacle``: why nothing could be detected.
     """
 
     cells: pl.DataFrame
@@ -81,16 +80,18 @@ def intersections(
 ) -> Intersections:
     """Compare negative rates of prompts that name a group on each of two axes with the rates that both groups predict.
 
+    Use it to find intersections that are treated worse than their two groups alone explain. A high rate of an
+    intersection is not enough: one of its groups may have high rates everywhere.
+
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``prompt_id``, ``negative`` (0 or 1; null or NaN counts as missing),
-        ``prompt_toxic`` (true or 1 for toxic prompts; rows without it are left out) and the groups that the prompt
-        names (see `groups`).
+        One row per response. Columns: ``prompt_id``, ``negative`` (0 or 1; null or NaN is missing), ``prompt_toxic`` (1
+        or true for toxic prompts; rows without it are left out), and the columns named by `groups`.
     groups : mapping or sequence of str
-        Either, for each axis (such as "gender"), its columns of 0 and 1, one per group (AdvPromptSet:
-        `evenhand.prompts.advpromptset.pieces.IDENTITIES`); or the names of columns that contain lists of groups, one
-        column per axis.
+        Columns with the groups that a prompt names. A mapping has, for each axis, one column of 0 and 1 per group, such
+        as ``{"gender": ["female", "male"]}``. A sequence has one column per axis, which contains lists of groups.
+        AdvPromptSet has the mapping `evenhand.prompts.advpromptset.pieces.IDENTITIES`.
     cluster : str, optional
         Column with the sampling unit. Default: ``prompt_id``.
     minimum_prompts : int, default 20
@@ -105,8 +106,7 @@ def intersections(
     Returns
     -------
     Intersections
-        Tables of cells (intersections of two groups) and of pairs of axes. Above 0, responses are more often negative
-        than the two groups predict.
+        Tables of cells and of pairs of axes. Above 0: more often negative than the two groups predict.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def intersections(
 
     Notes
     -----
-    Source of the cells: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10. The test permutes prompts between
-    cells and is simulated for this use (`evenhand.stats.disparity.departures`).
+    The prediction assumes that the log-odds of both groups add up. The test permutes prompts between cells and was
+    checked by simulation. The cells are those of ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10.
 
     Examples
     --------

@@ -35,17 +35,24 @@ _Z = 1.959963984540054
 class MaxSubgroupRate:
     """The largest negative rates of groups, in percent.
 
+    Result of `max_subgroup_rate`. Compare ``estimate`` with ``null``, its expected value if all groups were equal.
+
     Attributes
     ----------
     maxima : polars.DataFrame
-        One row over all groups (axis null), then one per axis. ``estimate``: largest rate; ``group`` and group_axis:
-        its group (the first by name among equals; null if all rates are 0). ``null`` and ``null_high``: mean and 95%
-        quantile of the largest rate if units (prompts) are permuted between the groups of each axis (null if no group
-        has two units). ``excess``: estimate minus ``null``, percentage points. ``pooled``: largest rate after shrinkage
-        to the mean of its axis. n, n_missing: responses.
+        One row over all groups (axis null), then one per axis.
+        - ``estimate``: largest rate.
+        - ``group``, ``group_axis``: its group (of equal rates, the first by name; null if all rates are 0).
+        - ``null``, ``null_high``: mean and 95% quantile of the largest rate if units (prompts) are permuted between the
+          groups of each axis. Null if no group has two units.
+        - ``excess``: estimate minus ``null``, percentage points.
+        - ``pooled``: largest rate after shrinkage to the mean of its axis.
+        - ``n``, ``n_missing``: responses.
     most_harmed : polars.DataFrame
-        The groups with the largest rates, by axis (null: overall): ``rank`` from 1, ``estimate`` (rate) with 95% CI,
-        and ``pooled`` (after shrinkage) with 95% CI. Groups are ranked by ``pooled``.
+        The groups with the largest rates, by axis (null: overall).
+        - ``rank``: from 1, by ``pooled``.
+        - ``estimate``: rate, with 95% CI.
+        - ``pooled``: rate after shrinkage to the mean of its axis, with 95% CI.
     """
 
     maxima: pl.DataFrame
@@ -70,6 +77,9 @@ def max_subgroup_rate(
 ) -> MaxSubgroupRate:
     """Return the largest negative rate of any group, with its expected value if all groups were equal.
 
+    Use it to describe the worst-treated group. Of fifty equal groups, the largest rate is well above the common one, so
+    compare it with its null. It is a description without a verdict; for a test of this group, use `disparity`.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -89,8 +99,7 @@ def max_subgroup_rate(
     Returns
     -------
     MaxSubgroupRate
-        Largest rates (percent) overall and by axis, and the most harmed groups. They are descriptions without a
-        verdict.
+        Largest rates (percent) overall and by axis, and the most harmed groups.
 
     Raises
     ------
@@ -101,7 +110,11 @@ def max_subgroup_rate(
 
     Notes
     -----
-    Source: "maximum subgroup" rates of Borkan et al. 2019.
+    The null is computed by permuting whole units between the groups of an axis.
+
+    References
+    ----------
+    - Borkan et al. 2019: "maximum subgroup" rates.
 
     Examples
     --------

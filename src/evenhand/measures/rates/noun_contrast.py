@@ -45,18 +45,22 @@ _FARTHEST = 8.0
 class NounContrast:
     """Differences between the negative rates of prompts with male and with female nouns.
 
+    Result of `noun_contrast`. A cell is one descriptor in one template, such as "old" in "I'm an old ...". Only cells
+    with nouns of both genders are used.
+
     Attributes
     ----------
     contrasts : polars.DataFrame
-        One row for all data (axis and bucket null), for each axis (bucket null) and for each bucket. A cell is one
-        descriptor in one template; only cells with nouns of both genders are used. ``male``, ``female``: rates in
-        percent, means over nouns of equal weight. ``estimate``: male minus female in percentage points, with 95% CI;
-        ``relative``: the estimate in percent of the mean of both rates. ``p`` is two-sided; rows of buckets also have
-        ``axis_p``, the p of their axis. ``test``: name of the test, a permutation of nouns between genders.
-        ``minimum_detectable``: percentage points, 80% power. ``obstacle``: why a row has no test or verdict, for
-        example too few nouns, or that missing responses could explain the difference. ``n``: responses in these cells;
-        ``n_unpaired``: classified responses in other cells; ``n_male``, ``n_female``: nouns; ``n_units``: the smaller
-        of the two.
+        One row for all data (axis and bucket null), one per axis (bucket null) and one per bucket.
+        - ``male``, ``female``: rates in percent. Each is a mean over nouns with equal weight.
+        - ``estimate``: male minus female in percentage points, with 95% CI. ``relative``: the same in percent of the
+          mean of both rates.
+        - ``p``: two-sided. ``axis_p`` (rows of buckets only): p of their axis. ``test``: name of the test.
+        - ``minimum_detectable``: difference that is detected with 80% power, percentage points.
+        - ``obstacle``: why a row has no test or verdict. Examples: there are too few nouns, or missing responses could
+          explain the difference.
+        - ``n``: responses in these cells. ``n_unpaired``: classified responses in other cells.
+        - ``n_male``, ``n_female``: nouns. ``n_units``: the smaller of the two.
     """
 
     contrasts: pl.DataFrame
@@ -64,26 +68,31 @@ class NounContrast:
 
 @checked
 def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> NounContrast:
-    """Compare the negative rates of prompts with male and with female nouns and the same descriptors and templates.
+    """Compare the negative rates of prompts with male and with female nouns.
+
+    Use it to test for a gender difference in prompts that combine descriptors and nouns, such as "an old man". Nouns
+    are compared only within the same descriptor and template, so neither can cause the difference. Results are about
+    nouns like these, because nouns are the sampling units.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``negative`` (0 or 1; null or NaN counts as missing), ``noun`` (such as "man"),
-        ``gender`` ("male" or "female"; other rows are ignored), ``descriptor`` (word for a group, combined with the
-        noun); optionally ``axis``, ``bucket`` (part of an axis) and ``template`` (sentence around both). Samples with
-        the same prompt_id are averaged first.
+        One row per response, with the columns
+        - ``negative``: 0 or 1; null or NaN is missing.
+        - ``noun`` (such as "man") and its ``gender`` ("male" or "female"; other rows are ignored).
+        - ``descriptor``: word for a group that is combined with the noun, such as "old".
+        - optionally ``axis``, ``bucket`` (part of an axis) and ``template`` (sentence around noun and descriptor).
+        - optionally ``prompt_id``: samples of the same prompt are averaged first.
     level : float, default 0.05
-        Significance level of an axis. A row is tested only if each gender has as many nouns as two equal groups need
-        for a permutation to reach it. The minimum detectable effect refers to it.
+        Significance level of an axis, also for the minimum detectable effect. Rows with too few nouns for a permutation
+        test to reach this level are not tested.
     seed : int, default 0
         Random seed of the permutations.
 
     Returns
     -------
     NounContrast
-        Male minus female (percentage points), 95% CI, p and minimum detectable effect of every axis and bucket, or the
-        obstacle to a test. The sampling units are nouns.
+        Male minus female for all data, every axis and every bucket, or the obstacle to a test.
 
     Raises
     ------
@@ -94,12 +103,17 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
 
     Notes
     -----
-    Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Edgington & Onghena 2007 for the
-    permutation; Newcombe 1998 for the interval if nothing varies within a gender.
+    The test permutes nouns between the two genders. A single unusual noun ("dude") therefore does not make a gender
+    difference. If nothing varies within a gender, the interval is Newcombe's.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12: the contrast.
+    - Edgington & Onghena 2007: the permutation test.
+    - Newcombe 1998: the interval if nothing varies within a gender.
 
     Examples
     --------
-
     >>> nouns = [("man", "male", 6), ("boy", "male", 5), ("guy", "male", 7), ("dad", "male", 6),
     ...          ("woman", "female", 2), ("girl", "female", 1), ("gal", "female", 3), ("mum", "female", 2)]
     >>> frame = pl.DataFrame([{"descriptor": "old", "noun": noun, "gender": gender, "negative": place < hits}

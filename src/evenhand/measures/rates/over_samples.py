@@ -30,14 +30,19 @@ _REACHED = 0.05
 class ToxicityOverSamples:
     """Toxicity of the worst of k sampled responses to each prompt, in two measures.
 
+    Result of `toxicity_over_samples`. Both measures increase with k, so compare them only at the same k.
+
     Attributes
     ----------
     samples : polars.DataFrame
-        Two rows overall (axis and group null), then two by group; 95% CIs are over prompts, or over `cluster`. Measure
-        `expected_maximum_toxicity`: largest score of k samples, mean over prompts, on the scale of the score, with
-        ``sd`` over prompts and samples of size k. Measure `toxicity_probability`: percentage of prompts with a negative
-        response among k samples. n: classified samples of the included prompts; n_missing: rows without classification;
-        n_prompts: included prompts; n_short: prompts with fewer than k classified samples, which are left out.
+        Two rows overall (axis and group null), then two per group, with 95% CIs over prompts or over `cluster`.
+        - ``measure``: `expected_maximum_toxicity` is the largest score of k samples, averaged over prompts, on the
+          scale of the score. `toxicity_probability` is the percentage of prompts with a negative response among k
+          samples.
+        - ``estimate``: its value. ``sd`` (of the first measure): over prompts and samples of size k.
+        - ``n``: classified samples of the included prompts. ``n_missing``: rows without classification.
+        - ``n_prompts``: included prompts. ``n_short``: prompts with fewer than k classified samples, which are left
+          out.
     """
 
     samples: pl.DataFrame
@@ -52,7 +57,10 @@ def toxicity_over_samples(
     cluster: str | None = None,
     seed: int = 0,
 ) -> ToxicityOverSamples:
-    """Return the expected largest score and the probability of any negative response over k samples of a prompt.
+    """Return how toxic the worst of k sampled responses to a prompt is.
+
+    Use it to report expected maximum toxicity and toxicity probability, as for RealToxicityPrompts. Both increase with
+    the number of samples k, so compare models only at the same k.
 
     Parameters
     ----------
@@ -71,7 +79,7 @@ def toxicity_over_samples(
     Returns
     -------
     ToxicityOverSamples
-        Both measures, overall and by group. They increase with k: compare them only at the same k.
+        Both measures, overall and by group.
 
     Raises
     ------
@@ -82,8 +90,14 @@ def toxicity_over_samples(
 
     Notes
     -----
-    Sources: Gehman et al. 2020, section 4 (25 samples). If a prompt has more than k samples, all subsets of k are
-    averaged with the weights of order statistics, as pass@k of Chen et al. 2021, eq. 1.
+    If a prompt has more than k samples, all subsets of k samples are averaged. A formula with weights of order
+    statistics does this exactly (`expected_maximum`, `chance_of_any`). Prompts with fewer than k samples are left out
+    and counted.
+
+    References
+    ----------
+    - Gehman et al. 2020, section 4: both measures, with 25 samples.
+    - Chen et al. 2021, eq. 1: the average over subsets (pass@k).
 
     Examples
     --------
@@ -120,7 +134,9 @@ def toxicity_over_samples(
 
 @checked
 def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
-    """Return the mean of the largest of k out of n scores over all subsets of size k, for each row.
+    """Return the mean of the largest of k scores, over all subsets of k of the n scores of each row.
+
+    Use it to estimate the expected maximum of k samples from n > k samples without simulation.
 
     Parameters
     ----------
@@ -141,8 +157,11 @@ def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
 
     Notes
     -----
-    The i-th smallest of n is the largest of k with probability C(i - 1, k - 1) / C(n, k). Source: David & Nagaraja
-    2003, section 3.4.
+    The i-th smallest of n scores is the largest of k with probability C(i - 1, k - 1) / C(n, k).
+
+    References
+    ----------
+    - David & Nagaraja 2003, section 3.4.
 
     Examples
     --------
@@ -159,6 +178,8 @@ def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
 @checked
 def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     """Return the probability that k of a row's outcomes, sampled without replacement, contain a negative one.
+
+    Use it to estimate the toxicity probability of k samples from more than k samples without simulation.
 
     Parameters
     ----------
@@ -178,6 +199,10 @@ def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     ------
     UsageError
         `k` is below 1, or a number of hits is negative or exceeds its total.
+
+    Notes
+    -----
+    The probability is 1 - C(totals - hits, k) / C(totals, k).
 
     Examples
     --------

@@ -135,6 +135,9 @@ def explain_contrast_by_missing(
 ) -> str | None:
     """Return the reason if missing responses could explain a significant difference of two rates, otherwise None.
 
+    Use it after a test of two rates, such as those of men and women. Responses may be missing because of their content,
+    and the difference may be due to that.
+
     Parameters
     ----------
     names : sequence of str
@@ -149,13 +152,21 @@ def explain_contrast_by_missing(
     Returns
     -------
     str or None
-        Sentence that states why the difference is not measurable. None if the CI includes 0, if a group has fewer than
-        two units, or if the difference stays significant even if all responses that one group lacks in excess of the
-        other contradict it.
+        Sentence that states why the difference is not measurable. None in three cases:
+        - The CI includes 0.
+        - A group has fewer than two units.
+        - The difference stays significant even if all responses that one group lacks in excess of the other contradict
+          it.
 
     Notes
     -----
-    Source: Manski 1990, for the bounds; docs/evidence/verdicts.md has the simulations.
+    The excess is the difference of the two groups' missing shares. It is assumed to contradict the difference. If the
+    interval of the difference then includes 0, the difference is not measurable. Simulations:
+    docs/evidence/verdicts.md.
+
+    References
+    ----------
+    - Manski 1990: the bounds.
 
     Examples
     --------

@@ -26,29 +26,38 @@ _GROUPS = {"rate": "mean", "rate_low": "mean_low", "rate_high": "mean_high"}
 
 @dataclass(frozen=True)
 class ScoreDifferences:
-    """Means of a score by group and their differences, in the unit of the score.
+    """Means of a score by group, and their differences, in the unit of the score.
+
+    Result of `score_differences`. ``axes`` shows whether the groups of an axis (such as religion) differ. ``groups``
+    shows which groups are higher or lower than the others.
 
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis (such as religion). ``estimate`` (SD of the groups' true means, without noise) with 95% CI,
-        null 0 and ``p`` of "all groups are equal"; n and n_missing (responses), n_units (sampling units), n_groups;
-        ``mean`` of the groups' means; ``gap``: ``highest`` minus ``lowest``, the pair of groups with the strongest
-        evidence of a large difference, with their means and a CI that allows for this choice; ``minimum_detectable``
-        (SD detected with 80% power).
+        One row per axis.
+        - ``estimate``: SD of the groups' true means, without noise, with 95% CI. ``null`` is 0.
+        - ``p``: of "all groups are equal".
+        - ``mean``: mean of the groups' means.
+        - ``gap``: mean of ``highest`` minus mean of ``lowest``, the pair of groups with the strongest evidence of a
+          large difference. Its CI allows for this choice.
+        - ``minimum_detectable``: SD that is detected with 80% power.
+        - ``n``, ``n_missing``: responses. ``n_units``: sampling units. ``n_groups``: groups.
     groups : polars.DataFrame
-        One row per axis and group. ``estimate`` (mean minus ``others``, the mean of the other groups that do not stand
-        out) with 95% CI, null 0, two-sided ``p``, ``axis_p`` of its axis, ``q`` and ``named`` ("higher", "lower" or
-        null) by the rule of `evenhand.stats.reach_verdicts`; ``mean`` with CI; n, n_missing, n_units,
-        ``minimum_detectable``.
+        One row per axis and group.
+        - ``estimate``: ``mean`` minus ``others``, with 95% CI. ``null`` is 0.
+        - ``others``: mean of the other groups that do not stand out.
+        - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p adjusted for multiple testing.
+        - ``named``: "higher", "lower" or null, by the rule of `evenhand.stats.reach_verdicts`.
+        - ``mean``: mean of the group, with CI.
+        - ``n``, ``n_missing``, ``n_units``, ``minimum_detectable``: as in ``axes``.
     pairs : polars.DataFrame
-        axis, group, other, their difference (group minus other) with CI, p, q: for up to ten groups, or each with the
-        reference.
+        Difference ``group`` minus ``other`` with CI, p and q, for up to ten groups. With more groups, only pairs with
+        the reference.
 
     Notes
     -----
-    ``obstacle`` states why nothing could be detected, or that missing scores could explain the difference; these are
-    bounded by `evenhand.stats.disparity.extremes_of_missing`. ``note`` states what the numbers rest on.
+    ``obstacle`` states why nothing could be detected, or that missing scores could explain the difference. Missing
+    scores are bounded by `evenhand.stats.disparity.extremes_of_missing`. ``note`` states assumptions and adjustments.
     """
 
     axes: pl.DataFrame
@@ -70,6 +79,9 @@ def score_differences(
 ) -> ScoreDifferences:
     """Compare the mean of a score between the groups of each axis.
 
+    Use it for numbers such as ratings, salaries or lengths, if neither a high nor a low number is harmful. For negative
+    responses (0 or 1), use `disparity`.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -78,11 +90,9 @@ def score_differences(
         Column with the number; null or NaN counts as missing.
     cluster : str, optional
         Column with the sampling unit. Rows of a unit in a group are averaged first. Default: ``prompt_id`` if present,
-        otherwise each row. If most units are in several groups (a question that was asked about each), groups are
-        compared within them, and verdicts are about questions like these.
+        otherwise each row.
     strata : sequence of str, default ()
-        Columns to hold fixed instead, such as the question, while each row or cluster within them is a unit. Verdicts
-        are then about these very questions.
+        Columns to hold fixed, such as the question. Each row or cluster within them is then a unit.
     n_axes : int, default 1
         Number of axes that share `alpha`. Affects only the minimum detectable effect, q and ``named``.
     alpha : float, default 0.05
@@ -95,8 +105,7 @@ def score_differences(
     Returns
     -------
     ScoreDifferences
-        Tables of axes, groups and pairs. An estimate above 0 means a higher score than the other groups; neither side
-        is treated as harmful.
+        Tables of axes, groups and pairs. An estimate above 0 means a higher score than the other groups.
 
     Raises
     ------
@@ -107,7 +116,10 @@ def score_differences(
 
     Notes
     -----
-    Test, intervals and minimum detectable effects are those of `evenhand.measures.disparity`.
+    The test, the intervals and the minimum detectable effects are those of `evenhand.measures.disparity`.
+
+    If most units are in several groups (a question that was asked about each group), groups are compared within units.
+    Verdicts are then about questions like these. With `strata`, verdicts are about exactly these questions.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""Test whether the effect of one group column depends on another, for responses with several group columns.
-
-Each pair of columns is tested: rates in percentage points, numbers in their own unit. The method is
-`evenhand.stats.PairTable`.
-"""
+"""Test whether the effect of one group column depends on another, for responses with several group columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,27 +38,28 @@ _GAPS = typed(pl.String, "axis of low_group high_group inside level") | typed(
 
 @dataclass(frozen=True)
 class Interactions:
-    """Interactions of every two group columns. Rates are in percent, their differences in points.
+    """Interactions of every two group columns, such as gender and age.
+
+    Result of `interactions`. Rates are in percent, differences in points. ``pairs`` shows whether effects add up.
 
     Attributes
     ----------
     pairs : polars.DataFrame
-        One row per pair of columns; axis is "first × second". `estimate` with 95% CI and p; `axis_p` is p adjusted by
-        Holm for all pairs. `kind` of the estimate: "excess of a combination" (its mean minus the mean expected if
-        effects add up), "difference of gaps" (the same if a column has two groups; in a 2 by 2 table, the gap in the
-        second level minus that in the first) or "root mean square departure". `minimum_detectable`: departure of any
-        one combination (in a 2 by 2 table, the difference of the gaps) detected with 80% power. `least_detectable`:
-        that of the combination for which it is smallest. `n_blind`: combinations that are too small for any departure
-        to have this power. `pattern`: what was found ("reverses", "only among", "larger among", "differs", "one
-        combination", "no single combination"; null if nothing). `of`: the column whose gap is shown; `among`: the
-        column within whose levels. `highest_first`, `highest_second`: the combination with the highest mean in a 2 by 2
-        table; `highest_p`: largest p of its differences from the others. `obstacle`: why a pair has no test or finding.
+        One row per pair of columns; axis is "first × second".
+        - `estimate`: with 95% CI and p. `axis_p`: p adjusted by Holm for all pairs. `kind`: what the estimate is.
+          "Excess of a combination" is its mean minus the mean expected if effects add up. "Difference of gaps" is the
+          same if a column has two groups (2 by 2: gap in the second level minus that in the first). Or "root mean
+          square departure".
+        - `minimum_detectable`: departure of any one combination (2 by 2: difference of gaps) detected with 80% power.
+          `least_detectable`: the smallest of any combination. `n_blind`: combinations too small for this power.
+        - `pattern`: "reverses", "only among", "larger among", "differs", "one combination", "no single combination".
+        - `highest_first`, `highest_second`: combination with the highest mean (2 by 2). `highest_p`: its largest p.
+          `of`: the column whose gap is shown, within levels of the column `among`. `obstacle`: why nothing is found.
     cells : polars.DataFrame
-        One row per combination: mean, n (responses), n_units; the mean `expected` if effects add up; if `named`, the
-        `excess` over it with CI. `mirror_of`: combination whose opposite departure the data cannot distinguish.
+        One row per combination: mean, n (responses), n_units; `expected`: mean if effects add up; `excess` with CI, if
+        `named`. `mirror_of`: combination whose opposite departure the data cannot distinguish.
     gaps : polars.DataFrame
-        `gap`: high_group minus low_group of the column `of`, within each level of the other column; the intervals of
-        one pair hold simultaneously.
+        `gap`: high_group minus low_group of the column `of`, within each level of `among`. CIs hold simultaneously.
     """
 
     pairs: pl.DataFrame
@@ -82,6 +79,8 @@ def interactions(
 ) -> Interactions:
     """Test, for every two group columns such as gender and age, whether their effects on an outcome add up.
 
+    Use it to see whether the effect of one characteristic depends on another characteristic of the same people.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -100,8 +99,9 @@ def interactions(
     Returns
     -------
     Interactions
-        All pairs share a false-positive rate of 5% (Holm), in addition to the 5% of the axes. Effects are added in
-        points or in the unit of the number. Sources: `evenhand.stats.PairTable`; Holm 1979.
+        Tables of pairs, combinations and gaps. All pairs share a false-positive rate of 5% (Holm 1979), in addition to
+        the 5% of the axes. Effects add in points or in the unit of the number. The method is
+        `evenhand.stats.PairTable`.
 
     Raises
     ------
