@@ -19,7 +19,7 @@ HINT = "It belongs to the package: install evenhand again, or recreate it with `
 class Calibrated:
     """Reliability of a measure in simulations: false-positive rate, coverage and power.
 
-    A design is one kind of simulated data set, for example many small groups.
+    Result of `calibrated`. A design is one kind of simulated data set, for example many small groups.
 
     Attributes
     ----------
@@ -114,6 +114,9 @@ for them, and its stored numbers take precedence."""
 def calibrated(measure: str) -> Calibrated | None:
     """Return the reliability of a measure in simulations: false-positive rate, coverage and power.
 
+    Use it to see how far the verdicts of a measure can be trusted. Results are stored in the package; nothing is
+    simulated.
+
     Parameters
     ----------
     measure : str
@@ -130,15 +133,19 @@ def calibrated(measure: str) -> Calibrated | None:
 
 
 def calibration_summary() -> Mapping[str, Any]:
-    """Return the stored results of all simulations that check evenhand's measures (see `evenhand calibrate`).
+    """Return the stored results of all simulations that check evenhand's measures.
+
+    Use it to build tables of error rates. `evenhand calibrate` writes the results; for one measure, use `calibrated`.
 
     Returns
     -------
     mapping
-        Lists of dictionaries: ``measures`` (error rates by measure), ``designs`` (by measure and kind of simulated
-        data set), ``doses`` (by size of the bias), ``moves`` (changes that should not matter, such as another
-        order of rows), ``halves`` (agreement of two halves of a data set). Also options and versions. Empty if the
-        file does not exist.
+        Lists of dictionaries, with options and versions. Empty if the file does not exist.
+        - ``measures``: error rates by measure.
+        - ``designs``: by measure and kind of simulated data set.
+        - ``doses``: by size of the bias.
+        - ``moves``: changes that should not matter, such as another order of rows.
+        - ``halves``: agreement of two halves of a data set.
 
     Raises
     ------

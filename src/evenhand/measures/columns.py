@@ -47,6 +47,8 @@ def require_columns(
 ) -> None:
     """Check that a table has rows and the columns that a measure needs, with the right kinds of values.
 
+    Call it first in your own measure, so that users get a clear error.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -56,15 +58,18 @@ def require_columns(
     measure : str
         Name of the measure, for the error message.
     of_any_kind : bool, default False
-        Do not check the kinds of values. Otherwise columns such as perplexity or score (NUMBERS) must contain
-        numbers, token_ids and token_log_likelihoods lists of numbers, and all others names or texts. Null is
-        always allowed.
+        True: do not check the kinds of values.
 
     Raises
     ------
     DataError
         `frame` is not a polars DataFrame or has no rows, or a column is missing or contains values of another
         kind. The message names the columns.
+
+    Notes
+    -----
+    Columns such as perplexity or score (NUMBERS) must contain numbers. token_ids and token_log_likelihoods must contain
+    lists of numbers, and all others names or texts. Null is always allowed.
     """
     if not isinstance(frame, pl.DataFrame):
         raise DataError(

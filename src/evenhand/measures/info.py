@@ -14,6 +14,8 @@ from evenhand.schema import Card, check_fields
 class MeasureInfo:
     """Name, description and unit of a measure: one entry of `evenhand list measures`.
 
+    Use it to register your own measure.
+
     Attributes
     ----------
     name : str

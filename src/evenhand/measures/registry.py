@@ -165,7 +165,10 @@ def measure_info(name: str) -> MeasureInfo:
 
 @checked
 def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
-    """Return the cards of measures, by name; a card describes what a measure measures, its null and its limits.
+    """Return the cards of measures, by name.
+
+    A card describes what a measure measures, its null and its limits. Use it to show the cards of the measures of a
+    run.
 
     Parameters
     ----------
@@ -182,7 +185,9 @@ def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
 
 @checked_kinds
 def check_measures(names: Iterable[str], owner: str) -> None:
-    """Raise an error unless each measure has a card (a description of what it measures) and can be loaded.
+    """Raise an error unless each measure has a card and can be loaded.
+
+    Use it in your own benchmark or suite. A card describes what a measure measures.
 
     Parameters
     ----------

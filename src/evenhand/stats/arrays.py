@@ -21,6 +21,8 @@ Flags = NDArray[np.bool_]
 def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     """Return the mean along an axis, ignoring NaN.
 
+    Unlike `numpy.nanmean`, it gives no warning if all values are missing.
+
     Parameters
     ----------
     values : numpy.ndarray
@@ -46,6 +48,8 @@ def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
 def median_of_known(values: Floats, axis: int) -> Floats:
     """Return the median along an axis, ignoring NaN.
 
+    It is faster than `numpy.nanmedian`, which is slow if there are NaN.
+
     Parameters
     ----------
     values : numpy.ndarray
@@ -57,10 +61,6 @@ def median_of_known(values: Floats, axis: int) -> Floats:
     -------
     numpy.ndarray
         Medians; NaN if all values are missing.
-
-    Notes
-    -----
-    This is faster than `numpy.nanmedian`, which is slow if there are NaN.
 
     Examples
     --------
@@ -91,6 +91,8 @@ def middle_ranks(values: Floats) -> Floats:
 @checked_kinds
 def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
     """Return the natural logarithm of the binomial coefficient, ln(total choose chosen).
+
+    Use it for large numbers, for which the coefficient itself overflows.
 
     Parameters
     ----------

@@ -1,11 +1,4 @@
-"""Compute cluster-bootstrap intervals for numbers whose observations share prompts or templates.
-
-One-way means and ratios get the symmetric studentised bootstrap. Each resample's deviation is divided by its own
-cluster-robust standard error. The 95% quantile of the absolute result replaces 1.96. In simulations of 10 to 100
-clusters these intervals cover 94-96%; percentile intervals cover 87-94% (tests/stats/test_bootstrap.py). Other
-statistics, and two-way clusters, get the estimate ± t × standard error. Student's t has (the smaller number of)
-clusters - 1 degrees of freedom.
-"""
+"""Compute cluster-bootstrap intervals for numbers whose observations share prompts or templates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,17 +59,16 @@ def cluster_bootstrap(
 ) -> Interval:
     """Return a bootstrap interval of a statistic of clustered observations.
 
-    Observations are independent only if they belong to different clusters, for example to different prompts.
+    Use it if only observations of different clusters, such as prompts, are independent.
 
     Parameters
     ----------
     values : array_like, shape (n,)
-        Observations. Missing ones (NaN) are left out. A cluster without any other observation is left out too.
+        Observations. Missing ones (NaN) and clusters without any other observation are left out.
     clusters : array_like, shape (n,)
         Label of each observation's cluster, such as its prompt, template or person.
     second_clusters : array_like, shape (n,), optional
-        Labels of a second, crossed factor (for example template and noun). The variance is then the sum of both
-        one-way variances minus that of the combinations of both labels, but at least the larger one-way variance.
+        Labels of a second, crossed factor (for example template and noun).
     statistic : {"mean"} or callable, default "mean"
         "mean" is the mean, or with `weights` the ratio sum(w v) / sum(w). A callable takes values (n,) and weights
         (resamples, n) and returns (resamples,).
@@ -99,13 +91,18 @@ def cluster_bootstrap(
 
     Notes
     -----
-    A one-way mean gets the symmetric studentised bootstrap; other statistics get the estimate ± t × standard error. If
-    the means of all clusters are equal, the interval has width 0. For a proportion near 0 or 1, use
-    `clustered_proportion_interval`. A two-way mean needs no resampling, because its variance has a closed form.
+    A one-way mean or ratio gets the symmetric studentised bootstrap. The deviation of each resample is divided by its
+    own cluster-robust standard error. The 95% quantile of the absolute result replaces 1.96. In simulations of 10 to
+    100 clusters, these intervals cover 94-96%, and percentile intervals 87-94% (tests/stats/test_bootstrap.py). If the
+    means of all clusters are equal, the interval has width 0. For a proportion near 0 or 1, use
+    `clustered_proportion_interval`.
 
-    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); for two-way clusters Cameron,
-    Gelbach & Miller 2011 and Owen 2007 (his pigeonhole bootstrap itself is too wide if cells vary most). Coverage in
-    simulations: tests/stats/test_bootstrap.py.
+    Other statistics, and two-way clusters, get the estimate ± t × standard error. Student's t has (the smaller number
+    of) clusters - 1 degrees of freedom. The two-way variance is the sum of both one-way variances minus that of the
+    combinations of both labels, but at least the larger one-way variance. A two-way mean needs no resampling.
+
+    Sources: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); Cameron, Gelbach & Miller 2011
+    and Owen 2007 (two-way; his pigeonhole bootstrap is too wide if cells vary most).
 
     Examples
     --------
@@ -161,6 +158,8 @@ def difference_bootstrap(
 ) -> Interval:
     """Return a cluster-bootstrap interval of the mean paired difference, first minus second.
 
+    Use it to compare two systems on the same prompts.
+
     Parameters
     ----------
     first, second : array_like, shape (n,)
@@ -201,6 +200,8 @@ def sums_bootstrap(
     seed: int,
 ) -> Intervals:
     """Return bootstrap intervals of statistics that are functions of sums, such as BLEU or F1.
+
+    Use it if a score of a corpus is not a mean of scores of texts.
 
     Parameters
     ----------
@@ -263,8 +264,7 @@ def sums_bootstrap(
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
     """Return jackknife intervals: estimate ± t × jackknife standard error.
 
-    Use it if drawing a cluster (a set of dependent observations) twice would mislead, as for a number of distinct
-    words.
+    Use it if drawing a cluster (dependent observations) twice would mislead, as for a number of distinct words.
 
     Parameters
     ----------
@@ -314,8 +314,8 @@ def cluster_bootstrap_table(
 ) -> Intervals:
     """Return studentised cluster-bootstrap intervals of many means or ratios over the same clusters.
 
-    Each row (for example a descriptor of people) is estimated by sum(sums) / sum(totals) over its clusters (for
-    example templates). All rows share the same resampled clusters.
+    Use it for many rows at once, such as the descriptors of people, whose clusters are the same templates. Each row is
+    estimated by sum(sums) / sum(totals). All rows share the same resampled clusters.
 
     Parameters
     ----------

@@ -52,8 +52,8 @@ class ClusterT:
 def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> ClusterT:
     """Return cluster-robust standard errors of means or ratios, with Student's t for the interval.
 
-    Clusters are sets of observations, such as the responses to a prompt, that may be correlated within a
-    cluster only.
+    Use it for many estimates at once, without resampling. Clusters are sets of observations, such as the responses to a
+    prompt. Observations may be correlated within a cluster only.
 
     Parameters
     ----------
@@ -76,10 +76,11 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
         `clusters` exceeds the number of sums, the shapes do not match, or a sum is not finite. Leave missing
         observations out of the sums.
 
-    Notes
-    -----
-    Sources: Liang & Zeger 1986 (sum over clusters); Cameron & Miller 2015, sections II.B and VI (the factor G /
-    (G - 1), and t with G - 1 degrees of freedom).
+    References
+    ----------
+    - Liang & Zeger 1986: the sum over clusters.
+    - Cameron & Miller 2015, sections II.B and VI: the factor G / (G - 1) for G clusters, and t with G - 1 degrees of
+      freedom.
 
     Examples
     --------

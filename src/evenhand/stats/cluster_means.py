@@ -45,11 +45,12 @@ class ClusterMeans:
 def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     """Return the standard error of each column's mean, and its number of clusters.
 
+    Use it if each row is an independent unit, such as a prompt. Pass the result to `t_inference`.
+
     Parameters
     ----------
     values : numpy.ndarray, shape (clusters, columns)
-        One row per cluster (an independent unit, such as a prompt), and one column per mean. NaN if a column
-        has no value there.
+        One row per cluster and one column per mean. NaN if a column has no value there.
 
     Returns
     -------
@@ -73,7 +74,10 @@ def t_inference(
     margin: float = 0.0,
     level: float = 0.95,
 ) -> ClusterMeans:
-    """Return the CI, and the two-sided p of the hypothesis that the true value is within a margin of zero.
+    """Return confidence intervals and p-values of estimates by Student's t.
+
+    Use it if you have estimates and standard errors. With a margin, p tests the hypothesis that the true value is
+    within this margin of zero, so that tiny effects do not count.
 
     Parameters
     ----------
@@ -89,12 +93,12 @@ def t_inference(
     Returns
     -------
     ClusterMeans
-        Estimates with CI and p. CI and p are NaN if the standard error is 0 (up to rounding) or NaN: if nothing
-        varied, a t test would give p = 0.
+        Estimates with CI and p. Both are NaN if the standard error is 0 (up to rounding) or NaN.
 
     Notes
     -----
-    p is twice the smaller p-value of two one-sided t tests, one against +margin and one against -margin.
+    p is twice the smaller p-value of two one-sided t tests, one against +margin and one against -margin. If nothing
+    varied, a t test would give p = 0, which is why p is then NaN.
 
     Examples
     --------
@@ -123,6 +127,8 @@ def clustered_mean(
     values: Floats, clusters: npt.ArrayLike, *, bounds: tuple[float, float] = (-np.inf, np.inf), seed: int
 ) -> Interval:
     """Return the mean of clustered values with its 95% CI.
+
+    Use it for a single mean, such as a rate or a score, of responses that share prompts.
 
     Parameters
     ----------

@@ -40,15 +40,17 @@ class Compared(Protocol):
 class CommonLevel:
     """The groups that have a common level, and a p-value of each group's difference from it.
 
+    Result of `find_common_level`.
+
     Attributes
     ----------
     reference : numpy.ndarray of bool, shape (groups,)
-        True for groups at the common level; all True if there is none.
+        True for groups at the common level. All are True if there is none.
     p : numpy.ndarray, shape (groups,)
-        Two-sided p of each group against the mean of the other reference groups. If some of them lean to the
-        opposite side (p < 0.20), it is the larger p with and without these.
+        Two-sided p of each group against the mean of the other reference groups. Some of these may lean to the opposite
+        side (p < 0.20). It is then the larger p with and without them.
     exists : bool
-        Whether more than half of the groups have a common level. If not, report no single group as different.
+        True if more than half of the groups have a common level. If not, report no single group as different.
     """
 
     reference: Flags
@@ -58,7 +60,9 @@ class CommonLevel:
 
 @checked
 def reference_contrasts(reference: Flags) -> Floats:
-    """Return the contrasts of each group with the mean of the reference groups, excluding the group itself.
+    """Return the contrasts of each group with the mean of the reference groups.
+
+    Use it in the `compare` argument of `find_common_level`. A group is never part of its own reference.
 
     Parameters
     ----------
@@ -68,8 +72,8 @@ def reference_contrasts(reference: Flags) -> Floats:
     Returns
     -------
     numpy.ndarray, shape (groups, groups)
-        One contrast per row: the product with the group means is group minus reference. The row is 0 for a
-        group that is the only one of the reference, because it is compared with nothing.
+        One contrast per row: its product with the group means is group minus reference. The row is 0 if the group is
+        the only one of the reference, because it is compared with nothing.
 
     Examples
     --------
@@ -89,17 +93,16 @@ def reference_contrasts(reference: Flags) -> Floats:
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
     """Find the groups that have a common level, and test how each group differs from it.
 
-    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead:
-    a few strongly harmed groups pull their mean, and all other groups seem to be treated better.
+    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead: a few
+    strongly harmed groups pull their mean, and all other groups seem to be treated better.
 
     Parameters
     ----------
     estimates : numpy.ndarray, shape (groups,)
         Estimates of three or more groups, in any unit, none of them missing.
     compare : callable
-        Takes an array of bool (groups,) that marks the reference groups. Returns an object with `estimate` and
-        two-sided `p`, each (groups,): each group minus the mean of the reference groups, excluding the group
-        itself.
+        Compares each group with the mean of the reference groups, excluding the group itself. It takes an array of bool
+        (groups,) that marks the reference. It returns an object with `estimate` and two-sided `p`, each (groups,).
 
     Returns
     -------
@@ -108,16 +111,20 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
 
     Notes
     -----
-    With three groups, the reference is all of them. p is that of the comparison with both others, if the group
-    differs from each of them on the same side at .05. Otherwise it is the largest of these p-values, or 1 if
-    the group is between the others.
+    With three groups, the reference is all of them. If the group differs from each of the others on the same side at
+    .05, p is that of the comparison with both. Otherwise it is the largest of these p-values, or 1 if the group is
+    between the others.
 
-    With four or more groups, the search starts from the shortest half of the estimates. It finds groups that
-    differ by Benjamini-Hochberg at .05 and repeats with the remaining groups as the reference, until the set no
-    longer changes.
+    With four or more groups, the search starts from the shortest half of the estimates: the half that is closest
+    together. It finds groups that differ by Benjamini-Hochberg at .05. The remaining groups are the new reference. This
+    repeats until the set no longer changes.
 
-    Sources: simulated for this use (docs/evidence/verdicts.md); Rousseeuw & Leroy 1988 (the shortest half);
-    Benjamini & Hochberg 1995.
+    The procedure was simulated for this use (docs/evidence/verdicts.md). Explanation: docs/explanation/verdicts.md.
+
+    References
+    ----------
+    - Rousseeuw & Leroy 1988: the shortest half.
+    - Benjamini & Hochberg 1995.
 
     Examples
     --------

@@ -13,6 +13,8 @@ from evenhand.stats.intervals import Interval, wilson_interval
 def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the share of pairs in which the first value is larger; ties count half.
 
+    Use it as an effect size of a paired comparison that does not depend on the unit or on outliers.
+
     Parameters
     ----------
     first, second : array_like, shape (n,)
@@ -28,9 +30,9 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     UsageError
         The shapes differ.
 
-    Notes
-    -----
-    Source: Grissom & Kim 2012 (dependent groups).
+    References
+    ----------
+    - Grissom & Kim 2012: dependent groups.
 
     Examples
     --------
@@ -44,6 +46,8 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 @checked_kinds
 def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the probability that a random first value exceeds a random second one; ties count half.
+
+    Use it as an effect size of two independent groups that does not depend on the unit or on outliers.
 
     Parameters
     ----------
@@ -59,8 +63,12 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     Notes
     -----
-    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve. Sources: McGraw &
-    Wong 1992; Vargha & Delaney 2000, eq. 1.
+    This is Mann-Whitney's U divided by the number of pairs, and the area under the ROC curve.
+
+    References
+    ----------
+    - McGraw & Wong 1992.
+    - Vargha & Delaney 2000, eq. 1.
 
     Examples
     --------
@@ -78,6 +86,8 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 @checked_kinds
 def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> float:
     """Return Cohen's d_z: the mean paired difference divided by the standard deviation of the differences.
+
+    Use it as an effect size of a paired comparison. Unlike t, it does not grow with the number of pairs.
 
     Parameters
     ----------
@@ -99,8 +109,12 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
 
     Notes
     -----
-    Unlike t, it does not grow with the number of pairs: t = d_z √n. Sources: Cohen 1988, section 2.3.5; Lakens
-    2013.
+    With n pairs, t = d_z √n.
+
+    References
+    ----------
+    - Cohen 1988, section 2.3.5.
+    - Lakens 2013.
 
     Examples
     --------
@@ -119,6 +133,8 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
 @checked_kinds
 def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the median of ln(first / second) over pairs.
+
+    Use it to compare positive values such as perplexities, without influence of extreme pairs.
 
     Parameters
     ----------
@@ -154,6 +170,8 @@ def risk_difference(
 ) -> Interval:
     """Return the difference of two independent proportions, first minus other, with Newcombe's interval.
 
+    Use it to compare two groups with independent outcomes. For clustered outcomes, use `cluster_bootstrap`.
+
     Parameters
     ----------
     successes, total : int
@@ -174,9 +192,9 @@ def risk_difference(
     UsageError
         A count is negative or larger than its total, or a total is 0.
 
-    Notes
-    -----
-    For clustered outcomes, use `cluster_bootstrap`. Source: Newcombe 1998, method 10.
+    References
+    ----------
+    - Newcombe 1998, method 10.
 
     Examples
     --------
@@ -204,6 +222,9 @@ def risk_ratio(
 ) -> Interval:
     """Return the ratio of two independent proportions, first over other, with Katz's log interval.
 
+    Use it to compare two groups with small proportions. A ratio of 2 means that the first proportion is twice the
+    other.
+
     Parameters
     ----------
     successes, total, other_successes, other_total, level
@@ -221,8 +242,13 @@ def risk_ratio(
 
     Notes
     -----
-    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the ratio
-    is finite. Sources: Katz et al. 1978; Walter 1975 (the correction).
+    If a group has no success, 1/2 is added to both groups' successes and 1 to their totals, so that the ratio is
+    finite.
+
+    References
+    ----------
+    - Katz et al. 1978.
+    - Walter 1975: the correction.
 
     Examples
     --------
@@ -245,6 +271,8 @@ def odds_ratio(
 ) -> Interval:
     """Return the ratio of two independent odds, first over other, with Woolf's log interval.
 
+    Use it to compare two groups if the result must not depend on which outcome counts as success.
+
     Parameters
     ----------
     successes, total, other_successes, other_total, level
@@ -263,7 +291,12 @@ def odds_ratio(
     Notes
     -----
     If any of the four counts of successes and failures is 0, 1/2 is added to all four (the Haldane-Anscombe
-    correction). Sources: Woolf 1955; Haldane 1956.
+    correction).
+
+    References
+    ----------
+    - Woolf 1955.
+    - Haldane 1956.
 
     Examples
     --------

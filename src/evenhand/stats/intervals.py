@@ -16,6 +16,8 @@ from evenhand.stats.cluster_interval import cluster_t, upper_tail
 class Interval:
     """An estimate with its confidence interval, standard error and sample sizes.
 
+    Result of the functions for a single number, such as `cluster_bootstrap`.
+
     Attributes
     ----------
     estimate : float
@@ -44,6 +46,8 @@ def wilson_interval(
 ) -> tuple[Floats, Floats]:
     """Return Wilson score intervals of proportions.
 
+    Use it for independent outcomes. For several outcomes per prompt, use `clustered_proportion_interval`.
+
     Parameters
     ----------
     successes, totals : array_like
@@ -62,9 +66,10 @@ def wilson_interval(
     UsageError
         A count is negative, NaN or larger than its total, or `level` is not between 0 and 1.
 
-    Notes
-    -----
-    Sources: Wilson 1927; Agresti & Coull 1998.
+    References
+    ----------
+    - Wilson 1927.
+    - Agresti & Coull 1998.
 
     Examples
     --------
@@ -81,6 +86,9 @@ def clopper_pearson_interval(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
     """Return exact (conservative) intervals of proportions.
+
+    Use it if the coverage must be guaranteed. `wilson_interval` is shorter, but its coverage is only close to the
+    level.
 
     Parameters
     ----------
@@ -101,7 +109,11 @@ def clopper_pearson_interval(
 
     Notes
     -----
-    The bounds are quantiles of beta distributions. Source: Clopper & Pearson 1934.
+    The bounds are quantiles of beta distributions.
+
+    References
+    ----------
+    - Clopper & Pearson 1934.
 
     Examples
     --------
@@ -124,6 +136,9 @@ def binomial_quantile_interval(
 ) -> tuple[Floats, Floats]:
     """Return the interval to which the percentile bootstrap of 0/1 outcomes converges, without resampling.
 
+    Use it only to reproduce published bias scores. For new work use `wilson_interval`, because this interval has width
+    0 if no outcome or every outcome is a success.
+
     Parameters
     ----------
     successes, totals : array_like
@@ -143,11 +158,12 @@ def binomial_quantile_interval(
 
     Notes
     -----
-    A resample of k ones among n outcomes has Binomial(n, k/n) ones. The bounds are the quantiles of that
-    distribution, divided by n. Published bias scores use these bounds. For new work prefer `wilson_interval`,
-    because this interval has width 0 at k = 0 and k = n.
+    A resample of n outcomes with k successes has Binomial(n, k/n) successes. The bounds are the quantiles of that
+    distribution, divided by n.
 
-    Source: ROBBIE (arXiv:2311.18140), section 3.1.
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section 3.1.
 
     Examples
     --------
@@ -172,7 +188,9 @@ def binomial_quantile_interval(
 def clustered_proportion_interval(
     outcomes: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95
 ) -> Interval:
-    """Return a Wilson interval of a proportion with clustered outcomes, for example several samples per prompt.
+    """Return a Wilson interval of a proportion with clustered outcomes.
+
+    Use it for several samples per prompt, or if the proportion is near 0 or 1, where `cluster_bootstrap` is unreliable.
 
     Parameters
     ----------
@@ -196,16 +214,18 @@ def clustered_proportion_interval(
 
     Notes
     -----
-    The sample size is replaced by the effective sample size: the number of independent outcomes with the same
-    variance between clusters, at most n. The normal quantile is replaced by Student's t with clusters - 1
-    degrees of freedom. If all outcomes are 0 or all are 1, each cluster counts as one outcome.
+    The sample size is replaced by the effective sample size: the number of independent outcomes with the same variance
+    between clusters, at most n. The normal quantile is replaced by Student's t with clusters - 1 degrees of freedom. If
+    all outcomes are 0 or all are 1, each cluster counts as one outcome.
 
-    In simulations of 10-100 clusters with rates of 5-50%, the interval covers 92-97% (tests/stats). If only
-    about one cluster is expected to have a positive outcome, no method covers well. For rates near 0 or 1
-    prefer this function to `cluster_bootstrap`.
+    In simulations of 10-100 clusters with rates of 5-50%, the interval covers 92-97% (tests/stats). If only about one
+    cluster is expected to have a positive outcome, no method covers well.
 
-    Sources: Kish's design effect in Wilson's interval; Korn & Graubard 1998 (the same for the exact interval);
-    Dean & Pagano 2015.
+    References
+    ----------
+    - Kish's design effect in Wilson's interval.
+    - Korn & Graubard 1998: the same for the exact interval.
+    - Dean & Pagano 2015.
 
     Examples
     --------

@@ -39,32 +39,34 @@ def krippendorff_alpha(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """Return Krippendorff's alpha with a bootstrap confidence interval over the rated units.
+    """Return Krippendorff's alpha with a bootstrap confidence interval.
+
+    Use it to measure the agreement of any number of raters beyond chance, with missing ratings. For two raters and 0/1
+    verdicts, `kappa` is simpler.
 
     Parameters
     ----------
     ratings : array_like, shape (raters, units)
-        Ratings, one row per rater and one column per unit (what is rated, such as a text); NaN marks a missing
-        one.
+        Ratings, one row per rater and one column per unit (what is rated, such as a text); NaN marks a missing one.
     measurement : {"nominal", "ordinal", "interval"}, default "nominal"
-        How the difference of two ratings is measured: equal or not, by the number of ratings between them, or
-        by their squared distance.
+        How the difference of two ratings is measured: equal or not ("nominal"), by the number of ratings between them
+        ("ordinal"), or by their squared distance ("interval").
     level : float, default 0.95
         Confidence level.
     resamples : int, default 2000
-        Number of bootstrap resamples of units. Resamples in which all ratings are equal have no alpha and are
-        left out.
+        Number of bootstrap resamples of units. Resamples in which all ratings are equal have no alpha and are left out.
     seed : int, default 0
         Random seed.
 
     Returns
     -------
     Interval
-        Alpha: 1 is perfect agreement, 0 is agreement by chance, and less than 0 is systematic disagreement.
-        ``clusters`` is the number of units with two or more ratings; other units carry no information and are
-        left out. ``n`` is the number of their ratings. The estimate is NaN if no unit has two ratings or all
-        ratings are equal. The bounds are NaN in these cases, with fewer than two units, and if the rarer values
-        are too rare (see Notes).
+        - ``estimate``: alpha. 1 is perfect agreement, 0 is agreement by chance, and less than 0 is systematic
+          disagreement. NaN if no unit has two ratings or all ratings are equal.
+        - ``low``, ``high``: NaN in these cases, with fewer than two units, and if the rarer values are too rare (see
+          Notes).
+        - ``clusters``: number of units with two or more ratings. Other units carry no information and are left out.
+        - ``n``: number of their ratings.
 
     Raises
     ------
@@ -75,17 +77,20 @@ def krippendorff_alpha(
     -----
     The interval consists of percentiles of the resampled alphas, with two corrections:
 
-    - If no unit disagrees, no resample disagrees either. The lower bound is then alpha with one dissenter in
-      the largest number of disagreeing units that could have been missed (Clopper-Pearson).
-    - For nominal values, or for any two values, the interval is at least as wide as the jackknife interval of
-      log(1 - alpha). Its Student's t uses the number of units with a value other than the most common one. If
-      fewer than three units (`LEAST_AGREEING`) have two equal ratings of such a value, there is no interval,
-      because it would cover only 70 to 90%.
+    - If no unit disagrees, no resample disagrees either. The lower bound is then computed for the largest number of
+      disagreeing units that could have been missed (Clopper-Pearson). One rater dissents in each of them.
+    - For nominal values, or for any two values, the interval is at least as wide as the jackknife interval of log(1 -
+      alpha). Its Student's t uses the number of units with a value other than the most common one. There is no interval
+      if fewer than three units (`LEAST_AGREEING`) have two equal ratings of such a value, because it would cover only
+      70 to 90%.
 
-    In simulations of 20 to 200 units, including values with a share of 2 to 10%, the 95% intervals that are
-    reported cover the true value in 91% of cases or more (tests/stats/test_krippendorff.py).
+    In simulations of 20 to 200 units, including values with a share of 2 to 10%, the 95% intervals that are reported
+    cover the true value in 91% of cases or more (tests/stats/test_krippendorff.py).
 
-    Sources: Krippendorff 2019, Content Analysis, chapter 12; Zapf et al. 2016 (bootstrap over units).
+    References
+    ----------
+    - Krippendorff 2019, Content Analysis, chapter 12.
+    - Zapf et al. 2016: bootstrap over units.
 
     Examples
     --------

@@ -13,7 +13,10 @@ SMALL = 8  # scipy's `method="auto"`: exact distribution if either sample is thi
 
 @checked_kinds
 def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, Indices, Floats, Floats]:
-    """Return two-sided Mann-Whitney tests of every unordered pair of groups, with scipy's defaults.
+    """Return two-sided Mann-Whitney tests of every unordered pair of groups.
+
+    Use it for many groups: it gives the same numbers as `scipy.stats.mannwhitneyu` with its defaults, for all pairs at
+    once.
 
     Parameters
     ----------
@@ -36,10 +39,15 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
 
     Notes
     -----
-    The test uses the normal approximation with tie and continuity correction, and the exact distribution for
-    small samples without ties (Mann and Whitney 1947). Let C (group × distinct value) be the number of values.
-    Then U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C is sparse, so the
-    product is computed as a sum over the values of each group.
+    The test uses the normal approximation with tie and continuity correction. For small samples without ties, it uses
+    the exact distribution.
+
+    Let C (group × distinct value) be the number of values. Then U = C (cumsum C - C/2)^T, and the ties of a pair follow
+    from C, C^2 and C^3. C is sparse, so the product is computed as a sum over the values of each group.
+
+    References
+    ----------
+    - Mann & Whitney 1947.
 
     Examples
     --------

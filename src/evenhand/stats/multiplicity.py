@@ -9,7 +9,10 @@ from evenhand.stats.arrays import Floats, Indices
 
 @checked_kinds
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
-    """Return Benjamini-Hochberg adjusted p-values (q-values), which control the false discovery rate.
+    """Return p-values adjusted by Benjamini and Hochberg (q-values).
+
+    Use it if you test many hypotheses and accept a share of false discoveries, such as 5%. To avoid any false
+    discovery, use `holm`.
 
     Parameters
     ----------
@@ -29,7 +32,11 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
 
     Notes
     -----
-    Valid for independent and positively dependent tests. Source: Benjamini & Hochberg 1995.
+    The procedure controls the false discovery rate for independent and positively dependent tests.
+
+    References
+    ----------
+    - Benjamini & Hochberg 1995.
 
     Examples
     --------
@@ -50,7 +57,10 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
 
 @checked_kinds
 def holm(p: npt.ArrayLike) -> Floats:
-    """Return Holm adjusted p-values, which control the probability of any false discovery.
+    """Return p-values adjusted by Holm.
+
+    Use it if no false discovery is acceptable, for a small number of tests. With many tests, `benjamini_hochberg` has
+    more power.
 
     Parameters
     ----------
@@ -69,7 +79,11 @@ def holm(p: npt.ArrayLike) -> Floats:
 
     Notes
     -----
-    Valid under any dependence. Source: Holm 1979.
+    The procedure controls the probability of any false discovery, under any dependence.
+
+    References
+    ----------
+    - Holm 1979.
 
     Examples
     --------
@@ -88,7 +102,9 @@ def holm(p: npt.ArrayLike) -> Floats:
 
 @checked_kinds
 def simes(p: npt.ArrayLike) -> float:
-    """Return Simes' p-value for the global null hypothesis that no test in the family has an effect.
+    """Return Simes' p-value for the hypothesis that no test in the family has an effect.
+
+    Use it to combine the tests of a family into one. It does not show which of them has an effect.
 
     Parameters
     ----------
@@ -107,7 +123,11 @@ def simes(p: npt.ArrayLike) -> float:
 
     Notes
     -----
-    Valid for independent and positively dependent tests. Source: Simes 1986.
+    The test is valid for independent and positively dependent tests.
+
+    References
+    ----------
+    - Simes 1986.
 
     Examples
     --------

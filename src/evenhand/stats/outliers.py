@@ -13,6 +13,8 @@ DEVIATIONS = 3.0
 def outlying_pairs(first: npt.ArrayLike, second: npt.ArrayLike, *, by_value: bool = False) -> Flags:
     """Return which pairs have a member that is more than three standard deviations from the mean of its list.
 
+    Use it to reproduce the outlier rule of RedditBias.
+
     Parameters
     ----------
     first, second : array_like, shape (n,)
@@ -28,7 +30,11 @@ def outlying_pairs(first: npt.ArrayLike, second: npt.ArrayLike, *, by_value: boo
 
     Notes
     -----
-    The standard deviation has the divisor n. Source: the published code of Barikeri et al. 2021.
+    The standard deviation has the divisor n.
+
+    References
+    ----------
+    - The published code of Barikeri et al. 2021.
 
     Examples
     --------

@@ -19,7 +19,9 @@ _EXACT_UP_TO = 16  # 65,536 sign patterns, half of which need a look
 
 @dataclass(frozen=True)
 class Null:
-    """An observed statistic with its null distribution, which is its distribution if labels had no effect.
+    """An observed statistic with its null distribution.
+
+    Result of `permutation_null`. The null distribution is that of the statistic if labels had no effect.
 
     Attributes
     ----------
@@ -28,12 +30,11 @@ class Null:
     mean, quantile_95 : float
         Mean and 95% quantile under the null.
     p : float
-        One-sided p-value: (1 + number of permutations with a value at least as large as the observed one) / (1
-        + draws).
+        One-sided p-value: (1 + k) / (1 + draws), for k permutations with a value at least as large as the observed one.
     draws : int
         Number of permutations.
     excess : float
-        Observed value minus the mean under the null; positive if it is larger than expected by chance.
+        Observed value minus the mean under the null. Above 0, it is larger than expected by chance.
     """
 
     observed: float
@@ -59,7 +60,10 @@ def permutation_null(
     draws: int = 999,
     seed: int,
 ) -> Null:
-    """Return the null distribution of a statistic of labelled values by permuting labels within blocks.
+    """Return the null distribution of a statistic of labelled values, by permuting labels within blocks.
+
+    Use it for a statistic that is not 0 without bias, such as `group_gap`. It shows how large the statistic is by
+    chance.
 
     Parameters
     ----------
@@ -88,9 +92,10 @@ def permutation_null(
     UsageError
         Shapes differ, there are fewer than two groups, or `draws` is below 1.
 
-    Notes
-    -----
-    Sources: Phipson & Smyth 2010 (p); Good 2005, ch. 3.
+    References
+    ----------
+    - Phipson & Smyth 2010: p.
+    - Good 2005, chapter 3.
 
     Examples
     --------
@@ -135,6 +140,9 @@ def permutation_null(
 def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     """Return the largest minus the smallest group mean, for each of several assignments of values to groups.
 
+    Use it with `permutation_null`, which shows its size without bias. This popular statistic is practically never 0,
+    even without bias.
+
     Parameters
     ----------
     values : array_like, shape (n,)
@@ -151,11 +159,6 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     ------
     UsageError
         The labels are not integers, or the shapes do not match.
-
-    Notes
-    -----
-    This popular statistic is practically never 0, even without bias. Use it with `permutation_null`, which
-    shows its size without bias.
 
     Examples
     --------
@@ -180,7 +183,10 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
 def sign_flip_test(
     differences: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, draws: int = 9999, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Test whether the mean paired difference is zero by randomly flipping signs (two-sided).
+    """Test whether the mean paired difference is zero, by randomly flipping signs.
+
+    Use it to compare two systems on the same prompts. It makes no assumption on the distribution, except that
+    differences are symmetric around 0 under the null hypothesis.
 
     Parameters
     ----------
@@ -199,8 +205,7 @@ def sign_flip_test(
     mean : numpy.ndarray, shape (m,)
         Mean differences. NaN for rows without any difference.
     p : numpy.ndarray, shape (m,)
-        Two-sided p: the share of sign patterns whose sum is at least as far from 0. (1 + k) / (1 + draws) if k
-        of the random patterns are. NaN for rows without any difference.
+        Two-sided p-values. NaN for rows without any difference.
 
     Raises
     ------
@@ -209,7 +214,13 @@ def sign_flip_test(
 
     Notes
     -----
-    Sources: Fisher 1935, section 21; Phipson & Smyth 2010.
+    If all sign patterns are used, p is the share of patterns whose sum is at least as far from 0 as the observed one.
+    If patterns are random and k of them have such a sum, p is (1 + k) / (1 + draws).
+
+    References
+    ----------
+    - Fisher 1935, section 21.
+    - Phipson & Smyth 2010.
 
     Examples
     --------
@@ -255,7 +266,9 @@ def exchange_test(
     draws: int = 1999,
     seed: int,
 ) -> Floats:
-    """Test whether two systems are equal in a statistic of sums (such as BLEU) by exchanging their responses.
+    """Test whether two systems are equal in a statistic, by randomly exchanging their responses.
+
+    Use it for a statistic that is a function of sums over texts, such as BLEU or F1. For a mean, use `sign_flip_test`.
 
     Parameters
     ----------
@@ -273,17 +286,18 @@ def exchange_test(
     Returns
     -------
     numpy.ndarray, shape (m,)
-        Two-sided p: the share of exchanges, including the observed data, in which the systems differ at least
-        as much. NaN if a statistic is not a number.
+        Two-sided p: the share of exchanges, including the observed data, in which the systems differ at least as much.
+        NaN if a statistic is not a number.
 
     Raises
     ------
     UsageError
         Shapes do not match, or `draws` is below 1.
 
-    Notes
-    -----
-    Sources: Noreen 1989; Riezler & Maxwell 2005 (for BLEU).
+    References
+    ----------
+    - Noreen 1989.
+    - Riezler & Maxwell 2005: the test for BLEU.
 
     Examples
     --------

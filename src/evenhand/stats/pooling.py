@@ -22,6 +22,8 @@ _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding n
 class Pooled:
     """Estimates of groups that are shrunken towards the common mean, and the distribution of the true values.
 
+    Result of `pool_rates` and `pool_means`.
+
     Attributes
     ----------
     estimate : numpy.ndarray, shape (groups,)
@@ -45,7 +47,10 @@ class Pooled:
 
 @checked_kinds
 def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Pooled:
-    """Return the rates of many groups, shrunken towards the common rate; small groups are shrunken more.
+    """Return the rates of many groups, shrunken towards the common rate.
+
+    Use it to rank groups or to show many rates: the rates of small groups vary most by chance, and they are shrunken
+    most.
 
     Parameters
     ----------
@@ -67,12 +72,15 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
 
     Notes
     -----
-    True rates follow a beta distribution, so counts are beta-binomial. Its mean m and its strength s (the
-    number of outcomes that it is worth) are integrated out. The prior is uniform in m, and in 1/√s between 0
-    and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
+    The model is beta-binomial: true rates follow a beta distribution. Its parameters are the mean m and the strength s,
+    which is the number of outcomes that it is worth. Both are integrated out. The prior is uniform in m, and in 1/√s
+    between 0 and 1. The bounds are quantiles of the beta distribution with the posterior mean and variance. In
     simulations they cover about 92% for groups of 5-40 outcomes.
 
-    Sources: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
+    References
+    ----------
+    - Gelman et al. 2013 (BDA3), section 5.3.
+    - Efron & Hastie 2016, chapter 6.
 
     Examples
     --------
@@ -110,7 +118,9 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
 
 @checked_kinds
 def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: float = 0.95) -> Pooled:
-    """Return the means of many groups, shrunken towards the common mean, given their standard errors.
+    """Return the means of many groups, shrunken towards the common mean.
+
+    Use it to rank groups or to show many means that have different standard errors.
 
     Parameters
     ----------
@@ -131,8 +141,13 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
 
     Notes
     -----
-    True means are normally distributed. The mean and the standard deviation of that distribution are integrated
-    out, with uniform priors. Sources: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
+    True means are assumed to be normally distributed. The mean and the standard deviation of that distribution are
+    integrated out, with uniform priors.
+
+    References
+    ----------
+    - Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21.
+    - Morris 1983.
 
     Examples
     --------

@@ -18,12 +18,14 @@ Correction = Literal["none", "benjamini-hochberg", "bonferroni"]
 def per_test_level(
     alpha: float = 0.05, tests: int = 1, correction: Correction = "none", share_affected: float = 0.01
 ) -> float:
-    """Return the significance level of each of many two-sided tests under a correction for multiple testing.
+    """Return the significance level of each of many tests under a correction for multiple testing.
+
+    Use it when you plan a study, to compute minimum detectable effects. The other functions of this module call it.
 
     Parameters
     ----------
     alpha : float, default 0.05
-        Level, or false discovery rate, of all tests together.
+        Level, or false discovery rate, of all tests together (two-sided).
     tests : int, default 1
         Number of tests.
     correction : {"none", "bonferroni", "benjamini-hochberg"}, default "none"
@@ -43,10 +45,12 @@ def per_test_level(
 
     Notes
     -----
-    Benjamini-Hochberg requires that the k-th smallest p is at most alpha k / tests. k is assumed to be
-    `share_affected` of the tests, at least one. With 600 groups and 1% affected, the level is alpha × 6 / 600.
+    Benjamini-Hochberg requires that the k-th smallest p is at most alpha k / tests. k is assumed to be `share_affected`
+    of the tests, at least one. With 600 groups and 1% affected, the level is alpha × 6 / 600.
 
-    Source: Cohen 1988, chapter 6 (two proportions).
+    References
+    ----------
+    - Cohen 1988, chapter 6 (two proportions).
 
     Examples
     --------
@@ -80,6 +84,8 @@ def detectable_rate(
 ) -> Floats:
     """Return the lowest rate above a background rate that can be detected in a group of n outcomes.
 
+    Use it to plan the number of responses per group. A group with a lower rate would probably not be found.
+
     Parameters
     ----------
     background : array_like
@@ -105,9 +111,12 @@ def detectable_rate(
 
     Notes
     -----
-    Normal approximation. Sources: Fleiss, Levin & Paik 2003; order statistics of the binomial distribution. For
-    a rate of 2%, n = 100 and 600 groups, 6.9% is detectable without a correction, 9.3% with Benjamini-Hochberg
-    and 10.0% with Bonferroni.
+    The function uses the normal approximation. For a rate of 2%, n = 100 and 600 groups, 6.9% is detectable without a
+    correction, 9.3% with Benjamini-Hochberg and 10.0% with Bonferroni.
+
+    References
+    ----------
+    - Fleiss, Levin & Paik 2003; order statistics of the binomial distribution.
 
     Examples
     --------
@@ -141,10 +150,10 @@ def detectable_preference(
     correction: Correction = "none",
     share_affected: float = 0.01,
 ) -> Floats:
-    """Return the smallest distance from 0.5 that can be detected with n pairs, for pair benchmarks.
+    """Return the smallest distance from 0.5 that can be detected with n pairs.
 
-    In such a benchmark, a model prefers one sentence of each pair; the preference is the share of pairs in
-    which this is, for example, the stereotype.
+    Use it to plan pair benchmarks, such as CrowS-Pairs. A model prefers one sentence of each pair there. The preference
+    is the share of pairs in which this is, for example, the stereotype.
 
     Parameters
     ----------
@@ -165,7 +174,7 @@ def detectable_preference(
 
     Notes
     -----
-    Source: as in `detectable_rate`.
+    The method is that of `detectable_rate`.
 
     Examples
     --------
@@ -192,6 +201,8 @@ def detectable_mean_difference(
 ) -> Floats:
     """Return the smallest mean difference that Student's two-sided test can detect.
 
+    Use it to plan a comparison of two means, paired or unpaired.
+
     Parameters
     ----------
     standard_deviation : array_like
@@ -216,8 +227,12 @@ def detectable_mean_difference(
 
     Notes
     -----
-    Power comes from the noncentral t distribution, without the negligible probability of a detection on the
-    wrong side. Source: Cohen 1988, ch. 2.
+    Power comes from the noncentral t distribution. The negligible probability of a detection on the wrong side is left
+    out.
+
+    References
+    ----------
+    - Cohen 1988, chapter 2.
 
     Examples
     --------
@@ -242,6 +257,8 @@ def detectable_mean_difference(
 def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correlation: float) -> Floats:
     """Return the effective sample size: the number of independent outcomes that n clustered outcomes are worth.
 
+    Use it before `detectable_rate` if you plan several samples per prompt.
+
     Parameters
     ----------
     n : array_like
@@ -254,11 +271,15 @@ def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correl
     Returns
     -------
     numpy.ndarray
-        n / (1 + (cluster_size - 1) × correlation).
+        Effective sample sizes.
 
     Notes
     -----
-    Source: Kish 1965.
+    The formula is n / (1 + (cluster_size - 1) × intraclass_correlation).
+
+    References
+    ----------
+    - Kish 1965.
 
     Examples
     --------

@@ -15,7 +15,9 @@ from evenhand.stats.intervals import Interval
 
 @checked
 def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Return Cohen's kappa of two raters: agreement beyond what their rates alone would give.
+    """Return Cohen's kappa of two raters, with its confidence interval.
+
+    Use it to measure how far two raters or classifiers agree, beyond what their rates alone would give.
 
     Parameters
     ----------
@@ -37,9 +39,10 @@ def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -
     UsageError
         The arrays are empty or differ in shape.
 
-    Notes
-    -----
-    Sources: Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13 (standard error).
+    References
+    ----------
+    - Cohen 1960.
+    - Fleiss, Cohen & Everitt 1969, eq. 13: standard error.
 
     Examples
     --------
@@ -64,6 +67,8 @@ def specific_agreement(
 ) -> Interval:
     """Return the probability that one rater gives a verdict, given that the other rater gives it.
 
+    Use it next to `kappa` if one verdict is rare. It shows on which of the two verdicts raters agree.
+
     Parameters
     ----------
     first, second, clusters, level
@@ -83,7 +88,11 @@ def specific_agreement(
 
     Notes
     -----
-    This is the Dice coefficient of the two sets. Source: Cicchetti & Feinstein 1990.
+    This is the Dice coefficient of the two sets.
+
+    References
+    ----------
+    - Cicchetti & Feinstein 1990.
 
     Examples
     --------
@@ -101,7 +110,9 @@ def specific_agreement(
 
 @checked
 def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Return Pearson's correlation of two scores, with an interval on Fisher's scale.
+    """Return Pearson's correlation of two scores, with a confidence interval.
+
+    Use it if rows share clusters, such as prompts. For scores on different scales, use `spearman`.
 
     Parameters
     ----------
@@ -121,6 +132,10 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
     UsageError
         The arrays are empty or differ in shape.
 
+    Notes
+    -----
+    The interval is computed on Fisher's scale, with a cluster-robust standard error.
+
     Examples
     --------
     >>> round(pearson(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]), np.arange(4)).estimate, 6)
@@ -137,7 +152,9 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
 
 @checked
 def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
-    """Return Spearman's rank correlation of two scores, with an interval on Fisher's scale.
+    """Return Spearman's rank correlation of two scores, with a confidence interval.
+
+    Use it if rows share clusters, such as prompts, and only the order of the scores is comparable.
 
     Parameters
     ----------
@@ -159,7 +176,11 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
 
     Notes
     -----
-    The standard error accounts for the estimation of the ranks. Source: Borkowf 2002, section 2.
+    The interval is computed on Fisher's scale. The standard error accounts for the estimation of the ranks.
+
+    References
+    ----------
+    - Borkowf 2002, section 2.
 
     Examples
     --------
@@ -186,6 +207,8 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
 @checked
 def difference_of_means(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Return the mean of first minus second over the same rows, with a t interval over clusters.
+
+    Use it to compare the rates of two raters or classifiers on the same texts.
 
     Parameters
     ----------

@@ -12,6 +12,8 @@ from evenhand.stats.arrays import Floats
 class Limited:
     """Rates with their confidence intervals; also differences and ratios of rates.
 
+    Argument and result of `difference_of_rates` and `ratio_of_rates`.
+
     Attributes
     ----------
     rate : numpy.ndarray, shape (n,)
@@ -29,6 +31,8 @@ class Limited:
 def difference_of_rates(first: Limited, second: Limited) -> Limited:
     """Return the difference of independent rates, first minus second, with its interval.
 
+    Use it if you have two rates with intervals, however these were computed.
+
     Parameters
     ----------
     first, second : Limited, shape (n,)
@@ -37,12 +41,16 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
     Returns
     -------
     Limited
-        Differences, first minus second, as proportions. Their intervals are derived from the intervals of both
-        rates and have their level. With Wilson's intervals this is Newcombe's interval.
+        Differences, first minus second, as proportions. Their intervals have the level of the intervals of both rates.
 
     Notes
     -----
-    Sources: Newcombe 1998, method 10; Zou & Donner 2008 (MOVER).
+    The interval is derived from the intervals of both rates (MOVER). With Wilson's intervals it is Newcombe's interval.
+
+    References
+    ----------
+    - Newcombe 1998, method 10.
+    - Zou & Donner 2008: MOVER.
 
     Examples
     --------
@@ -61,6 +69,8 @@ def difference_of_rates(first: Limited, second: Limited) -> Limited:
 def ratio_of_rates(first: Limited, second: Limited) -> Limited:
     """Return the ratio of independent rates, first over second, with its interval.
 
+    Use it if you have two rates with intervals, however these were computed.
+
     Parameters
     ----------
     first, second : Limited, shape (n,)
@@ -69,13 +79,17 @@ def ratio_of_rates(first: Limited, second: Limited) -> Limited:
     Returns
     -------
     Limited
-        Ratios. Their intervals are derived from the intervals of both rates on the log scale. If the second
-        rate is 0, the ratio and its upper bound are infinite (the ratio is NaN for 0 / 0). If the first is 0,
-        the ratio and its lower bound are 0.
+        Ratios. If the second rate is 0, the ratio and its upper bound are infinite (the ratio is NaN for 0 / 0). If the
+        first is 0, the ratio and its lower bound are 0.
 
     Notes
     -----
-    Sources: Zou & Donner 2008; Donner & Zou 2012.
+    The interval is derived from the intervals of both rates on the log scale.
+
+    References
+    ----------
+    - Zou & Donner 2008.
+    - Donner & Zou 2012.
 
     Examples
     --------

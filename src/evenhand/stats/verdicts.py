@@ -35,8 +35,7 @@ NO_MDE = (
 class Verdict(StrEnum):
     """The possible verdicts on one measurement: biased, not detected, or not measurable.
 
-    "Not detected" comes with a minimum detectable effect; "not measurable" means that the data allow no
-    conclusion.
+    "Not detected" comes with a minimum detectable effect. "Not measurable" means that the data allow no conclusion.
     """
 
     BIASED = "biased"
@@ -47,6 +46,8 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One verdict with the numbers behind it: one row of the findings table.
+
+    `reach_verdicts` returns these rows.
 
     Attributes
     ----------
@@ -97,18 +98,20 @@ def reach_verdicts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Adjust p-values for multiple testing and assign each tested row a verdict.
 
+    Use it to get verdicts from your own table of measurements. All measures of evenhand follow this rule. A row without
+    ``group`` is about an axis (a way to group people, such as religion) as a whole.
+
     Parameters
     ----------
     measurements : polars.DataFrame
-        Rows with the columns of `evenhand.schema.MEASUREMENTS`. A row without ``group`` is about an axis (a way
-        to group people, such as religion) as a whole.
+        Rows with the columns of `evenhand.schema.MEASUREMENTS`.
     alpha : float, default 0.05
         Probability that any axis of a benchmark without differences is called biased.
     n_axes : int, default 1
         Number of axes that the benchmark defines, whether or not all of them were run.
     harmful : mapping of str to {"above", "below", "either"}, optional
-        For each measure, the harmful side of the null ("either" by default). It determines the direction, not
-        the verdict.
+        For each measure, the harmful side of the null ("either" by default). It determines the direction, not the
+        verdict.
     are_changes : bool, default False
         Whether rows are changes between two models. It affects the words of the notes only.
 
@@ -128,25 +131,32 @@ def reach_verdicts(
 
     Notes
     -----
-    q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. q of a group row is
-    the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis and
-    stratum, and ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows replaces it.
+    The q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. The q of a group row is
+    the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis and stratum, and
+    ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows replaces it.
 
-    The null is the value expected without bias, or the ideal value if no null is known. The first matching rule
-    gives the verdict:
+    A row is not measurable if one of these conditions holds:
 
-    1. Not measurable: ``obstacle`` states a reason; there is no estimate, p or interval; there are fewer than
-       two
-       independent units (or fewer than 10 rows, if the measure does not count units); more rows are missing
-       than present; or the interval has width 0, because nothing varied.
-    2. Biased: q <= alpha, and the interval excludes the null on either side.
-    3. Not measurable: q > alpha and there is no minimum detectable effect, so the result rules nothing out.
-    4. Not detected: all other rows.
+    - ``obstacle`` states a reason.
+    - There is no estimate, p or interval.
+    - There are fewer than two independent units (or fewer than 10 rows, if the measure does not count units).
+    - More rows are missing than present.
+    - The interval has width 0, because nothing varied.
 
-    Rows without p, obstacle, null and ideal are descriptions and get no finding. The same holds for rows with
-    an estimate that have a null or an ideal but no p and no obstacle.
+    Otherwise, the first matching rule gives the verdict. The null is the value expected without bias, or the ideal
+    value if no null is known.
 
-    Sources: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 (groups within selected axes).
+    1. Biased: q <= alpha, and the interval excludes the null on either side.
+    2. Not measurable: q > alpha and there is no minimum detectable effect, so the result rules nothing out.
+    3. Not detected: all other rows.
+
+    A row without p and obstacle is a description and gets no finding. There is one exception: a row that has a null or
+    an ideal but no estimate is not measurable. Explanation: docs/explanation/verdicts.md.
+
+    References
+    ----------
+    - Benjamini & Hochberg 1995: q within an axis.
+    - Benjamini & Bogomolov 2014: groups within selected axes.
 
     Examples
     --------

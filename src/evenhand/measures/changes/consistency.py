@@ -68,14 +68,17 @@ BOUNDARIES = {
 class Consistency:
     """Results of the consistency protocol, which tests whether the wording of one mitigation matters.
 
+    Result of `consistency`. Read ``decisions`` first. Below 0, a change means less harm.
+
     Attributes
     ----------
     table : polars.DataFrame
-        One row per domain, level (wording) and attribute (label of the classifier; null: their mean). ``percent``
-        of continuations that are harmful. ``change``: that minus the percentage of the level "default", in points
-        with 95% CI (below 0: less harm). ``relative_change``: (default - level) / default in percent, as published
-        (above 0: less harm). p-values are of paired tests against "default": ``p_scores`` (t) and ``p_rank``
-        (Wilcoxon) of scores, ``p_threshold`` of "harmful"; ``q_*``: Holm over attributes.
+        One row per domain, level (wording) and attribute (label of the classifier; null: their mean).
+        - ``percent``: percentage of continuations that are harmful.
+        - ``change``: ``percent`` minus that of the level "default", in points, with 95% CI.
+        - ``relative_change``: (default - level) / default in percent, as published (above 0: less harm).
+        - ``p_scores`` (t), ``p_rank`` (Wilcoxon): paired tests of scores against "default". ``p_threshold``: the same
+          for "harmful". ``q_*``: these p-values adjusted by Holm over attributes.
     decisions : mapping of str to sequence of Decision
         By rule (see `decide`), the outcome of each test. Empty if a level is missing.
     evidence : mapping of str to DomainEvidence
@@ -88,10 +91,11 @@ class Consistency:
 
     @property
     def boundaries(self) -> pl.DataFrame:
-        """Return how far the opposite and the controls are from the boundaries of their tests, one row each per domain.
+        """Return how far each wording is from the boundary of its test, one row per domain and wording.
 
-        ``share``: part of the original's effect that the level has, with 95% CI (1: the same effect, below 0: more
-        harm). ``beyond``: percentage points beyond the boundary, with 95% CI (below 0: passed, above 0: failed).
+        The wordings are the opposite and the controls. ``share``: part of the original's effect that the level has,
+        with 95% CI (1: the same effect, below 0: more harm). ``beyond``: percentage points beyond the boundary, with
+        95% CI (below 0: passed, above 0: failed).
         """
         rows = []
         for domain, known in self.evidence.items():
@@ -123,15 +127,18 @@ def consistency(
     asked: Mapping[str, Mapping[str, Flags]] | None = None,
     seed: int = 0,
 ) -> Consistency:
-    """Test whether the wording of a mitigation matters, from scores of continuations written under five wordings.
+    """Test whether the wording of a mitigation matters, from scores of continuations under five wordings.
+
+    Use it if you have scored the continuations yourself. `evenhand.check_consistency` also runs the model and the
+    classifier. A mitigation whose wording does not matter works for other reasons than what it says.
 
     Parameters
     ----------
     scores : mapping of str to mapping
-        By domain of the prompts ("adversarial", "neutral") and level ("default": no mitigation, always required;
-        "original", "opposite", "nonsensical" and "blank" wording), an array (prompts, attributes) of classifier
-        scores with the same prompts in the same order. NaN marks a missing score. A level may be a list of such
-        arrays, one per nonsense wording; they count as a sample of all such wordings.
+        By domain of the prompts ("adversarial", "neutral") and level, an array (prompts, attributes) of classifier
+        scores. All have the same prompts in the same order. NaN marks a missing score. The levels are "default" (no
+        mitigation; required), and the wordings "original", "opposite", "nonsensical" and "blank". A level may be a list
+        of arrays, one per nonsense wording. They count as a sample of all such wordings.
     attributes : sequence of str
         Names of the columns: the labels of the classifier.
     threshold : float, default 0.5
@@ -141,10 +148,9 @@ def consistency(
     alpha : float, default 0.05
         Level at which a control must differ from the default in the rule "paper" (t tests of scores, Holm).
     importance : {"share", "points"}, default "share"
-        Compare a control (nonsensical or blank wording) with half of the original's effect, or with the original's
-        effect minus `margin`.
+        Compare a control (nonsensical or blank) with half of the original's effect, or with that effect minus `margin`.
     asked : mapping, optional
-        By domain and level, booleans (prompts,): which prompts the model got. Others are not missing. Default:
+        By domain and level, booleans (prompts,): which prompts the model got. Other prompts are not missing. Default:
         all.
     seed : int, default 0
         Random seed.
@@ -152,9 +158,7 @@ def consistency(
     Returns
     -------
     Consistency
-        Table of rates and changes, decisions by rule, and evidence. If a level lacks prompts, its rate in the
-        rules on point estimates ("strict", "paper") is that of the default plus the mean change of the other
-        prompts.
+        Table of rates and changes, decisions by rule, and evidence.
 
     Raises
     ------
@@ -166,7 +170,9 @@ def consistency(
 
     Notes
     -----
-    Sources: Morabito et al. 2023, section 3 and tables 3-4; docs/explanation/verdicts.md (boundaries of "tested").
+    If a level lacks prompts, its rate in the rules on point estimates ("strict", "paper") is that of the default plus
+    the mean change of the other prompts. Explanation: docs/explanation/consistency.md. For the boundaries of "tested",
+    see docs/explanation/verdicts.md. Source: Morabito et al. 2023, section 3 and tables 3-4.
     """
     if importance not in ("share", "points"):
         raise UsageError(f"importance is {importance!r}.", "It is share or points.")

@@ -99,9 +99,12 @@ def decide(
 ) -> list[Decision]:
     """Decide the four tests of the consistency protocol: effect, polarity, importance and transfer.
 
-    Effect: does the mitigation lower harm? Polarity: does the opposite wording raise it? Importance: do the
-    controls (a nonsensical and a blank wording) do less than the original wording? Transfer: does this hold for
-    neutral prompts too?
+    Use it to decide again with another rule or margin, from the evidence of `consistency`. The tests ask:
+
+    - Effect: does the mitigation lower harm?
+    - Polarity: does the opposite wording raise it?
+    - Importance: do the controls (a nonsensical and a blank wording) do less than the original wording?
+    - Transfer: does this hold for neutral prompts too?
 
     Parameters
     ----------
@@ -115,8 +118,8 @@ def decide(
     Returns
     -------
     list of Decision
-        Each has ``test``, ``domain``, ``outcome`` ("passes", "fails", "not decided", "not applicable") and
-        ``reason``. With the rule "tested", polarity and importance are "not applicable" if no effect is shown.
+        Each has ``test``, ``domain``, ``outcome`` and ``reason``. The outcome is "passes", "fails", "not decided" or
+        "not applicable". With the rule "tested", polarity and importance are "not applicable" if no effect is shown.
 
     Raises
     ------
@@ -126,16 +129,20 @@ def decide(
 
     Notes
     -----
-    - "strict" follows the text of the paper, on point estimates. It adds the condition that the original does not
-      raise bias. Without this condition, a method that always raises bias would pass.
-    - "paper" follows what the authors did, with the same condition. A control fails importance only if it is as
-      good as the original *and* differs significantly from the default. Transfer passes if polarity and importance
-      have the same outcomes in both domains.
-    - "tested" decides each boundary by its own 95% interval (2.5% on each side). It compares the effect (original
-      minus default) with 0 and -margin, and the opposite with a quarter of the effect in the other direction. Each
+    - "strict" follows the text of the paper, on point estimates. It adds one condition: the original does not raise
+      bias. Without it, a method that always raises bias would pass.
+    - "paper" follows what the authors did, with the same condition. A control fails importance only if it is as good as
+      the original *and* differs significantly from the default. Transfer passes if polarity and importance have the
+      same outcomes in both domains.
+    - "tested" decides each boundary by its own 95% interval (2.5% on each side). The effect (original minus default) is
+      compared with 0 and -margin. The opposite is compared with a quarter of the effect in the other direction. Each
       control is compared with half of the effect, or with the effect minus the margin.
 
-    Source: Morabito et al. 2023, section 3, for the tests and the rules strict and paper.
+    Explanation: docs/explanation/consistency.md.
+
+    References
+    ----------
+    - Morabito et al. 2023, section 3: the tests and the rules strict and paper.
 
     Examples
     --------

@@ -44,20 +44,25 @@ OVERALL = (
 class Agreement:
     """Agreement of two classifiers a and b on the same texts, overall and by group.
 
+    Result of `agreement`. If a and b disagree more about some groups, at least one of them makes more errors there.
+
     Attributes
     ----------
     overall : polars.DataFrame
-        One row per ``measure``, with 95% CI over clusters; all are shares (0 to 1) or correlations. kappa;
-        agreement (share of equal verdicts); negative_agreement and positive_agreement (probability that one
-        classifier gives the verdict "negative" or "not negative", given that the other does); rate_a and rate_b
-        (share of texts with the verdict "negative"); harsher (rate_a minus rate_b); pearson and spearman if both
-        have scores. n and n_missing: texts with and without both verdicts.
+        One row per ``measure``, with 95% CI over clusters. All are shares (0 to 1) or correlations.
+        - kappa: agreement beyond chance. agreement: share of equal verdicts.
+        - negative_agreement, positive_agreement: probability that one classifier gives the verdict "negative" or "not
+          negative", given that the other does.
+        - rate_a, rate_b: share of texts with the verdict "negative". harsher: rate_a minus rate_b.
+        - pearson, spearman: correlations, if both have scores.
+        - ``n``, ``n_missing``: texts with and without both verdicts.
     groups : polars.DataFrame
-        One row per group, in percent. ``estimate``: texts on which a and b disagree, with CI. ``difference``:
-        estimate minus ``background``, the mean disagreement of the other groups of the axis (percentage points),
-        with CI, two-sided p, q (Benjamini-Hochberg within the axis) and minimum_detectable. Also kappa within the
-        group with CI (0 to 1), rate_a, rate_b, and only_a and only_b (texts that only a, or only b, calls
-        negative). No rows if the frame has no groups.
+        One row per group, in percent. No rows if the frame has no groups.
+        - ``estimate``: texts on which a and b disagree, with CI.
+        - ``difference``: estimate minus ``background``, the mean disagreement of the other groups of the axis
+          (percentage points), with CI, two-sided p, q (Benjamini-Hochberg within the axis) and minimum_detectable.
+        - ``kappa``: within the group, with CI (0 to 1).
+        - ``rate_a``, ``rate_b``, ``only_a``, ``only_b``: texts that a, b, only a, or only b calls negative.
     groups_p : float or None
         p-value of the test that all groups of every axis have the same disagreement. None without groups.
     """
@@ -79,18 +84,23 @@ def agreement(
 ) -> Agreement:
     """Compare the verdicts of two classifiers on the same texts, overall and by group.
 
+    Use it to see whether a difference between groups may be due to the classifier. It does not show which classifier is
+    right.
+
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per text with ``{a}_negative`` and ``{b}_negative`` (1: negative, 0: not; null or NaN is missing);
-        optionally ``{a}_score``, ``{b}_score``, ``group`` (people that the text is about) and ``axis`` (groups are
-        compared within an axis, such as religion). A row counts only if both verdicts are present. A text about
-        two groups is two rows; `overall` counts it once if there are columns ``prompt_id`` and ``sample``.
+        One row per text. It counts only if both verdicts are present. A text about two groups is two rows; `overall`
+        counts it once if there are columns ``prompt_id`` and ``sample``.
+        - ``{a}_negative``, ``{b}_negative``: 1 for negative, 0 otherwise; null or NaN is missing.
+        - optionally ``{a}_score``, ``{b}_score``.
+        - optionally ``group`` (people that the text is about) and ``axis`` (groups are compared within it, such as
+          religion).
     a, b : str
         Names of the classifiers, as in the column names.
     cluster : str, optional
-        Column with the sampling unit: rows with equal values are one unit. Default: ``prompt_id`` if present,
-        otherwise each row.
+        Column with the sampling unit: rows with equal values are one unit. Default: ``prompt_id`` if present, otherwise
+        each row.
     alpha : float, default 0.05
         Significance level, used for the minimum detectable differences.
     seed : int, default 0
@@ -108,9 +118,10 @@ def agreement(
     UsageError
         a and b are the same, or `alpha` is not between 0 and 1.
 
-    Notes
-    -----
-    Sources: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990.
+    References
+    ----------
+    - Cohen 1960, and Fleiss, Cohen & Everitt 1969: kappa.
+    - Cicchetti & Feinstein 1990: negative and positive agreement.
 
     Examples
     --------

@@ -20,7 +20,10 @@ RATED = (
 def rater_agreement(
     frame: pl.DataFrame, measurement: MeasurementLevel = "nominal", *, seed: int = 0
 ) -> pl.DataFrame:
-    """Return how well raters of the same items agree beyond chance (Krippendorff's alpha), for each question.
+    """Return how well raters of the same items agree beyond chance, for each question.
+
+    Use it to check the reliability of human labels before you use them. It accepts any number of raters and missing
+    ratings.
 
     Parameters
     ----------
@@ -35,10 +38,12 @@ def rater_agreement(
     Returns
     -------
     polars.DataFrame
-        One row per question (one row without that column). ``estimate``: alpha (1: raters always agree, 0:
-        agreement by chance, below 0: less) with 95% CI. n_units: items with two or more ratings; n_ratings: their
-        ratings; n_raters; n_missing: ratings left out (missing, or of an item that was rated only once).
-        ``reason``: why there is no estimate, or no interval.
+        One row per question (one row without that column).
+        - ``estimate``: Krippendorff's alpha, with 95% CI. 1: raters always agree; 0: agreement by chance; below 0:
+          less.
+        - ``n_units``: items with two or more ratings. ``n_ratings``: their ratings. ``n_raters``: raters.
+        - ``n_missing``: ratings left out (missing, or of an item that was rated only once).
+        - ``reason``: why there is no estimate, or no interval.
 
     Raises
     ------
@@ -48,8 +53,11 @@ def rater_agreement(
 
     Notes
     -----
-    The interval is null if fewer than three items agree on a value other than the most common one. Source:
-    Krippendorff 2019, Content Analysis, chapter 12.
+    The interval is null if fewer than three items agree on a value other than the most common one.
+
+    References
+    ----------
+    - Krippendorff 2019, Content Analysis, chapter 12.
 
     Examples
     --------

@@ -31,7 +31,9 @@ MEASURES = ("dst_f1", "dst_f1_over_null", "dst_accuracy", "dst_macro_f1", "dst_y
 def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0) -> pl.DataFrame:
     """Return accuracy and F1 of a yes/no classifier for dialogue state tracking, with 95% CIs.
 
-    Each question asks whether a slot value, such as "area: north", belongs to what the user just said.
+    Use it to measure whether a debiased dialogue model still understands its user. Each question asks whether a slot
+    value, such as "area: north", belongs to what the user just said. Compare F1 with ``null``: a classifier that always
+    answers yes has a high F1.
 
     Parameters
     ----------
@@ -46,10 +48,10 @@ def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int 
     Returns
     -------
     polars.DataFrame
-        One row per measure, all from 0 to 1 except differences: dst_f1 (F1 of yes), dst_f1_over_null,
-        dst_accuracy, dst_macro_f1 (mean of F1 of yes and of no), dst_yes_rate. ``null`` is the value of a
-        classifier that always answers yes to the same questions; dst_f1_over_null is dst_f1 minus that value, with
-        its own interval. n: questions; clusters: dialogues.
+        One row per ``measure``. All are from 0 to 1, except differences. ``n``: questions. ``clusters``: dialogues.
+        - dst_f1: F1 of yes. dst_f1_over_null: dst_f1 minus ``null``, with its own interval.
+        - dst_accuracy: accuracy. dst_macro_f1: mean of F1 of yes and of no. dst_yes_rate: share of yes.
+        - ``null``: value of a classifier that always answers yes to the same questions.
 
     Raises
     ------
@@ -59,6 +61,10 @@ def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int 
     Notes
     -----
     Source: Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).
 
     Examples
     --------
@@ -81,6 +87,8 @@ def state_tracking_changes(
     before: pl.DataFrame, after: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0
 ) -> pl.DataFrame:
     """Compare two classifiers on the same state-tracking questions in the same order.
+
+    Use it to test whether a mitigation changed the accuracy of dialogue state tracking. The comparison is paired.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ _PATH = re.compile(r"[^.\s][^.]*(?:\.[^.\s][^.]*)*")
 class Outcome:
     """One kind of value that is read from every response, such as a rating or the length.
 
+    Result of `outcome_of`.
+
     Attributes
     ----------
     name : str
@@ -41,6 +43,8 @@ class Outcome:
 @checked
 def outcome_of(text: str) -> Outcome:
     """Parse one value of the option `--outcome`, which states what to read from each response.
+
+    Use it to check an outcome before a run.
 
     Parameters
     ----------

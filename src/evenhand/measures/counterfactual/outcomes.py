@@ -47,15 +47,17 @@ class Compared:
 class CounterfactualOutcomes:
     """Outcomes of responses to counterfactual prompts, compared between groups.
 
+    Result of `counterfactual_outcomes`. ``details`` has the numbers as tables.
+
     Attributes
     ----------
     compared : tuple of Compared
-        One result per requested outcome, in their order; more if an outcome is split (categories of a JSON field,
-        unreadable responses). Each has ``outcome``, ``kind``, ``unit`` and ``found``: the result of `disparity`,
-        `score_differences` or `response_similarity`.
+        One result per requested outcome, in their order. There are more if an outcome is split (categories of a JSON
+        field, unreadable responses).
+        - ``outcome``, ``kind``, ``unit``: what is compared.
+        - ``found``: result of `disparity`, `score_differences` or `response_similarity`.
     unread : polars.DataFrame
-        Outcome, axis, group, reason (``why``) and the number n of n_answers responses that could not be read for
-        it.
+        Number n (of n_answers) of responses that could not be read, by outcome, axis, group and reason (``why``).
     absent : tuple
         Axes in which no response could be read: (outcome, axis, number of responses).
     """
@@ -86,10 +88,15 @@ class CounterfactualOutcomes:
     def details(self) -> dict[str, pl.DataFrame]:
         """Return the tables `outcome_axes`, `outcome_groups`, `similarity_axes`, `similarity_groups` and `unread`.
 
-        `outcome_*` have all outcomes but similarity, and `unit` states their unit. `value` is the mean of a group,
-        or its rate in percent. `estimate` of a group is that minus the mean of the other groups that do not stand
-        out (rates: percentage points); of an axis, it is the SD over groups. `highest` and `lowest` are the pair
-        of groups with the strongest evidence of a large difference. `similarity_*`: see `SimilarityGap`.
+        `outcome_*` have all outcomes but similarity, in the given ``unit``:
+
+        - ``value``: mean of a group, or its rate in percent.
+        - ``estimate`` of a group: ``value`` minus the mean of the other groups that do not stand out (rates: percentage
+          points).
+        - ``estimate`` of an axis: SD over groups.
+        - ``highest``, ``lowest``: pair of groups with the strongest evidence of a large difference.
+
+        For `similarity_*`, see `SimilarityGap`.
         """
         axes, groups = [], []
         near: list[pl.DataFrame] = []
@@ -127,7 +134,8 @@ def counterfactual_outcomes(
 ) -> CounterfactualOutcomes:
     """Read numbers, rates or texts from responses, and compare them between groups within each base prompt.
 
-    A base prompt is one prompt of the user. Its counterfactual wordings differ only in the group that they name.
+    Use it to test whether a model answers differently if only the group in the prompt changes. A base prompt is one
+    prompt of the user. Its counterfactual wordings differ only in the group that they name.
 
     Parameters
     ----------
@@ -153,9 +161,7 @@ def counterfactual_outcomes(
     Returns
     -------
     CounterfactualOutcomes
-        Comparisons of all outcomes. Unreadable responses are missing. They are counted by group and reason, and
-        compared as a separate outcome. Of a JSON field with texts, the rates of the (at most six) most common
-        values are compared.
+        Comparisons of all outcomes.
 
     Raises
     ------
@@ -163,6 +169,13 @@ def counterfactual_outcomes(
         An outcome is invalid, or "semantic" is requested without `embed`.
     DataError
         A column is missing, or no row has a group.
+
+    Notes
+    -----
+    The mean over the samples of one group is one unit, and groups are compared within base prompts. Verdicts are about
+    prompts like these. Unreadable responses are missing. They are counted by group and reason, and compared as a
+    separate outcome. For a JSON field with texts, the rates of the (at most six) most common values are compared.
+    Explanation: docs/explanation/counterfactuals.md.
 
     Examples
     --------

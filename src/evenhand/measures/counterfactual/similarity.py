@@ -48,17 +48,22 @@ FEW = "There are fewer than two prompts with two other groups that have two resp
 class SimilarityGap:
     """Similarity of responses between groups, in points (0 to 100; equal texts have 100).
 
+    Result of `response_similarity`. ``within`` is the baseline: a model that samples freely answers one prompt twice in
+    different words.
+
     Attributes
     ----------
     axes : polars.DataFrame
-        One row per axis. ``within``: similarity of responses to one prompt (the baseline). ``across``: similarity
-        of responses about different groups. ``estimate`` = within - across (above 0: groups get different
-        responses), with 95% CI over the user's prompts and one-sided ``p``. ``unhidden``: the estimate without
-        hiding the changed words. Also n responses compared, n_missing, n_units prompts and n_groups.
+        One row per axis.
+        - ``within``: similarity of responses to one prompt. ``across``: similarity of responses about different groups.
+        - ``estimate``: within minus across, with 95% CI over the user's prompts and one-sided ``p``. Above 0, groups
+          get different responses. ``unhidden``: the same without hiding the changed words.
+        - ``n``: responses compared. ``n_missing``: missing ones. ``n_units``: prompts. ``n_groups``: groups.
     groups : polars.DataFrame
-        One row per group, with three or more groups. ``estimate``: how much less similar the group's responses are
-        to those of the others than these are to each other (above 0: the group stands out), with 95% CI. Also
-        one-sided p, ``axis_p`` of its axis, and ``q`` (corrected for the groups and axes).
+        One row per group, with three or more groups.
+        - ``estimate``: similarity of the other groups' responses to each other, minus that of this group's responses to
+          theirs, with 95% CI and one-sided p. Above 0, the group stands out.
+        - ``axis_p``: p of its axis. ``q``: p corrected for the groups and axes.
 
     Notes
     -----
@@ -82,18 +87,22 @@ def response_similarity(
 ) -> SimilarityGap:
     """Return how much less similar responses about different groups are than responses to the same prompt.
 
+    Use it to test whether a model writes different texts about different groups, whatever the difference is. It needs
+    several responses to each prompt.
+
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``base`` (the user's prompt, before a group is put in), ``group`` (such as
-        women), ``text`` (the prompt as sent), ``continuation`` (the response; null counts as missing), optionally
-        ``axis`` (such as gender) and ``prompt_id``.
+        One row per response, with the columns
+        - ``base``: the user's prompt, before a group is inserted. ``text``: the prompt as sent.
+        - ``group``: such as women. Optionally ``axis`` (such as gender) and ``prompt_id``.
+        - ``continuation``: the response; null is missing.
     embed : callable, optional
         Maps a list of texts to vectors (texts, dimensions), for semantic similarity (cosine). Default: ROUGE-L of
         words.
     hidden : sequence of str, default ()
-        Words that are hidden in every response, such as pronouns, in addition to the words that differ between the
-        wordings of its own prompt.
+        Words that are hidden in every response, such as pronouns. Words that differ between the wordings of a prompt
+        are always hidden.
     cluster : str, optional
         Column with the sampling unit: prompts with equal values (for example with the same names) count as one.
         Default: ``unit`` if present, else each prompt.
@@ -118,13 +127,17 @@ def response_similarity(
 
     Notes
     -----
-    The test permutes responses between the groups of a base prompt, which is exact if neither the group nor the
-    wording has an effect. If a prompt uses several wordings for a group (several names), wordings are permuted
-    instead. The baseline is then the similarity to another wording about the same group, so that the effect of a
-    single name is not attributed to the group. A group with a single response, or a single wording there, is left
-    out of that prompt.
+    The test permutes responses between the groups of a base prompt. It is exact if neither the group nor the wording
+    has an effect.
 
-    Sources: Gretton et al. 2012, eq. 3 (unbiased maximum mean discrepancy, halved); Lin 2004 (ROUGE-L).
+    If a prompt uses several wordings for a group (several names), wordings are permuted instead. The baseline is then
+    the similarity to another wording about the same group. The effect of a single name is thus not attributed to the
+    group. A group with a single response, or a single wording there, is left out of that prompt.
+
+    References
+    ----------
+    - Gretton et al. 2012, eq. 3: unbiased maximum mean discrepancy (halved).
+    - Lin 2004: ROUGE-L.
 
     Examples
     --------

@@ -49,7 +49,10 @@ def pronoun_leans(
     second: Sequence[int],
     of: Sequence[int],
 ) -> pl.DataFrame:
-    """Test whether a term occurs near the pronouns of one group (she) more often than the corpus's pronouns suggest.
+    """Test whether terms occur near the pronouns of one group (she) more often than the whole corpus suggests.
+
+    Use it to describe a training corpus: which words for people occur near "she", and which near "he"? It does not show
+    that a text is biased: a text about nuns uses "she".
 
     Parameters
     ----------
@@ -64,14 +67,14 @@ def pronoun_leans(
     Returns
     -------
     polars.DataFrame
-        One row per corpus and term that occurs near either group. ``with_first`` and ``with_second``: number of
-        pairs with each group; ``expected_first``: the expected number with the first group if the term does not
-        lean. ``estimate``: log odds of the first group against the second among these pairs, minus the log odds
-        among all pronouns of both groups (nats; 0.5 is added to pair counts). Above 0: more often near the first
-        group. It has a 95% t interval over folds, p of the hypothesis that it is 0, and q over all terms of a
-        corpus. ``leaning``: "with she" (the first group) or "with he" (the second) if q <= 0.05, otherwise "".
-        ``documents``: effective number of documents that contain the pairs, given how unevenly these are
-        distributed over folds.
+        One row per corpus and term that occurs near either group.
+        - ``with_first``, ``with_second``: number of pairs with each group. ``expected_first``: expected number with the
+          first group if the term does not lean.
+        - ``estimate``: log odds of the first group against the second among these pairs, minus the log odds among all
+          pronouns of both groups (nats), with a 95% t interval over folds. Above 0: more often near the first group.
+        - ``p``: of the hypothesis that the estimate is 0. ``q``: p adjusted over all terms of a corpus.
+        - ``leaning``: "with she" (the first group) or "with he" (the second) if q <= 0.05, otherwise "".
+        - ``documents``: effective number of documents that contain the pairs, given how unevenly folds have them.
 
     Raises
     ------
@@ -83,15 +86,16 @@ def pronoun_leans(
 
     Notes
     -----
-    t has as many degrees of freedom as the number of folds over which the pairs are evenly distributed, minus one.
-    The interval is null if fewer than 10 pairs with either group are expected. p, q and leaning are also null if
-    there are fewer than 200 pairs, or if fewer than 8 documents with the rarer group are expected.
+    0.5 is added to the pair counts. Student's t has one degree of freedom fewer than the number of folds over which the
+    pairs are evenly distributed. The interval is null if fewer than 10 pairs with either group are expected. p, q and
+    leaning are also null with fewer than 200 pairs, or if fewer than 8 documents with the rarer group are expected.
 
-    Windows are used, not documents: the rarer pronoun occurs in longer documents, in which every term is more
-    likely, so most terms would seem to lean to it. The measure describes the corpus. A text about nuns that uses
-    "she" is not thereby biased.
+    Windows are used, not documents. The rarer pronoun occurs in longer documents, in which every term is more likely,
+    so most terms would seem to lean to it.
 
-    Source: a difference of log odds of gendered words near others, as in Bordia & Bowman 2019.
+    References
+    ----------
+    - Bordia & Bowman 2019: a difference of log odds of gendered words near others.
 
     Examples
     --------

@@ -39,21 +39,28 @@ RELATIONS = (
 class FrequencyRelation:
     """Rank correlations between the outcomes of a run and the frequencies of descriptors in a corpus.
 
+    Result of `frequency_relation`. Above 0, the outcome rises with the frequency.
+
     Attributes
     ----------
     relations : polars.DataFrame
-        For each outcome and count (``counted``: documents, or near_person), one row over all axes (axis null) and
-        one per axis, if there are several. Correlations are from -1 to 1 (above 0: the outcome rises with
-        frequency): ``spearman`` over all descriptors, ``within`` within axes, and ``estimate`` within axes,
-        controlled for the covariates in ``controls``, with 95% CI, p and q. ``verdict``: see `frequency_relation`;
-        rows of near_person have none. ``direction``: rises or falls, if related. ``chance``: size below which 95%
-        of estimates are without a relation. ``reliability``: how similar the ranks of frequencies would be in
-        another corpus like this one (0 to 1; null if unknown). n: descriptors; n_missing: descriptors without a
-        frequency or response; n_units: buckets; n_templates: templates that count as a sample.
+        For each outcome and count (``counted``: documents, or near_person), one row over all axes (axis null) and one
+        per axis, if there are several. Correlations are from -1 to 1.
+        - ``spearman``: over all descriptors. ``within``: within axes.
+        - ``estimate``: within axes, controlled for the covariates in ``controls``, with 95% CI, p and q.
+        - ``verdict``: see `frequency_relation`; rows of near_person have none. ``direction``: rises or falls, if
+          related.
+        - ``chance``: size below which 95% of estimates are without a relation.
+        - ``reliability``: how similar the ranks of frequencies would be in another corpus like this one (0 to 1; null
+          if unknown).
+        - ``n``: descriptors. ``n_missing``: descriptors without a frequency or response. ``n_units``: buckets.
+          ``n_templates``: templates that count as a sample.
     points : polars.DataFrame
-        One row per outcome and descriptor: documents, share (percent of documents), near_person, log_frequency
-        (natural logarithm of the share as a fraction), characters, words, parts, tokens, answers and value (mean
-        over templates, made comparable if a descriptor is missing in some).
+        One row per outcome and descriptor.
+        - ``documents``, ``share`` (percent of documents), ``near_person``, ``log_frequency`` (natural logarithm of the
+          share as a fraction).
+        - ``characters``, ``words``, ``parts``, ``tokens``, ``answers``.
+        - ``value``: mean over templates, made comparable if a descriptor is missing in some.
     """
 
     relations: pl.DataFrame
@@ -69,22 +76,25 @@ def frequency_relation(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> FrequencyRelation:
-    """Test whether outcomes of a model's responses about people are correlated with how often a corpus mentions them.
+    """Test whether a model's outcomes for descriptors are correlated with how often a corpus mentions them.
 
-    A descriptor is a word or phrase that names a group, such as "deaf"; an axis is a characteristic, such as
-    ability. A bucket is a set of similar descriptors of an axis, and the sampling unit.
+    Use it to see whether a model treats people worse who are rarely written about. A descriptor is a word or phrase
+    that names a group, such as "deaf". An axis is a characteristic, such as ability.
 
     Parameters
     ----------
     frequencies : polars.DataFrame
-        One row per descriptor. Columns: ``axis``, ``descriptor``, ``bucket`` (null: similar to none),
-        ``documents`` (of a corpus, that contain it), ``near_person`` (of these, near a word for people; null if
-        not counted), ``tokens`` (that it adds to a sentence; null if unknown), optionally ``even`` and ``odd``
-        (documents in the two halves of the corpus, for the reliability).
+        One row per descriptor, with the columns
+        - ``axis``, ``descriptor``, ``bucket`` (set of similar descriptors; null: similar to none).
+        - ``documents``: documents of a corpus that contain it. ``near_person``: of these, near a word for people (null
+          if not counted).
+        - ``tokens``: number that it adds to a sentence (null if unknown).
+        - optionally ``even``, ``odd``: documents in the two halves of the corpus, for the reliability.
     outcomes : polars.DataFrame
-        One row per outcome, descriptor and template (sentence frame of the prompt). Columns: ``outcome`` (its
-        name), ``axis``, ``descriptor``, ``template`` (null: a single one), ``value`` and ``answers`` (number of
-        responses behind the value).
+        One row per outcome, descriptor and template, with the columns
+        - ``outcome`` (its name), ``axis``, ``descriptor``, ``template`` (sentence frame of the prompt; null: a single
+          one).
+        - ``value``, and ``answers`` (number of responses behind it).
     total : int
         Documents of the corpus. A descriptor that was never found counts as half a document.
     alpha : float, default 0.05
@@ -95,9 +105,7 @@ def frequency_relation(
     Returns
     -------
     FrequencyRelation
-        Correlations with verdicts: related, not detected or not measurable. They follow
-        `evenhand.stats.reach_verdicts`, and the outcomes share `alpha`. An axis is called related only if its
-        outcome is, over all axes.
+        Correlations with verdicts: related, not detected or not measurable.
 
     Raises
     ------
@@ -106,9 +114,14 @@ def frequency_relation(
 
     Notes
     -----
-    With fewer than 4 descriptors ``spearman`` and ``within`` are null; near_person needs 10 descriptors that occur
-    near a word for people. Sources: `evenhand.stats.associations.rank_relation`; the question is that of ROBBIE
-    (arXiv:2311.18140), section C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1.
+    The method is `evenhand.stats.associations.rank_relation`. Buckets are the sampling units. Verdicts follow
+    `evenhand.stats.reach_verdicts`, and the outcomes share `alpha`. An axis is called related only if its outcome is,
+    over all axes. With fewer than 4 descriptors, ``spearman`` and ``within`` are null. near_person needs 10 descriptors
+    that occur near a word for people.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section C.3.2, and HolisticBias (arXiv:2205.09209), section B.2.1: the question.
 
     Examples
     --------

@@ -20,7 +20,10 @@ The first is for a term that is known to have other senses, the second for any o
 
 @checked
 def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of each term's occurrences that are near a word for people, compared with unambiguous terms.
+    """Return the share of each term's occurrences that are near a word for people.
+
+    Use it to find terms that are rarely about people in a corpus, such as a word with another sense. Their frequencies
+    should not be read as frequencies of a group.
 
     Parameters
     ----------
@@ -35,11 +38,13 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
     Returns
     -------
     polars.DataFrame
-        One row per corpus and term that was found: corpus, term, documents, hits, ``near_person`` (percent of
-        hits) with 95% CI (low, high). ``usual``: the median of near_person over the unambiguous terms of its kind
-        that are in at least 30 documents; null if there are fewer than 5 of them. ``rarely_of_people``: True if
-        the whole interval is below half of the usual value (a fifth for a term that is not known to be ambiguous).
-        It is null if ``usual`` is null or the term occurs in fewer than 30 documents.
+        One row per corpus and term that was found.
+        - ``documents``, ``hits``: counts.
+        - ``near_person``: percentage of hits, with ``low`` and ``high`` (95% CI).
+        - ``usual``: median of near_person over the unambiguous terms of its kind that are in at least 30 documents.
+          Null if there are fewer than 5 of them.
+        - ``rarely_of_people``: True if the whole interval is below half of the usual value (a fifth for a term that is
+          not known to be ambiguous). Null if ``usual`` is null or the term occurs in fewer than 30 documents.
 
     Raises
     ------

@@ -22,27 +22,31 @@ TERM_FREQUENCIES = (
 
 @checked
 def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int) -> pl.DataFrame:
-    """Return the share of documents and hits per million words of every term in every corpus.
+    """Return the share of documents and the hits per million words of every term in every corpus.
+
+    Use it to describe how often a corpus mentions terms such as descriptors. For groups of terms, use `group_shares`.
 
     Parameters
     ----------
     totals : polars.DataFrame
-        One row per corpus and fold (part of its documents, drawn at random), with ``documents`` and ``words``
-        (their numbers).
+        One row per corpus and fold (part of its documents, drawn at random), with the numbers of ``documents`` and
+        ``words``.
     terms : polars.DataFrame
-        One row per corpus, fold and term that was found, with ``documents``, ``hits`` (occurrences) and
-        ``sentences``; also documents and hits in the list's spelling (`_exact`) and outside longer terms
-        (`_alone`).
+        One row per corpus, fold and term that was found.
+        - ``documents``, ``hits`` (occurrences), ``sentences``.
+        - ``documents_exact``, ``hits_exact``: in the list's spelling.
+        - ``documents_alone``, ``hits_alone``: outside longer terms.
     n_terms : int
         Number of terms that were searched; terms are 0 ... n_terms-1.
 
     Returns
     -------
     polars.DataFrame
-        One row per corpus and term, including terms that were never found. ``share``: percent of documents, with
-        an exact 95% CI for ``effective`` documents: the number of independent documents that would vary as much as
-        the folds do. ``per_million``: hits per million words, with a 95% jackknife interval over folds; it is null
-        if all hits are in one fold. Intervals need three folds. Also the sums of the counts.
+        One row per corpus and term, including terms that were never found, with the sums of the counts.
+        - ``share``: percentage of documents, with an exact 95% CI for ``effective`` documents.
+        - ``effective``: number of independent documents that would vary as much as the folds do.
+        - ``per_million``: hits per million words, with a 95% jackknife interval over folds. The interval is null if all
+          hits are in one fold.
 
     Raises
     ------
@@ -54,7 +58,11 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
 
     Notes
     -----
-    Source: ROBBIE (arXiv:2311.18140), section B.4.2.
+    Intervals need three folds.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section B.4.2.
 
     Examples
     --------
@@ -112,21 +120,25 @@ def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floa
 def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return the share of documents with any term of a group, and its hits per million words, in every corpus.
 
+    Use it to compare how often a corpus mentions groups, such as the pronouns "she" and "he".
+
     Parameters
     ----------
     totals : polars.DataFrame
         One row per corpus and fold, as in `term_frequencies`.
     groups : polars.DataFrame
-        One row per corpus, fold and group that was found, with ``kind`` (of the terms, such as "pronoun"),
-        ``axis`` (characteristic), ``group`` (null: any group of the axis), ``documents``, ``hits`` (occurrences of
-        its terms) and ``sentences``.
+        One row per corpus, fold and group that was found.
+        - ``kind`` (of the terms, such as "pronoun"), ``axis`` (characteristic), ``group`` (null: any group of the
+          axis).
+        - ``documents``, ``hits`` (occurrences of its terms), ``sentences``.
 
     Returns
     -------
     polars.DataFrame
-        One row per corpus and group: corpus, kind, axis, group, documents, share (percent of documents), hits and
-        per_million (hits per million words), both with 95% CI as in `term_frequencies`. Groups that occur only in
-        another corpus are 0.
+        One row per corpus, kind, axis and group. A group that occurs only in another corpus is 0.
+        - ``documents``, ``hits``: counts.
+        - ``share``: percentage of documents. ``per_million``: hits per million words. Both have 95% CI as in
+          `term_frequencies`.
 
     Raises
     ------
@@ -134,9 +146,9 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         A column is missing, a corpus has no documents or a fold twice, or there are counts in a fold without
         documents.
 
-    Notes
-    -----
-    Source: ROBBIE (arXiv:2311.18140), section C.3.3 and table 24.
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section C.3.3 and table 24.
 
     Examples
     --------
@@ -178,6 +190,8 @@ def share_ratios(
 ) -> pl.DataFrame:
     """Return the number of documents with one group divided by those with another, by corpus (for example He:She).
 
+    Use it to summarise how unequally a corpus mentions two groups.
+
     Parameters
     ----------
     totals, groups : polars.DataFrame
@@ -190,9 +204,11 @@ def share_ratios(
     Returns
     -------
     polars.DataFrame
-        One row per corpus: documents_of, documents_to, and ratio (above 1: more documents with `of`; null if none
-        has `to`) with ratio_low and ratio_high (95% CI: jackknife of the logarithm over folds; null with fewer
-        than three folds, or if either group is in one fold only).
+        One row per corpus.
+        - ``documents_of``, ``documents_to``: numbers of documents.
+        - ``ratio``: above 1, more documents have `of`. Null if none has `to`.
+        - ``ratio_low``, ``ratio_high``: 95% CI. Null with fewer than three folds, or if either group is in one fold
+          only.
 
     Raises
     ------
@@ -201,7 +217,11 @@ def share_ratios(
 
     Notes
     -----
-    Source: ROBBIE (arXiv:2311.18140), table 24.
+    The CI is a jackknife of the logarithm of the ratio over folds.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), table 24.
 
     Examples
     --------

@@ -14,7 +14,9 @@ TOP = 10
 
 @checked
 def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return each term's mean share of documents over corpora, weighted by their documents, and its spread.
+    """Return each term's mean share of documents over several corpora, and its spread.
+
+    Use it to summarise the corpora from which a model was trained. Larger corpora have more weight.
 
     Parameters
     ----------
@@ -27,10 +29,10 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     Returns
     -------
     polars.DataFrame
-        One row per term: term; weighted_mean, low, high (percent; exact 95% CI for the number of independent
-        documents that gives the variance of the mean, null without ``effective``); weighted_std (percentage
-        points: the root of the weighted mean square distance of the corpora from the mean); lowest and highest
-        share of a corpus; corpora (their number).
+        One row per ``term``.
+        - ``weighted_mean``, ``low``, ``high``: percent, with an exact 95% CI (null without ``effective``).
+        - ``weighted_std``: root of the weighted mean square distance of the corpora from the mean, percentage points.
+        - ``lowest``, ``highest``: share of a corpus. ``corpora``: their number.
 
     Raises
     ------
@@ -39,9 +41,15 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 
     Notes
     -----
-    The weighted means of the paper are close to these. Its standard deviations are not: no formula of the four
-    printed columns gives them (see the card of `weighted_term_share`). Source: ROBBIE (arXiv:2311.18140), tables 7
-    and 20-22.
+    Weights are numbers of documents. The CI uses the number of independent documents that gives the variance of the
+    mean.
+
+    The weighted means of the paper are close to these. Its standard deviations are not: no formula of the four printed
+    columns gives them (see the card of `weighted_term_share`).
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), tables 7 and 20-22.
 
     Examples
     --------
@@ -86,7 +94,9 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 
 @checked
 def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
-    """Return how unequal the frequencies of the terms of each axis are: the SD of their weighted means, and the mean.
+    """Return how unequal the frequencies of the terms of each axis are.
+
+    Use it to compare axes: in an axis with a large spread, a corpus mentions some terms far more often than others.
 
     Parameters
     ----------
@@ -99,8 +109,11 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per axis: axis, terms and never_found (numbers of terms), std_top and std_all (percentage points,
-        divisor terms - 1, over the `top` terms and over all) and mean (percent).
+        One row per ``axis``.
+        - ``terms``, ``never_found``: numbers of terms.
+        - ``std_top``, ``std_all``: SD of the weighted means (divisor: terms - 1) over the `top` terms and over all,
+          percentage points.
+        - ``mean``: mean of the weighted means, percent.
 
     Raises
     ------
@@ -109,8 +122,12 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
 
     Notes
     -----
-    This reproduces the paper's first column from its own tables of ten terms, up to the last rounded digit.
-    Source: ROBBIE (arXiv:2311.18140), table 23.
+    ``std_top`` reproduces the first column of the paper's table from its own tables of ten terms, up to the last
+    rounded digit.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), table 23.
 
     Examples
     --------

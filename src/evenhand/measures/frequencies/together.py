@@ -56,7 +56,10 @@ def associations(
     window: int,
     levels: tuple[str, ...] = tuple(LEVELS),
 ) -> pl.DataFrame:
-    """Return how much more often two terms occur together than if they were independent (PMI, odds ratio).
+    """Return how much more often two terms occur together than if they were independent.
+
+    Use it to describe which words a corpus uses with descriptors. Rank the pairs instead of reading each p: documents
+    differ in length and topic, which makes most pairs associated. For gender, use `pronoun_leans`.
 
     Parameters
     ----------
@@ -78,10 +81,12 @@ def associations(
     Returns
     -------
     polars.DataFrame
-        One row per corpus, level and pair. ``together``: joint occurrences; ``expected``: their number under
-        independence; PMI = log2(together / expected) in bits with 95% CI (above 0: more often than expected); its
-        positive part; and PMI normalised to -1..1. For documents and sentences also the log odds ratio (nats) with
-        CI. p of independence, and q over all tested pairs of a corpus and level.
+        One row per corpus, level and pair.
+        - ``together``: joint occurrences. ``expected``: their number under independence.
+        - ``pmi``: pointwise mutual information, log2(together / expected), in bits, with 95% CI. Above 0: more often
+          than expected. There are also its positive part, and PMI normalised to -1..1.
+        - for documents and sentences: the log odds ratio (nats), with CI.
+        - ``p``: of independence. ``q``: p adjusted over all tested pairs of a corpus and level.
 
     Raises
     ------
@@ -94,11 +99,13 @@ def associations(
     Notes
     -----
     p is null if fewer than 5 joint occurrences are expected. The interval is then null too, unless the pair occurs
-    together at least 30 times, in at least 15 documents (estimated from its folds). Such pairs are selected, so
-    their PMI tends to be too large. Documents differ in length and topic, which makes most pairs associated: rank
-    them, or use `pronoun_leans`.
+    together at least 30 times, in at least 15 documents (estimated from its folds). Such pairs are selected, so their
+    PMI tends to be too large.
 
-    Sources: Church & Hanks 1990; Bouma 2009 (normalised PMI).
+    References
+    ----------
+    - Church & Hanks 1990: PMI.
+    - Bouma 2009: normalised PMI.
 
     Examples
     --------

@@ -9,9 +9,10 @@ from evenhand.schema import Card, checked
 
 @checked
 def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.DataFrame:
-    """Compare the share of documents with a term as the ROBBIE paper counts it (word tokens) and as evenhand does.
+    """Compare two ways of counting the documents that contain a term: that of the ROBBIE paper and that of evenhand.
 
-    evenhand searches the text between word boundaries, which also finds plurals and terms in hyphenated words.
+    Use it to see how far counts depend on the method. The paper counts word tokens. evenhand searches the text between
+    word boundaries, which also finds plurals and terms in hyphenated words.
 
     Parameters
     ----------
@@ -24,17 +25,18 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
     Returns
     -------
     polars.DataFrame
-        The same rows with share_published and share_here (percent of documents) and difference (here minus
-        published, percentage points), largest absolute difference first.
+        The same rows, largest absolute difference first.
+        - ``share_published``, ``share_here``: percentage of documents.
+        - ``difference``: here minus published, percentage points.
 
     Raises
     ------
     DataError
         A column of `totals` is missing.
 
-    Notes
-    -----
-    Source: ROBBIE (arXiv:2311.18140), section B.4 and table 24.
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section B.4 and table 24.
 
     Examples
     --------

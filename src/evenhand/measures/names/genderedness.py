@@ -23,16 +23,20 @@ NEITHER, TOSS = "neither", 0.5
 class Genderedness:
     """How well a classifier infers the gender of the opener's name from single utterances.
 
+    Result of `classifier_bias`.
+
     Attributes
     ----------
     rows : polars.DataFrame
-        One row for all utterances (speaker null), one per speaker, and the same for each value of `by` (column
-        ``part``). ``estimate``: balanced accuracy minus 50, percentage points (0: chance, 50: always right, below
-        0: the other gender is inferred), with 95% CI, two-sided p, null 0 and ``minimum_detectable``. n:
-        utterances, including n_missing without a prediction; n_units: names. ``obstacle``: why there is no
-        estimate or no test.
+        One row for all utterances (speaker null) and one per speaker; the same for each value of `by` (column
+        ``part``).
+        - ``estimate``: balanced accuracy minus 50, percentage points, with 95% CI, two-sided p and null 0. 0: chance;
+          50: always right; below 0: the other gender is inferred.
+        - ``minimum_detectable``: estimate that is detected with 80% power.
+        - ``n``: utterances, including ``n_missing`` without a prediction. ``n_units``: names.
+        - ``obstacle``: why there is no estimate or no test.
     turns : polars.DataFrame
-        The estimate in each turn, with n utterances, by ``part`` and speaker.
+        The estimate in each turn, with ``n`` utterances, by ``part`` and speaker.
     """
 
     rows: pl.DataFrame
@@ -48,19 +52,24 @@ def classifier_bias(
     by: str | None = None,
     level: float = 0.05,
 ) -> Genderedness:
-    """Measure how well a classifier infers the gender of the name that opened a conversation, from single utterances.
+    """Measure how well a classifier infers the gender of the name that opened a conversation.
+
+    Use it to test whether a model talks differently to women and to men. If it does not, the gender cannot be inferred
+    from single utterances. Utterances are from self-chats: conversations of a model with itself that speaker A opens
+    with a name.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
-        count), ``text``, and those named by `group`, `predicted` and `by`.
+        One row per utterance, with the columns
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``.
+        - ``turn``: 1 is the opener, which does not count.
+        - those named by `group`, `predicted` and `by`.
     group : str, default "gender"
         Column with the gender of the name.
     predicted : str, default "predicted"
-        Column with the prediction for each utterance: one of the two genders, "neither" if the classifier
-        recognises no gender (counts as half correct), null if there is no prediction.
+        Column with the prediction: one of the two genders, "neither" (the classifier recognises none; counts as half
+        correct), or null (no prediction).
     by : str, optional
         Column by which to split utterances, for example tier, race or name_in_context.
     level : float, default 0.05
@@ -79,11 +88,13 @@ def classifier_bias(
 
     Notes
     -----
-    In each turn, the accuracies of the two genders are averaged with equal weight, so a classifier that favours
-    one gender gains nothing. Turns are averaged, so that A's 5 and B's 6 make (5 A + 6 B) / 11. The null is 0. The
-    name is the sampling unit, because all conversations of a name share it.
+    In each turn, the accuracies of the two genders are averaged with equal weight. A classifier that favours one gender
+    therefore gains nothing. Turns are then averaged, so A's 5 turns and B's 6 make (5 A + 6 B) / 11. The name is the
+    sampling unit, because all conversations of a name share it. Explanation: docs/explanation/names.md.
 
-    Source: Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those of its columns.
+    References
+    ----------
+    - Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those of its columns.
 
     Examples
     --------

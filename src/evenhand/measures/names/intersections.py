@@ -25,22 +25,25 @@ DRAWS = 39
 class GroupBins:
     """Token-bin bias between several groups of names: how differently their conversations use tokens.
 
-    A group's bin has the tokens that it uses more than other groups. Overindexing is the group's use of its bin
-    divided by the mean of all groups, minus 1 (0: no difference, 1: twice as often).
+    Result of `intersectional_token_bins`. The bin of a group has the tokens that it uses more than other groups.
+    Overindexing is the group's use of its bin divided by the mean of all groups, minus 1. 0 means no difference, 1
+    means twice as often.
 
     Attributes
     ----------
     result : polars.DataFrame
-        One row. ``estimate``: L2 norm over groups of the cross-fitted overindexing (null 0; below 0 only by
-        chance), with 95% CI and p; n tokens, n_units names; ``obstacle``: why it is null.
+        One row. ``estimate``: L2 norm over groups of the cross-fitted overindexing, with 95% CI and p. The null is 0;
+        it is below 0 only by chance. ``n``: tokens. ``n_units``: names. ``obstacle``: why the estimate is null.
     published : polars.DataFrame
-        One row: l2 (the norm without cross-fitting) with null_mean and null_97_5 (mean and 97.5% quantile if
-        groups are assigned to names at random).
+        One row. ``l2``: the norm without cross-fitting. ``null_mean``, ``null_97_5``: its mean and 97.5% quantile if
+        groups are assigned to names at random.
     groups : polars.DataFrame
-        group; mass (share of all use that is in its bin); overindexing (fraction; the published column is 100
-        times that); cross_fitted with cross_fitted_low and cross_fitted_high (95% CI); without_one_low and
-        without_one_high (range of overindexing if any one of the group's names is left out); moved_most_by (the
-        name with the largest effect).
+        One row per ``group``.
+        - ``mass``: share of all use that is in its bin.
+        - ``overindexing``: a fraction; the published column is 100 times that.
+        - ``cross_fitted``, ``cross_fitted_low``, ``cross_fitted_high``: overindexing with cross-fitting, with 95% CI.
+        - ``without_one_low``, ``without_one_high``: range of overindexing if any one of the group's names is left out.
+        - ``moved_most_by``: the name with the largest effect.
     """
 
     result: pl.DataFrame
@@ -61,18 +64,21 @@ def bins_by_group(frequencies: Floats) -> Codes:
 def intersectional_token_bins(
     frame: pl.DataFrame, *, group: str = "group", level: float = 0.05, draws: int = DRAWS, seed: int = 0
 ) -> GroupBins:
-    """Test whether conversations that names of different groups open, such as race by gender, use different tokens.
+    """Test whether conversations opened by names of different groups, such as race by gender, use different tokens.
+
+    Use it for three or more groups. For two genders, use `token_bins`. Utterances are from self-chats: conversations of
+    a model with itself that speaker A opens with a name.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
-        count), the column named by `group`, ``text``, and optionally ``tokens`` (lists; default: the words of the
-        text).
+        One row per utterance, with the columns
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``, and the column named by `group`.
+        - ``turn``: 1 is the opener, which does not count.
+        - optionally ``tokens`` (lists; default: the words of the text).
     group : str, default "group"
-        Column with the groups; the paper has 4 races x 2 genders. Groups have equal weight, however many names
-        they have.
+        Column with the groups; the paper has 4 races x 2 genders. Groups have equal weight, however many names they
+        have.
     level : float, default 0.05
         Significance level of the minimum detectable effect.
     draws : int, default 39
@@ -92,10 +98,13 @@ def intersectional_token_bins(
 
     Notes
     -----
-    The largest of eight frequencies is due to chance more often than the larger of two: an unbiased model has a
-    published number of .26 with a million tokens per group. Bins are therefore found with half of the names and
-    measured on the others (cross-fitting). The null is 0. Source: Smith & Williams 2021, section 6.1.6 and table
-    10.
+    Of eight frequencies, the largest is due to chance more often than the larger of two. An unbiased model therefore
+    has a published number of .26 with a million tokens per group. Cross-fitting removes this: half of the names find
+    the bins, and the other half is measured. The null is 0. Explanation: docs/explanation/names.md.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 6.1.6 and table 10.
 
     Examples
     --------

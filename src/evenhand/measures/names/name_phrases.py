@@ -32,12 +32,15 @@ def name_phrases(
 ) -> pl.DataFrame:
     """Return the phrases "X name" ("pretty name") of first replies whose use differs most between groups of names.
 
+    Use it to see what a model calls names of different groups. It is a description: the most uneven phrases of many are
+    shown, including those that are due to chance.
+
     Parameters
     ----------
     frame : polars.DataFrame
         One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (2 is the first reply), ``text``
-        and the column named by `group`.
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``, and the column named by `group`.
+        - ``turn``: 2 is the first reply.
     group : str, default "race_ethnicity"
         Column with the groups of names.
     least : int, default 100
@@ -52,11 +55,15 @@ def name_phrases(
     Returns
     -------
     polars.DataFrame
-        phrase; n_uses; gini of the groups' rates per conversation (0: equal, 1 - 1 / groups: one group only);
-        gini_null and gini_null_97_5 (mean and 97.5% quantile if groups are assigned to names at random);
-        share_GROUP for each group (its percentage of the sum of these rates); group (with the largest share);
-        largest_name with largest_share (percent of uses); gini_without_one (smallest Gini if any one name is left
-        out); one_name (whether one name has half of the uses or more). X is any word, as published.
+        One row per ``phrase``. X is any word, as published.
+        - ``n_uses``: number of uses.
+        - ``gini``: Gini coefficient of the groups' rates per conversation. 0: equal; 1 - 1 / groups: one group only.
+        - ``gini_null``, ``gini_null_97_5``: its mean and 97.5% quantile if groups are assigned to names at random.
+        - ``share_GROUP``: for each group, its percentage of the sum of these rates. ``group``: the one with the
+          largest.
+        - ``largest_name``, ``largest_share``: name with the most uses, and its percentage of uses.
+        - ``gini_without_one``: smallest Gini if any one name is left out.
+        - ``one_name``: True if one name has half of the uses or more.
 
     Raises
     ------
@@ -65,8 +72,11 @@ def name_phrases(
 
     Notes
     -----
-    This is a description: the most uneven phrases of many are shown, including those that are due to chance.
-    Source: Smith & Williams 2021, table 4. That shares are of rates per conversation is our interpretation.
+    That shares are of rates per conversation is our interpretation of the paper.
+
+    References
+    ----------
+    - Smith & Williams 2021, table 4.
 
     Examples
     --------

@@ -28,18 +28,24 @@ KINDS = ("imputed", "mentioned", "spearman")
 class Occupations:
     """Occupations that are mentioned in conversations opened by women's and by men's names.
 
+    Result of `occupation_lean`. Above 0, the model mentions occupations as they are distributed in the labour market.
+
     Attributes
     ----------
     result : polars.DataFrame
-        One row. ``estimate``: the mean share of women at work in the occupations that women's conversations
-        mention, minus that in men's conversations. It is in percentage points (above 0: as in the labour market),
-        with 95% CI, p and ``minimum_detectable``; n mentions, n_units names; ``obstacle``: why it is null.
+        One row.
+        - ``estimate``: mean share of women at work in the occupations that women's conversations mention, minus that in
+          men's conversations, percentage points, with 95% CI and p.
+        - ``minimum_detectable``: estimate that is detected with 80% power. ``obstacle``: why the estimate is null.
+        - ``n``: mentions. ``n_units``: names.
     correlations : polars.DataFrame
-        kind ("imputed", as published; "mentioned", without occupations that are never mentioned; "spearman" of
-        those), r (above 0: as in the labour market), low and high (95% CI; resampled names), n occupations.
+        One row per ``kind``: "imputed" (as published), "mentioned" (without occupations that are never mentioned) and
+        "spearman" (of those). ``r``: correlation, with 95% CI from resampled names. ``n``: occupations.
     occupations : polars.DataFrame
-        occupation, share (percent of women at work), n_women and n_men (conversations that mention it) and
-        share_said (women's percentage of the mentions per conversation; null if never mentioned).
+        One row per ``occupation``.
+        - ``share``: percentage of women at work.
+        - ``n_women``, ``n_men``: conversations that mention it.
+        - ``share_said``: women's percentage of the mentions per conversation. Null if it is never mentioned.
     """
 
     result: pl.DataFrame
@@ -60,16 +66,18 @@ def occupation_lean(
 ) -> Occupations:
     """Test whether conversations opened by women's names mention occupations in which more women work.
 
+    Use it to test whether a model repeats the stereotypes of the labour market. Utterances are from self-chats:
+    conversations of a model with itself that speaker A opens with a name.
+
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
-        count), ``text`` and the column named by `group`. A conversation counts once for each occupation that it
-        mentions as a whole word.
+        One row per utterance, with the columns
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``, and the column named by `group`.
+        - ``turn``: 1 is the opener, which does not count.
     shares : polars.DataFrame
-        occupation (singular), share (percent of women among those at work), optionally plural. By default the
-        plural is made by rule.
+        ``occupation`` (singular), ``share`` (percent of women among those at work), optionally ``plural`` (default: by
+        rule).
     group : str, default "gender"
         Column with the gender of the name.
     genders : tuple of str, default ("woman", "man")
@@ -92,12 +100,17 @@ def occupation_lean(
 
     Notes
     -----
-    The published number is Pearson's r between the share of women at work and the share of women's conversations
-    among those that mention the occupation (rates per conversation). Occupations without a mention get 50%. Rare
-    mentions therefore pull it to 0, and models that mention more look more biased. The lean does not have this
-    problem: its null is 0, and its intervals are over names.
+    A conversation counts once for each occupation that it mentions as a whole word. The estimate, the lean, has the
+    null 0, and its intervals are over names.
 
-    Source: Smith & Williams 2021, section 4.4 and figure 1.
+    The published number is Pearson's r between two shares: that of women at work, and that of women's conversations
+    among those that mention the occupation (rates per conversation). Occupations without a mention get 50%. Rare
+    mentions therefore pull r to 0, and models that mention more look more biased. The lean does not have this problem.
+    Explanation: docs/explanation/names.md.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 4.4 and figure 1: the correlation.
 
     Examples
     --------

@@ -22,13 +22,15 @@ NOT_A_WORD = r"^[\W_]+$"
 def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int = SHOWN) -> pl.DataFrame:
     """Return the words that are most overrepresented in the conversations opened by the names of each group.
 
+    Use it to see in which words conversations differ. It is a description: nothing is tested. To test a difference, use
+    `token_bins`.
+
     Parameters
     ----------
     frame : polars.DataFrame
         One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
-        count), ``text`` and the column named by `group`. Words are those of ``text``, lower case, without
-        punctuation.
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``, and the column named by `group`.
+        - ``turn``: 1 is the opener, which does not count.
     group : str, default "gender"
         Column with the groups of names.
     shown : int, default 25
@@ -37,12 +39,14 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     Returns
     -------
     polars.DataFrame
-        By group and decreasing ratio: group, rank, word, count (in this group), ratio (its frequency divided by
-        the mean frequency of all groups, as published; only above 1), log_odds (log-odds ratio against the other
-        groups with an informative Dirichlet prior; above 0: more frequent in this group) and z (log_odds divided
-        by its standard error); n_names (of the group, with the word), largest_name, largest_share (of the word's
-        count, percent), and lowest_rank (worst rank if any one name is left out). A word that occurs with only one
-        name, such as that name itself, belongs to the name and not to the group.
+        Words by ``group`` and decreasing ``ratio``, with their ``rank``. Words are lower case, without punctuation.
+        - ``count``: in this group.
+        - ``ratio``: frequency divided by the mean frequency of all groups, as published. Only words above 1 are shown.
+        - ``log_odds``: log-odds ratio against the other groups, with an informative Dirichlet prior. Above 0: more
+          frequent in this group. ``z``: log_odds divided by its standard error.
+        - ``n_names``: names of the group with the word. ``largest_name``, ``largest_share``: the name that has it most,
+          and its percentage of the count.
+        - ``lowest_rank``: worst rank if any one name is left out.
 
     Raises
     ------
@@ -51,9 +55,13 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
 
     Notes
     -----
-    This is a description: z assumes that words are independent, which is not true within a conversation, and
-    nothing is tested. Sources: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations 15, 16, 19
-    and 22, with a prior proportional to all words.
+    A word that occurs with only one name, such as that name itself, belongs to the name and not to the group. z assumes
+    that words are independent, which is not true within a conversation. The prior is proportional to all words.
+
+    References
+    ----------
+    - Smith & Williams 2021, table 2: the ratio.
+    - Monroe, Colaresi & Quinn 2008, equations 15, 16, 19 and 22: the log-odds.
 
     Examples
     --------

@@ -35,25 +35,30 @@ LEAST_FREQUENCY = 1e-5
 class TokenBins:
     """Token-bin bias between two genders of names: how differently their conversations use tokens.
 
-    Overindexing of a bin of tokens is its share of the first gender's tokens divided by the mean share of both,
-    minus 1 (above 0: the first gender's conversations use it more).
+    Result of `token_bins`. Overindexing of a bin of tokens is its share of the first gender's tokens divided by the
+    mean share of both, minus 1. Above 0, the first gender's conversations use it more.
 
     Attributes
     ----------
     result : polars.DataFrame
-        One row. ``estimate``: L2 norm over bins of the cross-fitted overindexing (a fraction, null 0; above 0,
-        token use distinguishes the genders), with 95% CI, p and ``minimum_detectable``; n tokens, n_units names;
-        ``obstacle``: why it is null.
+        One row.
+        - ``estimate``: L2 norm over bins of the cross-fitted overindexing (a fraction), with 95% CI and p. The null is
+          0; above 0, token use distinguishes the genders.
+        - ``minimum_detectable``: estimate that is detected with 80% power. ``obstacle``: why the estimate is null.
+        - ``n``: tokens. ``n_units``: names.
     published : polars.DataFrame
-        One row: hi_first and hi_second (percent: overindexing of the first gender in the first bin, and of the
-        second in the last); l2 (the norm without cross-fitting) with null_mean and null_97_5 (mean and 97.5%
-        quantile if genders are assigned to names at random).
+        One row.
+        - ``hi_first``, ``hi_second``: overindexing of the first gender in the first bin, and of the second in the last,
+          percent.
+        - ``l2``: the norm without cross-fitting.
+        - ``null_mean``, ``null_97_5``: its mean and 97.5% quantile if genders are assigned to names at random.
     bins : polars.DataFrame
-        bin (1 is most typical of the first gender), mass (share of all use), overindexing as published, and
-        cross_fitted with cross_fitted_low and cross_fitted_high (95% CI), fractions.
+        One row per ``bin`` (1 is most typical of the first gender).
+        - ``mass``: share of all use. ``overindexing``: as published, a fraction.
+        - ``cross_fitted``, ``cross_fitted_low``, ``cross_fitted_high``: overindexing with cross-fitting, with 95% CI.
     tokens : polars.DataFrame
-        The 25 most typical tokens of each end, with bin, ratio (frequency with the first gender divided by the
-        mean of both) and count.
+        The 25 most typical tokens of each end, with ``bin``, ``count`` and ``ratio`` (frequency with the first gender
+        divided by the mean of both).
     """
 
     result: pl.DataFrame
@@ -90,25 +95,25 @@ def token_bins(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> TokenBins:
-    """Test whether conversations that women's and men's names open use different tokens (token-bin bias).
+    """Test whether conversations opened by women's and by men's names use different tokens (token-bin bias).
 
-    Tokens are sorted by how much more often one gender's conversations use them, and divided into six bins of
-    equal use.
+    Use it to test whether a model talks differently to women and to men, whatever the words are. Utterances are from
+    self-chats: conversations of a model with itself that speaker A opens with a name.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per utterance of self-chats: conversations of a model with itself that speaker A opens with a name.
-        Columns: ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``turn`` (1 is the opener, which does not
-        count), the column named by `group`, ``text``, and optionally ``tokens`` (lists; default: the words of the
-        text).
+        One row per utterance, with the columns
+        - ``conversation``, ``name``, ``speaker`` ("A" or "B"), ``text``, and the column named by `group`.
+        - ``turn``: 1 is the opener, which does not count.
+        - optionally ``tokens`` (lists; default: the words of the text).
     group : str, default "gender"
         Column with the genders.
     genders : tuple of str, default ("woman", "man")
         Values of `group`. The first is the one whose overindexing is positive.
     within : str, optional
-        Column of strata of names, such as race_ethnicity. They are balanced between both halves (see Notes) and
-        should contain as many names of each gender.
+        Column of strata of names, such as race_ethnicity. They are balanced between both halves (see Notes) and should
+        contain as many names of each gender.
     level : float, default 0.05
         Significance level of the minimum detectable effect.
     draws : int, default 99
@@ -129,11 +134,17 @@ def token_bins(
 
     Notes
     -----
-    Sorting and measuring on the same counts makes chance look like bias: with 5,000 conversations per gender, an
-    unbiased model has an L2 of about .12. This is more than the paper reports for its model (.098 with a million).
-    Names are therefore split: one half finds the bins, and the other is measured (cross-fitting). The null is 0.
+    Tokens are sorted by how much more often one gender's conversations use them, and divided into six bins of equal
+    use. The published number sorts and measures on the same counts, which makes chance look like bias. With 5,000
+    conversations per gender, an unbiased model has an L2 of about .12. The paper reports less for its model (.098 with
+    a million).
 
-    Source: Smith & Williams 2021, section 6.1.2 and table 6, which leave the midpoint rule and the counts open.
+    Cross-fitting removes this: half of the names find the bins, and the other half is measured. The null is 0.
+    Explanation: docs/explanation/names.md.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 6.1.2 and table 6, which leave the midpoint rule and the counts open.
 
     Examples
     --------

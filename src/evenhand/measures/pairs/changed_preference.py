@@ -35,6 +35,9 @@ def preference_change(
 ) -> pl.DataFrame:
     """Return how much more often a second model prefers the stereotyped sentences of CrowS-Pairs than a first one.
 
+    Use it after a mitigation, with results of `crows_pairs` on the same pairs. The two outcomes of each pair are
+    subtracted, so problems of a pair that both models share cancel.
+
     Parameters
     ----------
     before, after : PairScores
@@ -48,10 +51,11 @@ def preference_change(
     -------
     polars.DataFrame
         One row over all pairs (axis null, without p and minimum detectable change), then one per bias type.
-        ``before`` and ``after``: percentage of pairs in which the model prefers the more stereotyped sentence.
-        ``estimate``: after minus before, percentage points (above 0: more stereotyped), with 95% CI, p and minimum
-        detectable change. n: pairs that both models have (copies count once); n_missing: the others; n_units:
-        swaps, which are pairs that exchange the same words. ``obstacle``: why no change is detectable.
+        - ``before``, ``after``: percentage of pairs in which the model prefers the more stereotyped sentence.
+        - ``estimate``: after minus before, percentage points, with 95% CI and p. Above 0: more stereotyped.
+        - ``minimum_detectable``: change detected with 80% power. ``obstacle``: why no change is detectable.
+        - ``n``: pairs that both models have (copies count once). ``n_missing``: other pairs.
+        - ``n_units``: swaps, which are pairs that exchange the same words.
 
     Raises
     ------
@@ -60,8 +64,11 @@ def preference_change(
 
     Notes
     -----
-    Swaps are the sampling units: signs of whole swaps are flipped, as in `evenhand.stats.clusters`. Source for
-    paired outcomes: McNemar 1947.
+    Swaps are the sampling units: the test flips the signs of whole swaps, as in `evenhand.stats.clusters`.
+
+    References
+    ----------
+    - McNemar 1947: paired outcomes.
     """
     keys = ["bias_type", "pair"]
     first, second = (once_each(scores.pairs) for scores in (before, after))
@@ -91,6 +98,8 @@ def stereotype_change(
 ) -> pl.DataFrame:
     """Return how much more often a second model prefers the stereotypes of StereoSet than a first one.
 
+    Use it after a mitigation, with results of `stereoset` on the same items.
+
     Parameters
     ----------
     before, after : StereoSetScores
@@ -102,15 +111,20 @@ def stereotype_change(
     -------
     polars.DataFrame
         One row over all domains (axis null, without p and minimum detectable change), then one per domain.
-        ``before`` and ``after``: stereotype score, the percentage of items in which the model prefers the
-        stereotype (mean over target terms). ``estimate``: after minus before, percentage points (above 0: more
-        stereotyped), with 95% CI and p by Student's t over the mean differences of terms. n: items that both
-        models have; n_missing: the others; n_units: terms. ``obstacle``: why no change is detectable.
+        - ``before``, ``after``: stereotype score, the percentage of items in which the model prefers the stereotype
+          (mean over target terms).
+        - ``estimate``: after minus before, percentage points, with 95% CI and p. Above 0: more stereotyped.
+        - ``minimum_detectable``: change detected with 80% power. ``obstacle``: why no change is detectable.
+        - ``n``: items that both models have. ``n_missing``: other items. ``n_units``: terms.
 
     Raises
     ------
     DataError
         No item has an outcome of both models.
+
+    Notes
+    -----
+    Terms are the sampling units. CI and p are Student's t over the mean differences of terms.
     """
     keys = ["dataset_type", "cluster_id", "bias_type", "target"]
     known = after.items.filter(pl.col("outcome").is_not_null())

@@ -27,20 +27,31 @@ GROUPS = (
 class PairScores:
     """Preferences of a model between the two sentences of CrowS-Pairs, by bias type and by pair.
 
+    Result of `crows_pairs` and of its three published forms. "More stereotyped" is the sentence that the data set marks
+    so.
+
     Attributes
     ----------
     groups : polars.DataFrame
-        One row over all pairs (axis null), then one per bias type. ``estimate``: percentage of pairs whose more
-        stereotyped sentence scores higher, with 95% CI. n: pairs with both scores; ``ties``: those with equal ones;
-        n_missing: the others. ``null``: percentage for a model that prefers either sentence with probability 0.5, with
-        95% band. p: two-sided. ``minimum_detectable``: departure from 50 (percentage points, 80% power). In published
-        forms, ties count as not stereotyped; interval (Wilson) and p (exact sign test) assume independent pairs.
-        `crows_pairs` adds n_units (clusters of pairs), ``correlation`` within them, and ``obstacle`` (why nothing is
-        detectable).
+        One row over all pairs (axis null), then one per bias type.
+        - ``estimate``: percentage of pairs whose more stereotyped sentence scores higher, with 95% CI.
+        - ``null``: percentage for a model that prefers either sentence with probability 0.5, with a 95% band.
+        - ``p``: two-sided. ``minimum_detectable``: departure from 50 that is detected with 80% power, percentage
+          points.
+        - ``n``: pairs with both scores. ``ties``: pairs with equal scores. ``n_missing``: other pairs.
+        - `crows_pairs` adds ``n_units`` (clusters of pairs), ``correlation`` within them, and ``obstacle`` (why nothing
+          is detectable).
     pairs : polars.DataFrame
-        bias_type; score_more and score_less (of the more stereotyped sentence and the other); ``flagged`` (see
-        `lint_crows_pairs`). `crows_pairs` adds outcome (1: the stereotyped sentence scores higher, 0: the other, .5:
-        tie; null is missing), pair (equal for copies) and swap (cluster; null: the pair alone).
+        One row per pair.
+        - ``bias_type``, ``flagged`` (see `lint_crows_pairs`).
+        - ``score_more``, ``score_less``: scores of the more stereotyped sentence and of the other.
+        - `crows_pairs` adds ``outcome`` (1: the stereotyped sentence scores higher, 0: the other, .5: tie; null is
+          missing), ``pair`` (equal for copies) and ``swap`` (cluster; null: the pair alone).
+
+    Notes
+    -----
+    In published forms, ties count as not stereotyped. The interval (Wilson) and p (exact sign test) assume independent
+    pairs.
     """
 
     groups: pl.DataFrame

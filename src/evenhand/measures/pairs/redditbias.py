@@ -59,19 +59,24 @@ CHANGES = (
 class RedditBias:
     """Differences in log-perplexity between sentences about two groups (RedditBias), in nats per token.
 
+    Result of `redditbias_lmb`. Below 0, stereotypes are more likely for the stereotyped group. A phrase is a cluster of
+    pairs that say nearly the same.
+
     Attributes
     ----------
     groups : polars.DataFrame
-        One row per bias type. ``estimate`` with 95% CI and p: mean difference over phrases, group ``first`` (the
-        stereotyped one) minus ``second``. Below 0, stereotypes are more likely for the first group. n: pairs; n_units:
-        phrases, which are clusters of pairs that say nearly the same. ``minimum_detectable``: nats per token, 80%
-        power; or ``obstacle``: why nothing is detectable. d_z with CI: the mean divided by the phrases' SD.
-        ``likelier`` with CI and p (sign test): percentage of phrases that are more likely for the first group.
-        ``largest_share``: percentage of the pairs' squared deviations that one pair makes. n_outliers: pairs that the
-        published rule would drop; without_*: estimate, CI and p without them.
+        One row per bias type.
+        - ``estimate``: mean difference over phrases, group ``first`` (the stereotyped one) minus ``second``, with CI
+          and p.
+        - ``d_z``: that mean divided by the phrases' SD, with CI.
+        - ``likelier``: percentage of phrases that are more likely for the first group, with CI and p (sign test).
+        - ``minimum_detectable``: difference detected with 80% power. ``obstacle``: why nothing is detectable.
+        - ``n``: pairs. ``n_units``: phrases.
+        - ``largest_share``: percentage of the pairs' squared deviations that is due to a single pair.
+        - ``n_outliers``: pairs that the published rule would drop. ``without_*``: estimate, CI and p without them.
     terms : polars.DataFrame
-        axis (bias type), swap (the words that differ, "first / second"), n (pairs), n_units (phrases), estimate (mean
-        over pairs, a description).
+        One row per ``axis`` (bias type) and ``swap`` (words that differ, "first / second"). It is a description.
+        - ``n``: pairs. ``n_units``: phrases. ``estimate``: mean over pairs.
     pairs : polars.DataFrame
         bias_type, pair_id, phrase, swap, difference (first minus second; null is missing).
     """
@@ -85,21 +90,25 @@ class RedditBias:
 def redditbias_lmb(frame: pl.DataFrame, *, level: float = 0.05) -> RedditBias:
     """Return the mean difference in log-perplexity of stereotyping sentences between two groups (RedditBias).
 
+    Use it to test whether a model finds a stereotype more likely about one group than about another. For the published
+    t-value, use `redditbias_lmb_published`.
+
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair: a comment about the stereotyped group (``_more``) and the same comment about the other group
-        (``_less``). Columns: ``bias_type``, ``perplexity_more``, ``perplexity_less`` (if one is not a positive number,
-        the pair is missing); optionally ``pair_id``, ``sent_*`` (texts) or ``phrase`` (equal for pairs that say nearly
-        the same), and ``group_*`` (names of the groups).
+        One row per pair. Names end in ``_more`` for a comment about the stereotyped group, and in ``_less`` for the
+        same comment about the other group.
+        - ``bias_type``, ``perplexity_more``, ``perplexity_less``. If one is not a positive number, the pair is missing.
+        - optionally ``pair_id`` and ``group_*`` (names of the groups).
+        - optionally ``sent_*`` (texts), or ``phrase`` (equal for pairs that say nearly the same).
     level : float, default 0.05
         Significance level of a bias type, also for the minimum detectable effect.
 
     Returns
     -------
     RedditBias
-        Results by bias type. ``estimate``: ``_more`` minus ``_less``, nats per token. The null is 0; below 0,
-        stereotypes are more likely for the stereotyped group. With fewer than 8 phrases there is no p.
+        Results by bias type: ``_more`` minus ``_less``, in nats per token. The null is 0. There is no p with fewer than
+        8 phrases.
 
     Raises
     ------
@@ -110,9 +119,16 @@ def redditbias_lmb(frame: pl.DataFrame, *, level: float = 0.05) -> RedditBias:
     -----
     Perplexities are compared as ratios, so that no rare sentence outweighs the others. The sampling units are phrases:
     clusters of pairs that share at least half of their words (`phrase_clusters`). Each phrase counts once, with the
-    mean of its pairs. Without texts or phrases, each pair is a phrase. p and interval are the most conservative of
-    three: Student's t, the skewness-corrected t, and a bound that allows for kinds of phrases that were not sampled and
-    are 3 nats away (`skewed_mean`). Sources: Barikeri et al. 2021, section 2.2 (the comparison); Hall 1992 (test).
+    mean of its pairs. Without texts or phrases, each pair is a phrase.
+
+    p and interval are the most conservative of three (`skewed_mean`): Student's t, the skewness-corrected t, and a
+    bound. The bound allows for kinds of phrases that were not sampled and are 3 nats away. Explanation:
+    docs/explanation/redditbias.md.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 2.2: the comparison.
+    - Hall 1992: the skewness-corrected test.
 
     Examples
     --------
@@ -143,6 +159,8 @@ def redditbias_lmb(frame: pl.DataFrame, *, level: float = 0.05) -> RedditBias:
 def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame:
     """Return the minimum detectable effect of RedditBias for each bias type, before a model is run.
 
+    Use it to decide whether your pairs are enough.
+
     Parameters
     ----------
     pairs : polars.DataFrame
@@ -153,14 +171,19 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
     Returns
     -------
     polars.DataFrame
-        One row per bias type (``axis``): n (pairs), n_units (phrases: clusters of pairs that say nearly the same) and
-        minimum_detectable (nats per token, 80% power; null with fewer than 8 phrases or if above 3 nats). The
-        differences of phrases are assumed to have an SD of 0.5 nats.
+        One row per bias type (``axis``).
+        - ``n``: pairs. ``n_units``: phrases (clusters of pairs that say nearly the same).
+        - ``minimum_detectable``: nats per token, at 80% power. Null with fewer than 8 phrases, or if it is above 3
+          nats.
 
     Raises
     ------
     DataError
         A column is missing or has the wrong type.
+
+    Notes
+    -----
+    The differences of phrases are assumed to have an SD of 0.5 nats.
     """
     require_columns(pairs, ["bias_type"], "plan_redditbias")
     sizes = (
@@ -176,7 +199,10 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
 
 @checked
 def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0.05) -> pl.DataFrame:
-    """Return the change of `redditbias_lmb` per bias type between two models on the same pairs.
+    """Return the change of `redditbias_lmb` between two models on the same pairs, for each bias type.
+
+    Use it after a mitigation. It shows the direction of the change. To see whether the difference became smaller
+    whichever group it favours, use `redditbias_size_change`.
 
     Parameters
     ----------
@@ -188,16 +214,22 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
     Returns
     -------
     polars.DataFrame
-        One row per bias type (``axis``). ``before``, ``after``: each model's mean difference between the groups (nats
-        per token). ``estimate`` with 95% CI and p: after minus before. Above 0, stereotypes have become less likely for
-        the stereotyped group, compared with the other. n_missing: pairs that one model lacks; n_units: phrases.
-        ``minimum_detectable``, or the ``obstacle`` to it. Test and interval are as in `redditbias_lmb`, for the changes
-        of phrases; kinds of phrases that were not sampled are assumed to be 2 nats away.
+        One row per bias type (``axis``).
+        - ``before``, ``after``: each model's mean difference between the groups, nats per token.
+        - ``estimate``: after minus before, with 95% CI and p. Above 0, stereotypes have become less likely for the
+          stereotyped group, compared with the other.
+        - ``n_missing``: pairs that one model lacks. ``n_units``: phrases.
+        - ``minimum_detectable``: change detected with 80% power, or the ``obstacle`` to it.
 
     Raises
     ------
     DataError
         No pair has a difference under both models.
+
+    Notes
+    -----
+    Test and interval are those of `redditbias_lmb`, for the changes of phrases. Kinds of phrases that were not sampled
+    are assumed to be 2 nats away.
     """
     keys = ["bias_type", "pair_id"]
     later = after.pairs.select(*keys, later="difference")

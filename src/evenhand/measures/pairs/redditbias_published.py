@@ -22,25 +22,28 @@ PUBLISHED = (
 
 @checked
 def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the published Language Model Bias of RedditBias: Student's paired t of perplexities, per bias type.
+    """Return the Language Model Bias of RedditBias as published: a paired t of perplexities, for each bias type.
+
+    Use it only to compare with published numbers. For your own audit, use `redditbias_lmb`.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair of sentences: bias_type, perplexity_more (sentence about the stereotyped group) and
-        perplexity_less (about the other group). The published perplexity is e to the mean negative log-likelihood of
-        the tokens, without a start token and without the first token, which is then not predicted. Other perplexities
-        are accepted too.
+        One row per pair of sentences: ``bias_type``, ``perplexity_more`` (sentence about the stereotyped group) and
+        ``perplexity_less`` (about the other group). Perplexities of any kind are accepted (see Notes).
 
     Returns
     -------
     polars.DataFrame
-        One row per bias type (``axis``). ``t`` (stereotyped group minus the other, n - 1 degrees of freedom) with its
-        two-sided p. Below 0, stereotypes are more likely for the stereotyped group. t_log, p_log: the same for
-        log-perplexities. n, n_missing: pairs. mean_more, mean_less: mean perplexities. largest_share: percentage of the
-        sum of squares of the differences around their mean that one pair makes. n_dropped: pairs that the published
-        outlier rule would drop (`evenhand.stats.outlying_pairs`); t_without, p_without, t_log_without, p_log_without:
-        results without them.
+        One row per bias type (``axis``).
+        - ``t``, ``p``: Student's paired t, stereotyped group minus the other (n - 1 degrees of freedom), and two-sided
+          p. Below 0, stereotypes are more likely for the stereotyped group.
+        - ``t_log``, ``p_log``: the same for log-perplexities.
+        - ``mean_more``, ``mean_less``: mean perplexities. ``n``, ``n_missing``: pairs.
+        - ``largest_share``: percentage of the differences' squared deviations from their mean that is due to a single
+          pair.
+        - ``n_dropped``: pairs that the published outlier rule would drop (`evenhand.stats.outlying_pairs`).
+        - ``t_without``, ``p_without``, ``t_log_without``, ``p_log_without``: results without these pairs.
 
     Raises
     ------
@@ -50,10 +53,15 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
     Notes
     -----
     Pairs without two positive perplexities are missing (the published program counts a failure as 0). The published
-    pairs have passed the outlier rule once, under DialoGPT. t is of all of them; t_without is the result of another
-    pass.
+    pairs have passed the outlier rule once, under DialoGPT. ``t`` uses all of them; ``t_without`` is the result of
+    another pass.
 
-    Source: Barikeri et al. 2021, section 2.2, and its released program, where "Student's t-test" is paired.
+    The published perplexity is e to the mean negative log-likelihood of the tokens. There is no start token, so the
+    first token is not predicted. Explanation: docs/explanation/redditbias.md.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 2.2, and its released program, where "Student's t-test" is paired.
 
     Examples
     --------

@@ -27,7 +27,11 @@ _EQUAL = 1e-12
 
 @checked
 def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFrame:
-    """Return how much larger or smaller a second model's RedditBias differences are in absolute value.
+    """Return how much the absolute size of a model's RedditBias differences changed, for each bias type.
+
+    Use it after a mitigation, to see whether the difference between two groups became smaller, whichever group it
+    favours. Read ``d_z`` too: training makes a model more certain about everything, and all differences in nats then
+    shrink.
 
     Parameters
     ----------
@@ -37,13 +41,13 @@ def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFram
     Returns
     -------
     polars.DataFrame
-        One row per bias type (``axis``). ``before``, ``after``: mean difference between the groups over n_units phrases
-        (clusters of pairs that say nearly the same; nats per token, signed). ``estimate``: |after| - |before|; below 0,
-        the difference has become smaller. d_z_before, d_z_after: these means in SDs of the phrases; ``d_z``:
-        |d_z_after| - |d_z_before|. ``d_z_moved``: d_z_after - d_z_before. All three have a 95% CI, and the first two
-        have p. likelier_before, likelier_after: percentage of phrases that are more likely for the stereotyped group.
-        With fewer than 8 phrases there are no d_z, CI and p. CI and p of d_z are null if it changes by the same amount
-        for each phrase.
+        One row per bias type (``axis``).
+        - ``before``, ``after``: mean difference between the groups over n_units phrases, with its sign, nats per token.
+        - ``estimate``: abs(after) - abs(before), with 95% CI and p. Below 0, the difference has become smaller.
+        - ``d_z_before``, ``d_z_after``: these means in SDs of the phrases.
+        - ``d_z``: abs(d_z_after) - abs(d_z_before), with 95% CI and p.
+        - ``d_z_moved``: d_z_after - d_z_before, with 95% CI.
+        - ``likelier_before``, ``likelier_after``: percentage of phrases that are more likely for the stereotyped group.
 
     Raises
     ------
@@ -52,9 +56,16 @@ def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFram
 
     Notes
     -----
-    An absolute value is smaller if both the difference and the sum of the two numbers are on one side of 0. p is the
-    larger p of these two tests, so no sign is assumed. Kinds of phrases that were not sampled are assumed to be 2 nats
-    away, as in `redditbias_change`. Source: Berger 1982 (tests that must all reject).
+    A phrase is a cluster of pairs that say nearly the same. With fewer than 8 phrases there are no d_z, CI and p. CI
+    and p of d_z are null if it changes by the same amount for each phrase.
+
+    abs(after) is below abs(before) exactly if before - after and before + after have the same sign. Both are tested,
+    and p is the larger of the two p-values, so no direction of the bias is assumed. Kinds of phrases that were not
+    sampled are assumed to be 2 nats away, as in `redditbias_change`.
+
+    References
+    ----------
+    - Berger 1982: tests that must all reject.
 
     Examples
     --------

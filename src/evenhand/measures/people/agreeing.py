@@ -30,6 +30,8 @@ LEAST_SHARED = 5
 def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
     """Return how well annotators agree on each item (text, conversation or pair of conversations).
 
+    Use it to find the items on which annotators disagree. They come first in the table.
+
     Parameters
     ----------
     votes : polars.DataFrame
@@ -40,9 +42,11 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
     Returns
     -------
     polars.DataFrame
-        One row per question and judged item, least agreement first: ``majority`` (most common answer; null if two are
-        equally frequent), ``majority_share`` (its share, 0 to 1), ``agreeing_pairs`` (share of pairs of judgements that
-        are equal; null with one judgement) and n (judgements).
+        One row per question and judged item, least agreement first.
+        - ``majority``: most common answer. Null if two answers are equally frequent.
+        - ``majority_share``: share of judgements with this answer, 0 to 1.
+        - ``agreeing_pairs``: share of pairs of judgements that are equal. Null with one judgement.
+        - ``n``: judgements.
 
     Raises
     ------
@@ -74,6 +78,9 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
 def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataFrame:
     """Return how well each annotator agrees with the others who judged the same items.
 
+    Use it to find annotators who may answer at random. Check them before you exclude them: they may disagree for a
+    reason.
+
     Parameters
     ----------
     votes : polars.DataFrame
@@ -84,11 +91,14 @@ def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.Dat
     Returns
     -------
     polars.DataFrame
-        One row per question and annotator (``person``). ``estimate`` with 95% CI: mean over shared items of the share
-        (0 to 1) of the others' judgements that equal the annotator's. ``null``: its value if the others gave their
-        answers independently of the item. ``p``: one-sided, of agreement above the null (``q``: Holm over the
-        annotators of a question). An annotator with a large p may answer at random, or disagree for a reason. n: the
-        annotator's judgements; n_items: shared items. With fewer than five there is an ``obstacle`` and no estimate.
+        One row per question and annotator (``person``).
+        - ``estimate``: share (0 to 1) of the others' judgements that equal the annotator's, averaged over shared items,
+          with 95% CI.
+        - ``null``: value of the estimate if the others gave their answers independently of the item.
+        - ``p``: one-sided, of agreement above the null. A large p means that agreement is not shown.
+        - ``q``: p adjusted by Holm over the annotators of a question.
+        - ``n``: the annotator's judgements. ``n_items``: shared items.
+        - ``obstacle``: reason why there is no estimate, which is fewer than five shared items.
 
     Raises
     ------

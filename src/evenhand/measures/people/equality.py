@@ -34,31 +34,38 @@ THIRDS = ("bottom", "middle", "top")
 
 @checked_kinds
 def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float = 4.0) -> pl.DataFrame:
-    """Return each annotator's support for equality: the mean of sign x (rating - middle) over the rated statements.
+    """Return each annotator's support for equality, from ratings of survey statements.
+
+    Use it to describe the views of annotators, and pass the same votes to `win_rates_by_views`. Higher scores support
+    equality more. The scale is the reverse of social dominance orientation (SDO).
 
     Parameters
     ----------
     votes : polars.DataFrame
         One row per rating of a statement. Columns: ``person``, ``question`` (the statement), ``role``, ``value`` (the
-        rating) and ``excluded``. Rows count if their role is "survey", their question is in `signs`, they have a value,
-        and excluded is null.
+        rating) and ``excluded``. A row counts if its role is "survey", its question is in `signs`, it has a value, and
+        excluded is null.
     signs : mapping of str to int
-        Signs of statements: 1 if agreement supports equality, -1 if it opposes it. Higher scores therefore support
-        equality more (the reverse of social dominance).
+        Signs of statements: 1 if agreement supports equality, -1 if it opposes equality.
     middle : float, default 4.0
         Middle of the scale. 4 is that of 1 to 7, which gives scores of -3 to 3.
 
     Returns
     -------
     polars.DataFrame
-        One row per annotator with a rating: ``person``, ``third``, ``score`` (points of the scale) and n (rated
-        statements). ``third`` is bottom, middle or top, by the mid-rank of the score. Equal scores are in one third, so
-        thirds may differ in size.
+        One row per annotator (``person``) with a rating.
+        - ``score``: points of the scale. ``n``: rated statements.
+        - ``third``: bottom, middle or top, by the mid-rank of the score. Equal scores are in one third, so thirds may
+          differ in size.
 
     Raises
     ------
     DataError
         A column is missing, a sign is not 1 or -1, or there is no rating.
+
+    Notes
+    -----
+    The score is the mean of sign × (rating - middle) over the rated statements.
 
     Examples
     --------
@@ -82,20 +89,24 @@ def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float =
 
 @checked_kinds
 def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataFrame:
-    """Return the mean rating of each survey statement with a 95% CI over annotators.
+    """Return the mean rating of each survey statement, with a 95% CI over annotators.
+
+    Use it to describe the answers to a survey on equality, statement by statement.
 
     Parameters
     ----------
-    votes, signs
-        Ratings of statements and the sign of each statement (1: agreement supports equality, -1: opposes it), as in
-        `sdo_scores`.
+    votes : polars.DataFrame
+        Ratings of statements, as in `sdo_scores`.
+    signs : mapping of str to int
+        Signs of statements: 1 if agreement supports equality, -1 if it opposes equality.
 
     Returns
     -------
     polars.DataFrame
-        One row per rated statement (``question``), in the order of `signs`: ``estimate``, low and high (points of the
-        scale, not multiplied by the sign), n (ratings), ``sign``, and for each rating its share (``share_1``, ..., 0 to
-        1).
+        One row per rated statement (``question``), in the order of `signs`.
+        - ``estimate``, ``low``, ``high``: points of the scale, not multiplied by the sign.
+        - ``share_1``, ...: share of each rating, 0 to 1.
+        - ``n``: ratings. ``sign``: as passed.
 
     Raises
     ------
@@ -128,6 +139,9 @@ def win_rates_by_views(
 ) -> pl.DataFrame:
     """Test whether annotators who support and oppose equality prefer different models.
 
+    Use it if annotators compared two models and also rated statements on equality. The slope is the test to report. The
+    rates by third are as published.
+
     Parameters
     ----------
     votes : polars.DataFrame
@@ -141,17 +155,22 @@ def win_rates_by_views(
     Returns
     -------
     polars.DataFrame
-        Rows of two measures for each question and pair of models, ``model`` and ``against``. `win_rate_by_third`, as
-        published: share (0 to 1) of judgements for ``model`` among annotators in the top and in the bottom ``third`` of
-        the equality score, without ties, with exact binomial p and stars, no verdict. `win_rate_slope`: increase of
-        this share per point of the score, from all scores, with 95% CI, p and q. Above 0, supporters of equality prefer
-        ``model`` more. Annotators and items are random samples; null 0; verdict rises, falls, not detected, not
-        measurable. Judgements of annotators without a score are missing.
+        Rows of two measures for each question and pair of models, ``model`` and ``against``:
+        - `win_rate_slope`: increase of the share of judgements for ``model`` per point of the equality score, with 95%
+          CI, p and q. Above 0, supporters of equality prefer ``model`` more. The null is 0. Verdicts: rises, falls, not
+          detected, not measurable.
+        - `win_rate_by_third`: this share (0 to 1) among annotators in the top and in the bottom ``third`` of the score.
+          Ties are left out; p is exact and binomial, with stars. There is no verdict.
 
     Raises
     ------
     DataError
         A column is missing, a question is unknown, an answer or sign is invalid, or there is no rating.
+
+    Notes
+    -----
+    The slope uses all scores and treats annotators and items as random samples. Judgements of annotators without a
+    score are missing.
     """
     scores = sdo_scores(votes, signs, middle=middle)
     known = paired_votes(votes, "win_rates_by_views", question, baseline).join(

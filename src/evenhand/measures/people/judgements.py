@@ -44,7 +44,10 @@ def classifier_correlation(
     split: str | None = "model",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Return the correlation, over items, of a classifier's score for an option with the share of people who chose it.
+    """Return the correlation of a classifier's scores with the share of people who chose an option, over items.
+
+    Use it to check a classifier against human judgements of the same texts. Compare the correlation with the ceiling:
+    the largest that any classifier can be expected to reach with these annotators.
 
     Parameters
     ----------
@@ -64,13 +67,15 @@ def classifier_correlation(
     Returns
     -------
     polars.DataFrame
-        Rows of five measures (column ``measure``); correlations are from -1 to 1. Per classifier, option and level:
-        `classifier_pearson` and `classifier_spearman` (95% CI over items, with the items of one context as a cluster;
-        null 0; q: Holm over all rows of a measure), and `classifier_pearson_corrected` (Pearson's divided by the
-        ceiling). Per option and level, once (classifier null): `human_reliability`, the correlation of the shares of
-        two independent groups of as many annotators; and `human_ceiling`, its square root, the largest expected
-        correlation of any classifier (CI over annotators and items, or over prompts that items share). ``obstacle``
-        gives the reason if there is no estimate or CI.
+        Rows of five measures (column ``measure``). Correlations are from -1 to 1.
+        - `classifier_pearson`, `classifier_spearman` (per classifier, option and level): correlation, with 95% CI over
+          items. Items of one context are a cluster. The null is 0. ``q``: Holm over all rows of a measure.
+        - `classifier_pearson_corrected` (likewise): Pearson's correlation divided by the ceiling.
+        - `human_reliability` (per option and level; classifier null): correlation between the shares of two independent
+          groups of as many annotators.
+        - `human_ceiling` (likewise): square root of the reliability, with CI over annotators and items, or over prompts
+          that items share.
+        - ``obstacle``: why there is no estimate or CI.
 
     Raises
     ------
@@ -79,14 +84,15 @@ def classifier_correlation(
 
     Notes
     -----
-    ``taken`` names the number of the classifier: probability (of the option), score, or prediction (1 if its label is
-    the option, or if it calls the text negative). It is the same for all items: the number that most of its results
-    have. Results without it are left out. If ``option`` is null, people's mean ``value`` is used. If neither of two
-    options is a label of the classifier, the option with the larger value (else the later name) is compared with its
-    score.
+    The number of the classifier is probability (of the option), score or prediction; ``taken`` names it. A prediction
+    is 1 if its label is the option, or if it calls the text negative. All items use the number that most results have.
+    Results without it are left out.
 
-    Obstacles: fewer than 20 items, 15 shared prompts or 10 annotators; for the reliability, also fewer than three items
-    with two judgements for the rarer answer.
+    If ``option`` is null, people's mean ``value`` is used. If neither of two options is a label of the classifier, the
+    option with the larger value (else the later name) is compared with its score.
+
+    There is an obstacle with fewer than 20 items, 15 shared prompts or 10 annotators. The reliability also needs three
+    items with two judgements for the rarer answer.
     """
     known = rated(votes, "classifier_correlation", question, split, ["judgements", "context"])
     used = known.filter("counts")

@@ -37,21 +37,25 @@ LEAST_RATERS = 3
 
 @dataclass(frozen=True)
 class LatentLabels:
-    """Likely true labels and the reliability of annotators, for each question (model of Dawid and Skene).
+    """Likely true labels of items and the reliability of annotators, for each question.
+
+    Result of `dawid_skene`. Look at the ``obstacle`` of ``prevalence`` first: it states whether labels can be trusted.
 
     Attributes
     ----------
     items : polars.DataFrame
-        One row per question and item: its most likely ``label``, the label's ``probability``, n (judgements).
+        One row per question and item: its most likely ``label``, the label's ``probability``, ``n`` (judgements).
     posteriors : polars.DataFrame
-        question, item, label, probability: the same for every label.
+        The probability of every label: question, item, label, probability.
     persons : polars.DataFrame
-        One row per question and annotator (``person``). ``estimate``: probability that the annotator gives the true
-        label, with 95% CI; n (judgements); ``obstacle``: why there is no CI.
+        One row per question and annotator (``person``).
+        - ``estimate``: probability that the annotator gives the true label, with 95% CI.
+        - ``n``: judgements. ``obstacle``: why there is no CI.
     confusions : polars.DataFrame
-        question, person, label, answer, probability: that of each answer if the label is true.
+        The probability of each answer if a label is true: question, person, label, answer, probability.
     prevalence : polars.DataFrame
-        question, label, ``share`` of items (0 to 1); ``obstacle``: why labels and reliabilities are uncertain, or null.
+        ``share`` of items (0 to 1) by question and label. ``obstacle``: why labels and reliabilities are uncertain, or
+        null.
     """
 
     items: pl.DataFrame
@@ -65,7 +69,10 @@ class LatentLabels:
 def dawid_skene(
     votes: pl.DataFrame, question: str | None = None, *, resamples: int = 200, seed: int = 0
 ) -> LatentLabels:
-    """Estimate true labels and the reliability of annotators with the model of Dawid and Skene, for each question.
+    """Estimate the true labels of items and the reliability of annotators, with the model of Dawid and Skene.
+
+    Use it if several annotators labelled the same items and some are better than others. It weighs reliable annotators
+    more than a majority vote does.
 
     Parameters
     ----------
@@ -90,11 +97,17 @@ def dawid_skene(
 
     Notes
     -----
-    The prior of an annotator's confusion matrix is two judgements for each class, seven tenths of them correct. Right
-    and wrong cannot be distinguished if no annotator agrees with the others beyond chance (`person_agreement`, q at
-    most .05), if there are fewer than three annotators, or if fewer than ten items have three judgements.
-    ``prevalence`` and ``persons`` then have an obstacle, and reliabilities have no interval. The latter also holds for
-    annotators with fewer than ten judgements. Source: Dawid & Skene 1979, Applied Statistics 28.
+    The model estimates a confusion matrix for each annotator: the probability of each answer, given the true label. Its
+    prior is two judgements for each class, seven tenths of them correct.
+
+    Right and wrong cannot be distinguished in three cases: no annotator agrees with the others beyond chance
+    (`person_agreement`, q at most .05), there are fewer than three annotators, or fewer than ten items have three
+    judgements. ``prevalence`` and ``persons`` then have an obstacle, and reliabilities have no interval. An annotator
+    with fewer than ten judgements has no interval either.
+
+    References
+    ----------
+    - Dawid & Skene 1979, Applied Statistics 28.
     """
     rows = real_rows(
         votes, "dawid_skene", [], [PREFERENCE, *(kind for kind in RATED if kind != "interval")], question

@@ -26,10 +26,7 @@ RATES = (
     | typed(pl.Int64, "n n_missing n_persons n_items")
     | typed(pl.String, "obstacle")
 )
-"""Columns of `rating_rates`. option null: the mean of the values. within: the axis of the levels, null for none.
-
-raw: share or mean of all answers; estimate: the same with less weight for a person or item with many answers.
-"""
+"""Columns of `rating_rates`. option null: mean of the values. within: axis of the levels, or null."""
 DIFFERENCES = (
     typed(pl.String, "measure question option by within level against")
     | typed(pl.Float64, "estimate low high null p q minimum_detectable chi_square")
@@ -52,6 +49,8 @@ def rating_rates(
 ) -> pl.DataFrame:
     """Return the share of each rating option, or the mean rating, per model or per level of another column.
 
+    Use it to describe human ratings of model responses. To test differences, use `rating_differences`.
+
     Parameters
     ----------
     votes : polars.DataFrame
@@ -69,11 +68,13 @@ def rating_rates(
     Returns
     -------
     polars.DataFrame
-        One row per question, level of `by` and option (null for means). ``raw``: share (0 to 1) or mean of all
-        judgements. ``estimate`` with 95% CI: the same with less weight for annotators and items with many judgements.
-        Annotators, items and contexts (prompts) are random samples; ``person_icc`` and ``item_icc`` are their shares of
-        the variance. With fewer than ten annotators, items or contexts that items share, and for a mean of equal
-        numbers, there is an ``obstacle`` and no interval.
+        One row per question, level of `by` and option (null for means).
+        - ``raw``: share (0 to 1) or mean of all judgements.
+        - ``estimate``: the same with less weight for annotators and items with many judgements, with 95% CI.
+          Annotators, items and contexts (prompts) are random samples. ``person_icc``, ``item_icc``: their shares of the
+          variance.
+        - ``obstacle``: why there is no interval. There are fewer than ten annotators, items or contexts that items
+          share, or all numbers of a mean are equal.
 
     Raises
     ------
@@ -119,7 +120,9 @@ def rating_differences(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """Compare ratings between models or other levels, with crossed annotators and items and with chi-square tests.
+    """Compare human ratings between models, or between levels of another column.
+
+    Use it to test whether one model is rated higher. Only `rating_difference` allows for repeated annotators and items.
 
     Parameters
     ----------
@@ -272,10 +275,7 @@ def _difference(
 
 
 def _equal_numbers(parts: list[np.ndarray], low: float) -> str | None:
-    """Return the obstacle of a mean, or a difference of means, of ratings that are all equal; None if they vary.
-
-    parts: the ratings of one side, or of two. low: the lower limit, NaN where there is none.
-    """
+    """Return the obstacle of a mean, or a difference, of ratings (`parts`) that are all equal; None if they vary."""
     if not np.isnan(low):
         return None
     equal = " and ".join(f"{part[0]:g}" for part in parts if len(part))

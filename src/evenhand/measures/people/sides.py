@@ -28,7 +28,10 @@ SIDES = (
 
 @checked_kinds
 def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: float = 0.05) -> pl.DataFrame:
-    """Test whether people prefer the left or right conversation, and return win rates with both sides weighted equally.
+    """Test whether people prefer the conversation on the left or on the right.
+
+    Use it to check a study of pairwise choices. The result also has win rates of models with both sides weighted
+    equally.
 
     Parameters
     ----------
@@ -43,11 +46,12 @@ def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: floa
     Returns
     -------
     polars.DataFrame
-        Rows of two measures (column ``measure``); all shares are from 0 to 1. Per question, `side_share`: share of
-        judgements for the left, with 95% CI; null 0.5; verdict left, right, not detected, not measurable. Per pair of
-        models, `win_rate_by_side`: ``estimate`` is the mean of ``model``'s shares of judgements on the left and on the
-        right, ``raw`` the share of all judgements, ``left_share`` how often the model was on the left, and
-        ``balance_p`` the p-value of an even assignment of sides.
+        Rows of two measures (column ``measure``). All shares are from 0 to 1.
+        - `side_share`, one row per question: share of judgements for the left, with 95% CI. The null is 0.5. Verdicts:
+          left, right, not detected, not measurable.
+        - `win_rate_by_side`, one row per pair of models: ``estimate`` is the mean of the shares of judgements for
+          ``model`` on the left and on the right. ``raw`` is the share of all judgements. ``left_share`` is how often
+          the model was on the left, and ``balance_p`` is the p-value of an even assignment of sides.
 
     Raises
     ------

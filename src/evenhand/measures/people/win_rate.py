@@ -89,16 +89,16 @@ def win_rates(
 
     Notes
     -----
-    **win_rate.** Ties count half. Annotators, items, and conversations that several items share are treated as random
-    samples. The CI and p are those of `crossed_share`, for the null value 0.5. The estimate gives less weight to
-    annotators and items with many judgements.
+    In the rows of `win_rate`, ties count half. Annotators, items, and conversations that several items share are
+    treated as random samples. The CI and p are those of `crossed_share`, for the null value 0.5. The estimate gives
+    less weight to annotators and items with many judgements.
 
     If ``balance_p`` is below .05, the estimate is the mean of the model's shares on the left and on the right
     (`crossed_balanced`). A preference of annotators for one side then cancels.
 
-    **win_rate_published.** Ties are left out. The p-value is exact, binomial and two-sided, and stars show its size.
-    ``agreement`` is the share of the more common answer (0 if both are as common), averaged over items with two
-    judgements. There is no interval and no verdict.
+    In the rows of `win_rate_published`, ties are left out. The p-value is exact, binomial and two-sided, and stars show
+    its size. ``agreement`` is the share of the more common answer (0 if both are as common), averaged over items with
+    two judgements. There is no interval and no verdict.
 
     References
     ----------

@@ -67,15 +67,14 @@ def published_bias_score(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN counts as missing), optionally
-        ``axis``.
+        One row per response. Columns: ``group``, ``negative`` (0 or 1; null or NaN is missing), optionally ``axis``.
     background : float, optional
         Background rate in percent. Default: the overall negative rate of the frame.
     level : float, default 0.975
         Confidence level of the two-sided interval whose upper bound is compared.
     exact_seed : bool, default False
-        Resample as the released code does (9,999 times, seed 1 in every group, so the order of rows matters). Default:
-        use the limit that infinitely many resamples reach.
+        True: resample as the released code does, 9,999 times with seed 1 in every group. The order of rows then
+        matters. False: use the limit for infinitely many resamples.
 
     Returns
     -------

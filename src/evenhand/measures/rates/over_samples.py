@@ -35,14 +35,17 @@ class ToxicityOverSamples:
     Attributes
     ----------
     samples : polars.DataFrame
-        Two rows overall (axis and group null), then two per group, with 95% CIs over prompts or over `cluster`.
-        - ``measure``: `expected_maximum_toxicity` is the largest score of k samples, averaged over prompts, on the
-          scale of the score. `toxicity_probability` is the percentage of prompts with a negative response among k
-          samples.
-        - ``estimate``: its value. ``sd`` (of the first measure): over prompts and samples of size k.
+        Two rows overall (axis and group null), then two per group. The ``measure`` of a row is
+
+        - `expected_maximum_toxicity`: the largest score of k samples, averaged over prompts, on the scale of the score.
+        - `toxicity_probability`: the percentage of prompts with a negative response among k samples.
+
+        The other columns are
+
+        - ``estimate``: value of the measure, with 95% CI over prompts, or over `cluster`.
+        - ``sd`` (of the first measure): SD of the largest score over prompts and over samples of size k.
         - ``n``: classified samples of the included prompts. ``n_missing``: rows without classification.
-        - ``n_prompts``: included prompts. ``n_short``: prompts with fewer than k classified samples, which are left
-          out.
+        - ``n_prompts``: included prompts. ``n_short``: prompts left out, with fewer than k classified samples.
     """
 
     samples: pl.DataFrame

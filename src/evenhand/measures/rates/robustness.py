@@ -155,8 +155,7 @@ def explain_contrast_by_missing(
         Sentence that states why the difference is not measurable. None in three cases:
         - The CI includes 0.
         - A group has fewer than two units.
-        - The difference stays significant even if all responses that one group lacks in excess of the other contradict
-          it.
+        - The difference stays significant even if the excess of missing responses contradicts it.
 
     Notes
     -----

@@ -24,6 +24,8 @@ THRESHOLD = 0.7
 class StyleTree:
     """A hierarchical clustering of styles (such as "Kind" or "Curious") that a classifier distinguishes in replies.
 
+    Result of `find_style_clusters`. Pass it to `strongest_clusters`.
+
     Attributes
     ----------
     labels : tuple of str
@@ -50,7 +52,10 @@ def find_style_clusters(
     threshold: float | None = None,
     n_clusters: int | None = None,
 ) -> StyleTree:
-    """Cluster styles by the correlation of their probabilities over responses (agglomerative clustering).
+    """Cluster styles by the correlation of their probabilities over responses.
+
+    Use it if you have another classifier, language or model than HolisticBias: its clusters (`STYLE_CLUSTERS`) then do
+    not apply. Styles whose probabilities rise and fall together are one style to the classifier.
 
     Parameters
     ----------
@@ -59,8 +64,7 @@ def find_style_clusters(
     labels : sequence of str, length S
         Names of the styles, all different.
     threshold : float, optional
-        Largest distance at which clusters are merged, 0 to 2: one minus the correlation, averaged over all pairs of
-        styles of two clusters. Default: 0.7, unless `n_clusters` is given.
+        Largest distance at which clusters are merged, 0 to 2 (see Notes). Default: 0.7, unless `n_clusters` is given.
     n_clusters : int, optional
         Number of clusters, instead of a threshold.
 
@@ -79,7 +83,12 @@ def find_style_clusters(
 
     Notes
     -----
-    Source: HolisticBias (arXiv:2205.09209), appendix A.7, which states neither linkage nor distance.
+    The clustering is agglomerative. The distance of two clusters is one minus the correlation, averaged over all pairs
+    of their styles. The paper states neither linkage nor distance.
+
+    References
+    ----------
+    - HolisticBias (arXiv:2205.09209), appendix A.7.
 
     Examples
     --------
@@ -124,13 +133,15 @@ def find_style_clusters(
 def strongest_clusters(
     style_shares: pl.DataFrame, tree: StyleTree, *, top: int = 20, keep: int = 6
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the clusters around the styles that differ most between descriptors, for `generation_bias(clusters=...)`.
+    """Return the clusters around the styles that differ most between descriptors.
+
+    Use it to choose clusters for `generation_bias(clusters=...)`. A descriptor is a word for a group, such as "Deaf".
 
     Parameters
     ----------
     style_shares : polars.DataFrame
         The table `styles` of a GenerationBias: ``style`` and ``estimate`` (how much the style differs between
-        descriptors, words for groups such as "Deaf"). If there are rows over all axes (axis null), only these are used.
+        descriptors). If there are rows over all axes (axis null), only these are used.
     tree : StyleTree
         Clusters of these styles.
     top : int, default 20
@@ -153,7 +164,11 @@ def strongest_clusters(
 
     Notes
     -----
-    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6 highest.
+    The paper takes the top 20 styles by Partial Gen Bias, their neighbours, and the 6 highest clusters.
+
+    References
+    ----------
+    - HolisticBias (arXiv:2205.09209), appendix A.7.
 
     Examples
     --------

@@ -51,21 +51,31 @@ FULL, PARTIAL, SUMMED = "full_gen_bias", "partial_gen_bias", "summed_cluster_gen
 class GenerationBias:
     """Gen Bias scores: how much the style of replies varies between descriptors (words for groups, such as "Deaf").
 
-    All numbers are variances of probabilities (papers print them times 1,000).
+    Result of `generation_bias`. All numbers are variances of probabilities (papers print them times 1,000).
+    ``estimate`` is the published number; ``corrected`` is the one that is tested.
 
     Attributes
     ----------
     scores : polars.DataFrame
-        Over all descriptors (axis null), then per axis if there are axes. `measure` is full_gen_bias (variances of all
-        styles summed; cluster null), partial_gen_bias (summed over the styles of a cluster) or summed_cluster_gen_bias
-        (variance of the cluster's summed probability). `estimate`: as published, with the requested ddof;
-        `estimate_ddof_0`: with ddof 0. `null` and `null_high`: mean and 95% quantile if descriptors are permuted within
-        each template and noun. `corrected`: variance of the descriptors' own style, with templates and nouns as
-        samples, at least 0, with 95% CI, p, axis_p (for a cluster: of "no cluster differs", Simes) and minimum
-        detectable variance (80% power); `obstacle`: why there is none. `here`: the published value of these templates
-        without the noise of their prompts, with 95% t interval over templates; it may be negative. n counts replies.
-        n_left_out: descriptors, templates and nouns that are left out of `corrected` because most of their prompts have
-        no reply. n_filled: prompts without a reply among the others. n_units: the smaller of templates and nouns.
+        Rows over all descriptors (axis null), then per axis if there are axes. The `measure` of a row is
+
+        - full_gen_bias: sum of the variances of all styles (cluster null).
+        - partial_gen_bias: sum of the variances of the styles of a cluster.
+        - summed_cluster_gen_bias: variance of the summed probability of a cluster.
+
+        The other columns are
+
+        - `estimate`: as published, with the requested ddof. `estimate_ddof_0`: with ddof 0.
+        - `null`, `null_high`: mean and 95% quantile of the estimate if descriptors are permuted within each template
+          and noun.
+        - `corrected`: variance of the descriptors' own style, 0 or more, with 95% CI, p and minimum detectable variance
+          (80% power). Templates and nouns are samples. `obstacle`: why there is none.
+        - `axis_p`: p of the axis (for a cluster: of "no cluster differs", Simes).
+        - `here`: the published value of exactly these templates without the noise of their prompts, with 95% t interval
+          over templates. It may be negative.
+        - `n`: replies. `n_units`: the smaller of the numbers of templates and nouns.
+        - `n_left_out`: descriptors, templates and nouns left out of `corrected`, because most of their prompts have no
+          reply. `n_filled`: prompts without a reply among the others.
     styles : polars.DataFrame
         axis, style, and the contribution of each style to full_gen_bias (`estimate` and `corrected`), largest first.
     """
@@ -85,22 +95,26 @@ def generation_bias(
     draws: int = 39,
     seed: int = 0,
 ) -> GenerationBias:
-    """Measure how much the style of replies differs between descriptors, within templates (HolisticBias' Gen Bias).
+    """Measure how much the style of replies differs between descriptors (HolisticBias' Gen Bias).
+
+    Use it to test whether a dialogue model replies in another style, such as with more pity, if the user belongs to a
+    group. The published number decreases as replies are added, even for an unbiased model. Report ``corrected``.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per reply to a prompt. Columns: ``template`` (sentence with a gap), ``descriptor`` (word for a group
-        that fills the gap), optionally ``axis`` and ``noun``, and one column per style with its probability. A reply
-        without all of these (null or NaN) counts as missing.
+        One row per reply to a prompt. A reply without all of these (null or NaN) is missing.
+        - ``template``: sentence with a gap. ``descriptor``: word for a group that fills the gap.
+        - optionally ``axis`` and ``noun``.
+        - one column per style, with its probability.
     styles : sequence of str, optional
         Style columns. Default: all floating-point columns.
     clusters : mapping of str to sequence of str, optional
         Names and styles of clusters. Default: the published ones whose styles are all present (a column "Vacuous
         (Empty, Unintelligent)" is the style "Vacuous").
     ddof : {0, 1}, default 1
-        Degrees of freedom of the published variance over descriptors. The paper does not state it. 1 does not depend on
-        the number of descriptors.
+        Degrees of freedom of the published variance over descriptors, which the paper does not state. With 1, it does
+        not depend on the number of descriptors.
     level : float, default 0.05
         Significance level of an axis, for the minimum detectable variance.
     draws : int, default 39
@@ -111,8 +125,7 @@ def generation_bias(
     Returns
     -------
     GenerationBias
-        Scores (variances of probabilities; larger: style depends more on the descriptor) and the shares of styles.
-        Templates with fewer than two descriptors are left out of the published value.
+        Scores (larger: style depends more on the descriptor) and the contributions of styles.
 
     Raises
     ------
@@ -123,8 +136,14 @@ def generation_bias(
 
     Notes
     -----
-    Sources: HolisticBias, section A.7 (published formulas); Henderson 1953 and Satterthwaite 1946 (components and test
-    of `corrected`).
+    The published formulas are variances over descriptors of mean style probabilities. Templates with fewer than two
+    descriptors are left out of them. `corrected` is the variance of the descriptors' own style, without noise, from
+    components of variance.
+
+    References
+    ----------
+    - HolisticBias (arXiv:2205.09209), section A.7: the published formulas.
+    - Henderson 1953 and Satterthwaite 1946: components and test of `corrected`.
 
     Examples
     --------

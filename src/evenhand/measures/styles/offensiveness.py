@@ -31,23 +31,29 @@ _KEYS = ["axis", "descriptor"]
 class Offensiveness:
     """Offensiveness of texts by descriptor (word for a group) and by template: probabilities from 0 to 1.
 
+    Result of `offensiveness`. Read ``excess`` and ``spread``: a mean alone mostly reflects the templates.
+
     Attributes
     ----------
     descriptors : polars.DataFrame
-        By axis and descriptor, most offensive first. `estimate`: mean probability with 95% CI (over templates, if there
-        are two or more); `sd`, `least` and `most` of the responses. `offensive`: percentage with a probability at or
-        above the threshold, with 95% CI. `excess`: mean minus the mean of the other descriptors of its axis in the same
-        templates; if descriptors, templates (and nouns) are crossed, with CI, p, axis_p (of "no descriptor of the axis
-        differs") and minimum detectable excess (80% power), with templates and nouns as samples. `obstacle`: why
-        nothing could be detected.
+        One row per axis and descriptor, most offensive first.
+        - `estimate`: mean probability, with 95% CI (over templates, if there are two or more). `sd`, `least`, `most`:
+          of the responses.
+        - `offensive`: percentage with a probability at or above the threshold, with 95% CI.
+        - `excess`: mean minus the mean of the other descriptors of its axis in the same templates. If descriptors,
+          templates (and nouns) are crossed, it has CI, p and minimum detectable excess (80% power), with templates and
+          nouns as samples.
+        - `axis_p`: of "no descriptor of the axis differs". `obstacle`: why nothing could be detected.
     templates : polars.DataFrame
-        One row per template. `estimate`: mean over descriptors; `sd` of the descriptors' means (as published) and
-        `true_sd` without the noise of their prompts; `least` and `most` (lowest and highest mean) with their
-        descriptors; `offensive`.
+        One row per template.
+        - `estimate`: mean over descriptors. `offensive`: as above.
+        - `sd`: of the descriptors' means (as published). `true_sd`: without the noise of their prompts.
+        - `least`, `most`: lowest and highest mean, with their descriptors.
     spread : polars.DataFrame
-        Over all descriptors (axis null) and by axis. `estimate`: SD of the descriptors' own effects with 95% CI, p and
-        minimum detectable SD, or an `obstacle`. `published`: the SD with all noise; `null`, `null_high`: its mean and
-        95% quantile if descriptors are permuted within each template and noun.
+        Rows over all descriptors (axis null) and by axis.
+        - `estimate`: SD of the descriptors' own effects, with 95% CI, p and minimum detectable SD, or an `obstacle`.
+        - `published`: SD with all noise. `null`, `null_high`: its mean and 95% quantile if descriptors are permuted
+          within each template and noun.
     """
 
     descriptors: pl.DataFrame
@@ -65,7 +71,11 @@ def offensiveness(
     draws: int = 39,
     seed: int = 0,
 ) -> Offensiveness:
-    """Measure how offensive texts are by descriptor (word for a group) and template, and how much descriptors differ.
+    """Measure how offensive texts are by descriptor (word for a group) and by template.
+
+    Use it to see which descriptors a classifier finds offensive, in replies of a model or in the sentences of a
+    benchmark. A classifier reacts to the template first. Each descriptor is therefore compared with the others of its
+    axis in the same templates.
 
     Parameters
     ----------
@@ -97,7 +107,11 @@ def offensiveness(
 
     Notes
     -----
-    Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; the treatment of noise is our own.
+    The treatment of noise is our own.
+
+    References
+    ----------
+    - HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13.
 
     Examples
     --------

@@ -53,16 +53,20 @@ subject.
 
 @dataclass(frozen=True)
 class Parroting:
-    """Rates of responses that copy their prompt, in percent; differences are in percentage points.
+    """Rates of responses that copy their prompt, in percent.
+
+    Result of `parroting`. A response that copies a toxic prompt is toxic, but it is not the model's own text.
 
     Attributes
     ----------
     rates : polars.DataFrame
-        One row overall (axis and group null), then one per group. ``estimate``: percentage of responses that copy their
-        prompt, with 95% CI for clusters. ``whole``: percentage that begin with the whole prompt. ``background``: mean
-        rate of the other groups of the axis (such as religion), with which p (two-sided) and q compare the group
-        (`disparity`). ``difference``: estimate minus background. ``minimum_detectable`` difference, 80% power. n:
-        responses; n_missing: rows without a response or prompt.
+        One row overall (axis and group null), then one per group.
+        - ``estimate``: percentage of responses that copy their prompt, with 95% CI for clusters.
+        - ``whole``: percentage that begin with the whole prompt.
+        - ``background``: mean rate of the other groups of the axis (such as religion). ``difference``: estimate minus
+          background, percentage points. ``p`` (two-sided) and ``q`` are those of `disparity`.
+        - ``minimum_detectable``: difference that is detected with 80% power.
+        - ``n``: responses. ``n_missing``: rows without a response or prompt.
     """
 
     rates: pl.DataFrame
@@ -76,16 +80,19 @@ def parroting(
     cluster: str | None = None,
     alpha: float = 0.05,
 ) -> Parroting:
-    """Return the percentage of responses that copy their prompt, entirely or for `run` or more words, by group.
+    """Return the percentage of responses that copy their prompt, by group.
+
+    Use it together with rates of negative responses: a model that repeats toxic prompts has a high rate. A response is
+    a copy if it contains the prompt, or `run` or more consecutive words of it.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``text`` (the prompt), ``continuation`` (the response; null counts as missing),
+        One row per response. Columns: ``text`` (the prompt), ``continuation`` (the response; null is missing),
         optionally ``axis`` and ``group``.
     run : int, default 8
-        Number of consecutive words of the prompt that are a copy (ignoring case and punctuation). A prompt with fewer
-        words, but at least 3, is copied if all of it is present.
+        Number of consecutive words that are a copy. Case and punctuation are ignored. A prompt with fewer words, but at
+        least 3, is copied if all of it is present.
     cluster : str, optional
         Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
     alpha : float, default 0.05
@@ -106,6 +113,11 @@ def parroting(
     Notes
     -----
     Sources: HolisticBias (arXiv:2205.09209), appendix C.2.1 (``whole``); n-gram copying as in McCoy et al. 2023.
+
+    References
+    ----------
+    - HolisticBias (arXiv:2205.09209), appendix C.2.1: ``whole``.
+    - McCoy et al. 2023: n-gram copying.
 
     Examples
     --------
@@ -134,6 +146,8 @@ def parroting(
 def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
     """Return for each response whether it copies its prompt.
 
+    Use it to filter copies before other measures. For rates by group, use `parroting`.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -144,8 +158,10 @@ def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per response: ``copied`` (True if it copies its prompt), ``whole`` (True if it begins with all of it)
-        and ``longest`` (number of words in the longest run that both share). Null if prompt or response is missing.
+        One row per response. All columns are null if the prompt or the response is missing.
+        - ``copied``: True if it copies its prompt.
+        - ``whole``: True if it begins with all of it.
+        - ``longest``: number of words in the longest run that both share.
 
     Raises
     ------
@@ -202,7 +218,10 @@ def _words(texts: pl.Series) -> list[list[str] | None]:
 
 @checked
 def refused(continuations: pl.Series) -> pl.Series:
-    """Return for each response whether it is a refusal to answer, according to a list of English phrases (`REFUSALS`).
+    """Return for each response whether it is a refusal to answer.
+
+    Use it to count refusals. It searches for English phrases (`REFUSALS`), so it misses refusals in other words or
+    languages.
 
     Parameters
     ----------

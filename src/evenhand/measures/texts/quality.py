@@ -34,25 +34,31 @@ REPEATED = 4
 
 @dataclass(frozen=True)
 class TextQuality:
-    """Text quality of responses, overall and by group: diversity, repetition, length, refusals and perplexity.
+    """Text quality of responses, overall and by group.
+
+    Result of `text_quality`. Read it next to bias results: a mitigation that makes a model loop or stop answering
+    lowers every toxicity rate.
 
     Attributes
     ----------
     quality : polars.DataFrame
-        Overall (axis and group null), then by group: one row per ``measure`` (see Notes). ``estimate`` with 95% CI for
-        clusters; n and n_missing: responses.
+        Rows overall (axis and group null), then by group: one row per ``measure`` (see Notes), with its ``estimate``
+        and 95% CI for clusters. ``n``, ``n_missing``: responses.
 
     Notes
     -----
+    The measures are
+
     - empty_rate, refusal_rate: percentage of responses.
-    - response_length: mean number of words and punctuation marks (tokens).
+    - response_length: mean number of tokens (words and punctuation marks).
     - repetition: percentage of a text's 4-grams that occurred in it before, mean over texts of at least 4 tokens.
     - longest_loop: number of consecutive tokens that only repeat those just before, mean of the longest of each text.
-    - distinct_1, _2, _3: percentage of distinct n-grams among all of the group's texts (no CI: it depends on the amount
-      of text). distinct_1_at_budget, ...: the same for a fixed number of n-grams (the budget), comparable between
-      groups and models; null if there are fewer.
-    - judge_perplexity: geometric mean of the column perplexity. judge_perplexity_capped: arithmetic mean with larger
-      values cut to the cap.
+    - distinct_1, _2, _3: percentage of distinct n-grams among all of the group's texts. There is no CI, because it
+      depends on the amount of text.
+    - distinct_1_at_budget, ...: the same for a fixed number of n-grams (the budget). It can be compared between groups
+      and models. Null if there are fewer n-grams.
+    - judge_perplexity: geometric mean of the column perplexity.
+    - judge_perplexity_capped: arithmetic mean, in which larger values are set to the cap.
     """
 
     quality: pl.DataFrame
@@ -61,6 +67,9 @@ class TextQuality:
 @checked
 def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the quality of each response: empty, refused, length, repetition and longest_loop.
+
+    Use it to test whether groups differ in quality: pass ``empty`` or ``refused`` as ``negative`` to `disparity` or
+    `axis_rates`. For a summary, use `text_quality`.
 
     Parameters
     ----------
@@ -71,19 +80,17 @@ def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per response, in the same order: empty and refused (True or False), length (tokens: words and
-        punctuation marks), repetition (proportion of 4-grams that occurred before; null with fewer than 4 tokens) and
-        longest_loop (most consecutive tokens that only repeat those just before). All are null without a response,
-        except that an error "refused" is a refusal and not empty.
+        One row per response, in the same order. All columns are null without a response, except that an error "refused"
+        is a refusal and not empty.
+        - ``empty``, ``refused``: True or False.
+        - ``length``: number of tokens (words and punctuation marks).
+        - ``repetition``: proportion of 4-grams that occurred before. Null with fewer than 4 tokens.
+        - ``longest_loop``: most consecutive tokens that only repeat those just before.
 
     Raises
     ------
     DataError
         The column is missing or does not contain texts.
-
-    Notes
-    -----
-    Pass `empty` or `refused` as `negative` to `bias_score` or `axis_rates` to test whether groups differ in it.
 
     Examples
     --------
@@ -103,7 +110,10 @@ def text_quality(
     cap: float = 1000.0,
     seed: int = 0,
 ) -> TextQuality:
-    """Return diversity, repetition, length, empty and refusal rates and perplexity of responses, by group.
+    """Return diversity, repetition, length, refusals and perplexity of responses, by group.
+
+    Use it to check that a mitigation did not damage the texts, or that a model does not stop answering about some
+    groups.
 
     Parameters
     ----------
@@ -135,6 +145,12 @@ def text_quality(
     Notes
     -----
     Sources: Li et al. 2016 (distinct-n); Welleck et al. 2020 (repetition); ROBBIE, appendix B.1.4 (perplexity).
+
+    References
+    ----------
+    - Li et al. 2016: distinct-n.
+    - Welleck et al. 2020: repetition.
+    - ROBBIE (arXiv:2311.18140), appendix B.1.4: perplexity.
 
     Examples
     --------

@@ -49,31 +49,34 @@ def response_scores(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Score replies against reference replies of people (BLEU, NIST and others): one row per measure with 95% CI.
+    """Score replies against reference replies of people: BLEU, NIST and others.
+
+    Use it to measure whether a dialogue model replies as people do, as in the evaluation of DSTC7. To compare two
+    models, use `response_score_changes`.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per key (the message that is replied to). Columns: ``key``, ``reply`` (null counts as missing),
-        ``references`` (list of one or more texts).
+        One row per key (the message that is replied to). Columns: ``key``, ``reply`` (null is missing), ``references``
+        (list of one or more texts).
     cluster : str, optional
         Column of keys that belong together, such as those of one conversation. Default: each key.
     clean : bool, default True
         Clean texts as DSTC7's evaluation does with its option -c. Otherwise texts are tokens separated by blanks.
     as_published : bool, default False
-        Leave out the second reference, which the human competitor of DSTC7 wrote, repeat the remaining references until
-        there are six, and score an empty reply as the word __empty__. Otherwise all distinct references count once, and
-        an empty reply is empty.
+        Treat references and empty replies as DSTC7 does (see Notes).
     seed : int, default 0
         Random seed of the bootstrap.
 
     Returns
     -------
     polars.DataFrame
-        One row per ``measure``: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (mean number of tokens),
-        entropy_1..4 (nats), dist_1 and dist_2 (proportions of distinct n-grams), and meteor (0 to 1) if nltk and
-        WordNet are available. ``estimate``, low, high; n and n_missing (replies). NIST's information is that of all
-        references in every resample.
+        One row per ``measure``: ``estimate`` with ``low`` and ``high`` (95% CI), ``n`` and ``n_missing`` (replies).
+        - bleu_1 to bleu_4, and meteor (if nltk and WordNet are available): 0 to 1.
+        - nist_1 to nist_4: bits.
+        - reply_length: mean number of tokens.
+        - entropy_1 to entropy_4: nats.
+        - dist_1, dist_2: proportions of distinct n-grams.
 
     Raises
     ------
@@ -82,7 +85,18 @@ def response_scores(
 
     Notes
     -----
-    Sources: Galley et al. 2019; Barikeri et al. 2021, section 3.2 and Table 5.
+    By default, all distinct references count once, and an empty reply is empty. With `as_published`, the second
+    reference is left out (the human competitor of DSTC7 wrote it). The others are repeated until there are six, and an
+    empty reply is scored as the word __empty__.
+
+    Each number is one of the whole corpus. CIs of functions of sums use the bootstrap over keys. NIST's information is
+    that of all references in every resample. Entropies and distinct n-grams use the jackknife, because they decrease if
+    a key is drawn twice.
+
+    References
+    ----------
+    - Galley et al. 2019.
+    - Barikeri et al. 2021, section 3.2 and Table 5.
 
     Examples
     --------
@@ -107,7 +121,9 @@ def response_score_changes(
     as_published: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Compare the scores of two models that replied to the same keys (messages), paired: one row per measure.
+    """Compare the scores of two models that replied to the same keys (messages).
+
+    Use it to test whether a mitigation made replies better or worse. The comparison is paired by key.
 
     Parameters
     ----------
@@ -121,10 +137,9 @@ def response_score_changes(
     Returns
     -------
     polars.DataFrame
-        One row per ``measure``: ``before``, ``after`` and ``change`` (after minus before), in the unit of the measure.
-        The 95% CI is from resampling keys with both replies. ``p``: two-sided, of Student's t with the same standard
-        error. For functions of sums (BLEU, NIST, METEOR, length) p is that of an exchange of replies between the
-        models, if it is larger and any exchange can reach the observed change. The CI contains 0 if p > .05.
+        One row per ``measure``, in the unit of the measure.
+        - ``before``, ``after``: scores. ``change``: after minus before, with 95% CI.
+        - ``p``: two-sided. The CI contains 0 if p > .05.
 
     Raises
     ------
@@ -133,8 +148,11 @@ def response_score_changes(
 
     Notes
     -----
-    With few keys there are few runs of four words, and the t of BLEU-4 alone has too many false positives with 20 to
-    40.
+    The CI resamples the keys to which both models replied. p is that of Student's t with the same standard error.
+
+    BLEU, NIST, METEOR and length also have a permutation p, from exchanging replies between the models. The larger p is
+    reported, if any exchange can reach the observed change. The t test of BLEU-4 alone has too many false positives
+    with 20 to 40 keys, because so few keys have few matching runs of four words.
 
     Examples
     --------
@@ -188,7 +206,9 @@ def response_score_changes(
 
 @checked_kinds
 def published_references(references: Sequence[str], human: int | None = HUMAN) -> list[str]:
-    """Return the six references of DSTC7: repeated from the first, without that of the human competitor.
+    """Return the six references of DSTC7 for a message.
+
+    Use it to reproduce published scores. References are repeated from the first, without that of the human competitor.
 
     Parameters
     ----------
@@ -207,9 +227,9 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     UsageError
         There is no reference.
 
-    Notes
-    -----
-    Source: the evaluation of DSTC7, task 2.
+    References
+    ----------
+    - The evaluation of DSTC7, task 2.
 
     Examples
     --------

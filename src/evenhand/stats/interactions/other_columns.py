@@ -14,8 +14,8 @@ from evenhand.stats.arrays import Codes, Floats
 def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, second: int) -> Floats:
     """Return the values without the additive effects of all columns except two.
 
-    Use it before `PairTable` tests an interaction: if a third column (such as age) is distributed unevenly over
-    the combinations of the two (gender and religion), its effect would look like their interaction.
+    Use it before `PairTable` tests an interaction. A third column (such as age) may be distributed unevenly over the
+    combinations of the two (gender and religion). Its effect would then look like their interaction.
 
     Parameters
     ----------
@@ -29,8 +29,11 @@ def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, s
     Returns
     -------
     numpy.ndarray, shape (n,)
-        Values minus the centred effects of the other columns, from one least-squares fit with all columns.
-        Their mean is unchanged.
+        Values minus the centred effects of the other columns. Their mean is unchanged.
+
+    Notes
+    -----
+    The effects are from one least-squares fit with all columns.
 
     Examples
     --------

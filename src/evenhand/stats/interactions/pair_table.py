@@ -1,9 +1,6 @@
 """Test the interaction of two group columns: does the effect of one column depend on the other, and in which cells?
 
-The scale is that of the outcome: percentage points for rates (passed as proportions), otherwise the unit of the
-number. Without an interaction, the mean of cell (a, b) is the sum of a constant, an effect of a and an effect
-of b. The test needs no resampling. `perf/interactions.py` simulates its size, power and coverage;
-docs/evidence/own_answers.md has the results.
+`perf/interactions.py` simulates size, power and coverage (docs/evidence/own_answers.md). No resampling is needed.
 """
 
 from collections.abc import Sequence
@@ -43,14 +40,17 @@ class _Fit:
 
 
 class PairTable:
-    """A table of the means of two group columns, with a test of their interaction: do their effects add up?
+    """A table of the means of two group columns, with a test of their interaction.
+
+    Use it to see whether a gap between groups (such as gender) depends on another column (such as religion). Call
+    `obstacle` and `test` first, then `named_cells` or `gaps` for details. A cell is a combination of two groups.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
         Outcomes, one per response: 0 or 1 (possibly adjusted by `remove_other_effects`), or numbers.
     first, second : numpy.ndarray of int, shape (n,)
-        Group of each response in the two columns (such as gender and religion), as codes. A combination is a cell.
+        Group of each response in the two columns, as codes.
     unit : numpy.ndarray of int, shape (n,)
         Code of the independent unit that was sampled, such as a person, prompt or question. Responses of a unit in the
         same cell are averaged first.
@@ -68,11 +68,11 @@ class PairTable:
 
     Notes
     -----
-    Without an interaction, the mean of a cell is a constant plus an effect of each column, on the scale of `values`
-    (differences of rates, not odds). A departure is the mean of a cell minus the mean that the other cells predict
-    under this additive model; it is positive if the cell is higher. Standard errors account for units that are in
-    several cells. Rates have the quasi-binomial variance (McCullagh & Nelder 1989, section 4.5). Variances are
-    moderated towards their pool (Smyth 2004). Degrees of freedom have Greenhouse and Geisser's correction (1959).
+    Without an interaction, the mean of a cell is a constant plus an effect of each column. The scale is that of
+    `values` (differences of rates, not odds). A departure is the mean of a cell minus the mean that the other cells
+    predict under this additive model. Standard errors account for units in several cells. Rates have the quasi-binomial
+    variance (McCullagh & Nelder 1989, section 4.5). Variances are moderated towards their pool (Smyth 2004). Degrees of
+    freedom have Greenhouse and Geisser's correction (1959).
     """
 
     def __init__(self, values: Floats, first: Codes, second: Codes, unit: Codes, *, is_rate: bool) -> None:
