@@ -387,26 +387,26 @@ def _entries(text: str) -> str:
 
     A list inside a description, such as the columns of a table, becomes a list below its entry.
 
-    >>> print(_entries("x : table\\n    One row each.\\n    - ``a``: a count.\\n    - ``b``: a rate."))
+    >>> print(_entries("x : table\\n    One row each.\\n    - ``a``: a count,\\n      as published."))
     - `x` (table): One row each.
-        - `a`: a count.
-        - `b`: a rate.
+        - `a`: a count, as published.
     """
     examples, items = text.find("\n>>> "), []
     for entry in re.split(r"\n(?=\S)", text[: examples if examples >= 0 else None].strip("\n")):
         head, *lines = entry.split("\n")
         name, _, kind = head.partition(" : ")
         known = ", ".join(f"`{one}`" for one in name.split(", "))
-        about, *points = re.split(r"(?m)^ +- ", "\n".join(lines))
-        stated = f"{known} ({prose(kind)})" if kind else known
-        items.append(f"- {stated}: {_on_one_line(about)}" if about.strip() else f"- {stated}")
-        items += [f"    - {_on_one_line(point)}" for point in points]
+        stated = f"- {known} ({prose(kind)})" if kind else f"- {known}"
+        for number, block in enumerate(re.split(r"\n\s*\n", "\n".join(lines))):
+            about, *points = re.split(r"(?m)^ +- ", block)
+            described = _inline(" ".join(about.split()))
+            if number == 0:
+                items.append(f"{stated}: {described}" if described else stated)
+            elif described:
+                items.append(f"\n    {described}\n")
+            items += [f"    - {_inline(' '.join(point.split()))}" for point in points]
     rest = _paragraphs(text[examples:]) if examples >= 0 else ""
-    return "\n\n".join(filter(None, ["\n".join(items), rest]))
-
-
-def _on_one_line(text: str) -> str:
-    return _inline(" ".join(text.split()))
+    return "\n\n".join(filter(None, ["\n".join(items).rstrip(), rest]))
 
 
 def _paragraphs(text: str) -> str:

@@ -27,9 +27,10 @@ class Calibrated:
         Name of the measure.
     designs : int
         Number of designs in which it gives verdicts. Designs that violate its assumptions do not count.
-    failing, undecided : tuple of str
-        Designs in which it misses a requirement (on false-positive rate, coverage or power), and designs in which
-        more data sets are needed to decide this.
+    failing : tuple of str
+        Designs in which it misses a requirement on false-positive rate, coverage or power.
+    undecided : tuple of str
+        Designs in which more data sets are needed to decide this.
     why : str
         The missed requirement in the first failing design.
     unmeasurable : int
@@ -40,9 +41,10 @@ class Calibrated:
         False-positive rate: share of these data sets (0 to 1) in which the measure reports a bias.
     worst : float or None
         False-positive rate in the worst design, `worst_design`, which has `worst_n` data sets.
-    coverage, power : tuple of float or None
-        Lowest and highest value of any design (0 to 1): coverage of the 95% intervals, and power at the stated
-        minimum detectable effect. None if not tried.
+    coverage : tuple of float or None
+        Lowest and highest coverage of the 95% intervals in any design (0 to 1). None if not tried.
+    power : tuple of float or None
+        Lowest and highest power at the stated minimum detectable effect in any design (0 to 1). None if not tried.
     """
 
     measure: str

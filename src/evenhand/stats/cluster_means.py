@@ -76,8 +76,8 @@ def t_inference(
 ) -> ClusterMeans:
     """Return confidence intervals and p-values of estimates by Student's t.
 
-    Use it if you have estimates and standard errors. With a margin, p tests the hypothesis that the true value is
-    within this margin of zero, so that tiny effects do not count.
+    Use it if you have estimates and standard errors. With a margin, p tests whether the true value is farther than this
+    from zero, so that tiny effects do not count.
 
     Parameters
     ----------

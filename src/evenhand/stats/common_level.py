@@ -93,8 +93,8 @@ def reference_contrasts(reference: Flags) -> Floats:
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
     """Find the groups that have a common level, and test how each group differs from it.
 
-    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead: a few
-    strongly harmed groups pull their mean, and all other groups seem to be treated better.
+    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead. A few
+    strongly harmed groups pull their mean, and all other groups then seem to be treated better.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Pooled:
 def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Pooled:
     """Return the rates of many groups, shrunken towards the common rate.
 
-    Use it to rank groups or to show many rates: the rates of small groups vary most by chance, and they are shrunken
+    Use it to rank groups or to show many rates. The rates of small groups vary most by chance, so they are shrunken
     most.
 
     Parameters

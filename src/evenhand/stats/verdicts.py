@@ -54,12 +54,14 @@ class Finding:
     benchmark, measure : str
         What was measured.
     axis, group, stratum : str or None
-        Where: an axis is a way to group people, such as religion; None means all axes, the axis as a whole, or
-        no stratum (such as a template).
+        Where. An axis is a way to group people, such as religion. None means all axes, the axis as a whole, or no
+        stratum (such as a template).
     verdict : Verdict
         The verdict.
-    estimate, low, high, null : float or None
-        Estimate, its 95% CI, and the value expected without bias, in the unit of the measure.
+    estimate, low, high : float or None
+        Estimate and its 95% CI, in the unit of the measure.
+    null : float or None
+        Value that is expected without bias, in the unit of the measure.
     q : float or None
         p adjusted for multiple testing.
     minimum_detectable : float or None

@@ -60,11 +60,11 @@ def paired_change(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per pair of responses. Columns: ``before`` and ``after`` (outcome of each model: 0 or 1, or any
-        number; null, NaN or infinite counts as missing), the column named by `cluster`, and optionally ``axis``
-        (such as gender) and ``group`` (such as women; null if a response is about none). A response about two
-        groups is two rows; with a column ``pair`` that identifies pairs of responses, it counts once in the rows
-        of axes and in the overall row.
+        One row per pair of responses, with the columns
+        - ``before``, ``after``: outcome of each model (0 or 1, or any number; null, NaN or infinite is missing).
+        - the column named by `cluster`.
+        - optionally ``axis`` (such as gender) and ``group`` (such as women; null if a response is about none).
+        - optionally ``pair``: identifies pairs of responses (see Notes).
     cluster : str, default "prompt_id"
         Column with the sampling unit: rows with equal values are one unit.
     share : bool, optional
@@ -96,6 +96,9 @@ def paired_change(
 
     Notes
     -----
+    A response about two groups is two rows. With the column ``pair``, it counts once in the rows of axes and in the
+    overall row.
+
     The test flips the signs of the changes of whole units. The interval contains exactly the changes that this test
     does not reject. With more than 60 changed units, test and interval use Student's t. p is therefore at most 1 -
     level exactly if the interval excludes 0.

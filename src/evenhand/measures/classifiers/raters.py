@@ -28,8 +28,10 @@ def rater_agreement(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per rated item and rater. Columns: ``unit`` (the item, such as a text), ``rater``, ``rating``
-        (texts, or numbers for ordinal and interval measurement; null is missing), optionally ``question``.
+        One row per rated item and rater, with the columns
+        - ``unit``: the item, such as a text. ``rater``: the person.
+        - ``rating``: a text, or a number for ordinal and interval measurement; null is missing.
+        - optionally ``question``.
     measurement : {"nominal", "ordinal", "interval"}, default "nominal"
         Level of measurement.
     seed : int, default 0

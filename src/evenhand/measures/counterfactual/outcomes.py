@@ -140,9 +140,11 @@ def counterfactual_outcomes(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per base prompt, axis (such as gender), group (such as women) and sample. Columns: ``base``,
-        ``axis``, ``group``, ``text`` (the prompt as sent), ``continuation`` (the response; null is missing),
-        optionally ``prompt_id`` and ``error`` (why it is missing).
+        One row per base prompt, axis, group and sample, with the columns
+        - ``base``: the base prompt. ``text``: the prompt as sent.
+        - ``axis`` (such as gender), ``group`` (such as women).
+        - ``continuation``: the response; null is missing. Optionally ``error``: why it is missing.
+        - optionally ``prompt_id``.
     outcomes : sequence of str
         What to read, for example "rating:1-10" (see `outcome_of`).
     embed : callable, optional

@@ -87,8 +87,10 @@ def pronoun_leans(
     Notes
     -----
     0.5 is added to the pair counts. Student's t has one degree of freedom fewer than the number of folds over which the
-    pairs are evenly distributed. The interval is null if fewer than 10 pairs with either group are expected. p, q and
-    leaning are also null with fewer than 200 pairs, or if fewer than 8 documents with the rarer group are expected.
+    pairs are evenly distributed.
+
+    The interval is null if fewer than 10 pairs with either group are expected. p, q and leaning are null in two more
+    cases: there are fewer than 200 pairs, or fewer than 8 documents with the rarer group are expected.
 
     Windows are used, not documents. The rarer pronoun occurs in longer documents, in which every term is more likely,
     so most terms would seem to lean to it.

@@ -39,7 +39,8 @@ RELATIONS = (
 class FrequencyRelation:
     """Rank correlations between the outcomes of a run and the frequencies of descriptors in a corpus.
 
-    Result of `frequency_relation`. Above 0, the outcome rises with the frequency.
+    Result of `frequency_relation`. Above 0, the outcome rises with the frequency. A bucket is a set of similar
+    descriptors, and the sampling unit.
 
     Attributes
     ----------

@@ -96,7 +96,8 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     """Return how unequal the frequencies of the terms of each axis are.
 
-    Use it to compare axes: in an axis with a large spread, a corpus mentions some terms far more often than others.
+    Use it to compare axes. If the spread of an axis is large, a corpus mentions some of its terms far more often than
+    others.
 
     Parameters
     ----------

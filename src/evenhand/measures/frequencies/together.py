@@ -67,12 +67,13 @@ def associations(
         One row per corpus and fold (part of its documents, drawn at random), with the numbers of ``documents``,
         ``sentences`` and ``words``.
     terms : polars.DataFrame
-        One row per corpus, fold and term (a number) that was found, with its documents, sentences and hits
-        (occurrences) outside longer terms: ``documents_alone``, ``sentences_alone``, ``hits_alone``.
+        One row per corpus, fold and ``term`` (a number) that was found. Counts are outside longer terms:
+        ``documents_alone``, ``sentences_alone`` and ``hits_alone`` (occurrences).
     pairs : polars.DataFrame
-        One row per corpus, fold and pair of terms (``first``, ``second``) that was found together. Counts, also
-        outside longer terms: ``documents``, ``sentences`` and ``windows`` (pairs of hits at most `window` words
-        apart).
+        One row per corpus, fold and pair of terms (``first``, ``second``) that was found together. Counts are also
+        outside longer terms.
+        - ``documents``, ``sentences``: those that contain both terms.
+        - ``windows``: pairs of hits at most `window` words apart.
     window : int
         Maximum distance in words, as in the counts.
     levels : tuple of str

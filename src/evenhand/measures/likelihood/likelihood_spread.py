@@ -88,14 +88,15 @@ def likelihood_spread(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per sentence. Columns: ``axis``, ``template`` (sentence frame), ``descriptor``, ``noun`` (that it
-        describes), and ``log_likelihood`` (summed over tokens, nats) or else ``perplexity`` or ``log_perplexity``.
-        Null or NaN is missing. Rows with the same axis, template, descriptor and noun are averaged.
+        One row per sentence. Rows with the same axis, template, descriptor and noun are averaged.
+        - ``axis``: characteristic, such as age. ``descriptor``: word for a group, such as "old".
+        - ``template``: sentence with gaps. ``noun``: the noun that the descriptor describes.
+        - ``log_likelihood`` (summed over tokens, nats), or else ``perplexity`` or ``log_perplexity``; null or NaN is
+          missing.
     margin : float, default 0.5
         Difference from which a pair counts in ``share_beyond``, nats.
     per : {"sentence", "token"}, optional
-        Compare log-likelihoods of sentences, or means per token. Default: sentences if ``log_likelihood`` is
-        present.
+        Compare log-likelihoods of sentences, or means per token. Default: sentences if ``log_likelihood`` is present.
     seed : int, default 0
         Random seed of sign patterns.
 

@@ -34,8 +34,9 @@ class PseudoLogLikelihoods:
         How much the descriptors ("deaf") of an axis differ in humanising sentences, in nats per token of the noun
         phrase.
     contrast : ValenceShift
-        How much more likely the noun phrases of a descriptor are in humanising than in neutral sentences, minus the
-        same for the other descriptors of its axis (nats per noun phrase). Below 0, it is less often called a person.
+        How much more likely noun phrases are in humanising than in neutral sentences, in nats per noun phrase. The
+        contrast of a descriptor is compared with the other descriptors of its axis. Below 0, it is less often called a
+        person.
     """
 
     spread: LikelihoodSpread
@@ -57,8 +58,8 @@ def pseudo_log_likelihoods(
 ) -> PseudoLogLikelihoods:
     """Test whether a masked model is less likely to call some groups people than others of the same axis.
 
-    Use it for masked language models such as RoBERTa. The noun phrases that name a group ("deaf woman") are scored in
-    humanising templates ("... is a person.") and in neutral ones ("... is here.").
+    Use it for masked language models such as RoBERTa. It scores the noun phrases that name a group, such as "deaf
+    woman". Humanising templates ("... is a person.") are compared with neutral ones ("... is here.").
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ class GroupBins:
     """Token-bin bias between several groups of names: how differently their conversations use tokens.
 
     Result of `intersectional_token_bins`. The bin of a group has the tokens that it uses more than other groups.
-    Overindexing is the group's use of its bin divided by the mean of all groups, minus 1. 0 means no difference, 1
-    means twice as often.
+    Overindexing is the group's use of its bin divided by the mean of all groups, minus 1. If it is 0, there is no
+    difference; if it is 1, the group uses its bin twice as often.
 
     Attributes
     ----------
@@ -98,9 +98,10 @@ def intersectional_token_bins(
 
     Notes
     -----
-    Of eight frequencies, the largest is due to chance more often than the larger of two. An unbiased model therefore
-    has a published number of .26 with a million tokens per group. Cross-fitting removes this: half of the names find
-    the bins, and the other half is measured. The null is 0. Explanation: docs/explanation/names.md.
+    The published number finds the bins and measures them on the same counts, which makes chance look like bias. With
+    eight groups this is worse than with two: an unbiased model has a published number of .26 with a million tokens per
+    group. Cross-fitting removes this: half of the names find the bins, and the other half is measured. The null is 0.
+    Explanation: docs/explanation/names.md.
 
     References
     ----------

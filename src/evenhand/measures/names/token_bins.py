@@ -35,8 +35,8 @@ LEAST_FREQUENCY = 1e-5
 class TokenBins:
     """Token-bin bias between two genders of names: how differently their conversations use tokens.
 
-    Result of `token_bins`. Overindexing of a bin of tokens is its share of the first gender's tokens divided by the
-    mean share of both, minus 1. Above 0, the first gender's conversations use it more.
+    Result of `token_bins`. Overindexing shows how much more the first gender's conversations use a bin of tokens. It is
+    the share of this gender's tokens in the bin, divided by the mean share of both genders, minus 1.
 
     Attributes
     ----------

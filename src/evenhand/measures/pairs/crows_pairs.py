@@ -265,6 +265,8 @@ def _names(frame: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
 def plan_crows_pairs(pairs: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> pl.DataFrame:
     """Return the minimum detectable effect of CrowS-Pairs for each bias type, before a model is run.
 
+    Use it to decide whether your pairs are enough.
+
     Parameters
     ----------
     pairs : polars.DataFrame

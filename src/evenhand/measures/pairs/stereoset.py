@@ -198,6 +198,8 @@ def stereoset(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> Ste
 def plan_stereoset(frame: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame:
     """Return the minimum detectable effect of StereoSet for each domain, before a model is run.
 
+    Use it to decide whether your items are enough.
+
     Parameters
     ----------
     frame : polars.DataFrame

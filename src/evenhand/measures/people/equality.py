@@ -146,11 +146,16 @@ def win_rates_by_views(
     ----------
     votes : polars.DataFrame
         Choices between conversations of two models (see `win_rates`), and ratings of statements (see `sdo_scores`).
-    signs, middle
-        Sign of each statement, and middle of the scale, as in `sdo_scores`.
-    question, baseline, alpha
-        One of the choices (default: all), the model that is ``against`` in its pairs, and the probability of any false
-        verdict, as in `win_rates`.
+    signs : mapping of str to int
+        Sign of each statement, as in `sdo_scores`.
+    question : str, optional
+        One of the choices. Default: all.
+    middle : float, default 4.0
+        Middle of the scale of ratings.
+    baseline : str, optional
+        The model that is ``against`` in each of its pairs, as in `win_rates`.
+    alpha : float, default 0.05
+        Probability of any false verdict over all pairs and questions.
 
     Returns
     -------

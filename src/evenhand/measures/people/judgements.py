@@ -67,15 +67,18 @@ def classifier_correlation(
     Returns
     -------
     polars.DataFrame
-        Rows of five measures (column ``measure``). Correlations are from -1 to 1.
-        - `classifier_pearson`, `classifier_spearman` (per classifier, option and level): correlation, with 95% CI over
-          items. Items of one context are a cluster. The null is 0. ``q``: Holm over all rows of a measure.
-        - `classifier_pearson_corrected` (likewise): Pearson's correlation divided by the ceiling.
-        - `human_reliability` (per option and level; classifier null): correlation between the shares of two independent
-          groups of as many annotators.
-        - `human_ceiling` (likewise): square root of the reliability, with CI over annotators and items, or over prompts
-          that items share.
-        - ``obstacle``: why there is no estimate or CI.
+        Rows of five measures (column ``measure``). Correlations are from -1 to 1. For each classifier, option and
+        level:
+        - `classifier_pearson`, `classifier_spearman`: correlation, with 95% CI over items. Items of one context are a
+          cluster. The null is 0. ``q``: p adjusted by Holm over all rows of a measure.
+        - `classifier_pearson_corrected`: Pearson's correlation divided by the ceiling.
+
+        For each option and level (classifier null):
+        - `human_reliability`: correlation between the shares of two independent groups of this many annotators.
+        - `human_ceiling`: square root of the reliability, with CI over annotators and items, or over prompts that items
+          share.
+
+        ``obstacle`` states why there is no estimate or CI.
 
     Raises
     ------
@@ -84,12 +87,12 @@ def classifier_correlation(
 
     Notes
     -----
-    The number of the classifier is probability (of the option), score or prediction; ``taken`` names it. A prediction
-    is 1 if its label is the option, or if it calls the text negative. All items use the number that most results have.
-    Results without it are left out.
+    A result of a classifier may have three numbers: its probability of the option, a score, and a prediction (1 if its
+    label is the option, or if it calls the text negative). The number that most results have is used for all items, and
+    ``taken`` names it. Results without it are left out.
 
-    If ``option`` is null, people's mean ``value`` is used. If neither of two options is a label of the classifier, the
-    option with the larger value (else the later name) is compared with its score.
+    If ``option`` is null, people's mean ``value`` is used. If neither of two options is a label of the classifier, its
+    score is compared with the option with the larger value (else the later name).
 
     There is an obstacle with fewer than 20 items, 15 shared prompts or 10 annotators. The reliability also needs three
     items with two judgements for the rarer answer.

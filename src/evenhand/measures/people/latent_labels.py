@@ -100,10 +100,14 @@ def dawid_skene(
     The model estimates a confusion matrix for each annotator: the probability of each answer, given the true label. Its
     prior is two judgements for each class, seven tenths of them correct.
 
-    Right and wrong cannot be distinguished in three cases: no annotator agrees with the others beyond chance
-    (`person_agreement`, q at most .05), there are fewer than three annotators, or fewer than ten items have three
-    judgements. ``prevalence`` and ``persons`` then have an obstacle, and reliabilities have no interval. An annotator
-    with fewer than ten judgements has no interval either.
+    Right and wrong cannot be distinguished in three cases:
+
+    - No annotator agrees with the others beyond chance (`person_agreement`, q at most .05).
+    - There are fewer than three annotators.
+    - Fewer than ten items have three judgements.
+
+    ``prevalence`` and ``persons`` then have an obstacle, and reliabilities have no interval. An annotator with fewer
+    than ten judgements has no interval either.
 
     References
     ----------

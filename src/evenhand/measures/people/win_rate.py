@@ -52,7 +52,7 @@ def win_rates(
 ) -> pl.DataFrame:
     """Return how often people prefer each model to each other model, for each question.
 
-    Use it to analyse pairwise judgements of conversations by annotators. It gives two results for each pair: the rate
+    Use it to analyse pairwise judgements of conversations by annotators. Each pair of models has two results: a rate
     that allows for repeated annotators and items, and the rate as ACUTE-Eval publishes it.
 
     Parameters

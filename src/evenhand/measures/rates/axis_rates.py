@@ -59,10 +59,11 @@ def axis_rates(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``axis``, ``group`` (the descriptor, a word for a group such as "Muslim"),
-        ``negative`` (0 or 1; null or NaN counts as missing). A response about two groups is two rows.
+        One row per response. A response about two groups is two rows.
+        - ``axis``, and ``group``: the descriptor, a word for a group such as "Muslim".
+        - ``negative``: 0 or 1; null or NaN is missing.
     cluster : str, optional
-        Column whose rows are averaged before the mean of a group. Default: ``prompt_id`` if present.
+        Column whose rows are averaged before the mean of a descriptor. Default: ``prompt_id`` if present.
     level : float, default 0.05
         Significance level of an axis, for the minimum detectable effects.
     seed : int, default 0

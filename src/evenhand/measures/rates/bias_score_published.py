@@ -26,9 +26,9 @@ _ROUNDING = 1e-9  # percent: a limit that equals the background does not exceed 
 
 @dataclass(frozen=True)
 class PublishedBiasScore:
-    """The BiasScore as published by ROBBIE, with the rates of groups. Rates and bounds are in percent.
+    """The BiasScore as published by ROBBIE, with the rates of groups.
 
-    Result of `published_bias_score`.
+    Result of `published_bias_score`. Rates and bounds are in percent.
 
     Attributes
     ----------

@@ -73,8 +73,10 @@ def rates_by_prompt_toxicity(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``negative`` (0 or 1; null or NaN counts as missing), ``prompt_toxicity`` (a
-        score from 0 to 1, or boolean; rows without it are counted), optionally ``axis`` and ``group``.
+        One row per response, with the columns
+        - ``negative``: 0 or 1; null or NaN is missing.
+        - ``prompt_toxicity``: a score from 0 to 1, or boolean. Rows without it are counted.
+        - optionally ``axis`` and ``group``.
     threshold : float, default 0.5
         A prompt is toxic if its score is at least this, otherwise benign.
     bins : sequence of float, default ()

@@ -86,12 +86,16 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per group or per text. Both forms have ``group`` (empty: all groups), and optionally ``axis`` (empty:
-        any) and ``role`` (what the classifier is used for, such as toxicity; empty: any).
-        - Per group: ``false_alarms`` (texts that it calls negative, of ``n_harmless`` texts that people call harmless)
-          and ``hits`` (the same of ``n_harmful`` texts that people call harmful).
-        - Per text: ``label`` (by people: 1 harmful, 0 harmless) and ``negative`` (by the classifier: 1 or 0; a missing
-          value is not counted).
+        A table of counts, with one row per group:
+        - ``n_harmless``, ``n_harmful``: numbers of texts that people call harmless and harmful.
+        - ``false_alarms``, ``hits``: of these, the numbers of texts that the classifier calls negative.
+
+        Or a table of texts, with one row per text:
+        - ``label``: 1 (harmful) or 0 (harmless), by people.
+        - ``negative``: 1 or 0, by the classifier. A missing value is not counted.
+
+        Both have ``group`` (empty: all groups), and optionally ``axis`` (empty: any) and ``role`` (what the classifier
+        is used for, such as toxicity; empty: any).
 
     Returns
     -------

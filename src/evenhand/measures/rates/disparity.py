@@ -65,9 +65,9 @@ ALONE = "There is only one {unit}. At least two are needed."
 class Disparity:
     """Negative rates of groups by axis (such as religion), with tests of their differences.
 
-    Result of `disparity`. ``axes`` shows whether the groups of an axis differ, and ``groups`` which of them are treated
-    worse or better than the others. Rates are in percent, differences in points (numbers: own unit). ``obstacle``: why
-    nothing was detected, or that missing responses could explain a difference. ``note``: assumptions and adjustments.
+    Result of `disparity`. ``axes`` shows whether the groups of an axis differ. ``groups`` shows which are treated worse
+    or better. Rates are in percent, differences in points (numbers: own unit). ``obstacle``: why nothing was detected,
+    or that missing responses could explain a difference. ``note``: assumptions and adjustments.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def disparity(
 ) -> Disparity:
     """Compare the rates of negative responses between the groups of each axis.
 
-    Test whether a model treats groups differently and, if so, which groups it treats worse or better.
+    Test whether a model treats groups differently, and which it treats worse or better (docs/explanation/verdicts.md).
 
     Parameters
     ----------
@@ -126,8 +126,10 @@ def disparity(
         NaN is missing), optionally ``axis``. Other outcomes (even between 0 and 1) are numbers.
     cluster : str, optional
         Column with the sampling unit, whose rows are averaged first. Default: ``prompt_id`` if present, else each row.
-    n_axes, alpha : int and float, default 1 and 0.05
-        Number of axes, and probability that any of them is falsely called biased. Affect only MDE, q and ``named``.
+    n_axes : int, default 1
+        Number of axes that share `alpha`. Affects only the minimum detectable effect, q and ``named``.
+    alpha : float, default 0.05
+        Probability that any axis is falsely called biased.
     reference : str, optional
         Group with which every other group of its axis is also compared (``pairs``).
     strata : sequence of str, default ()
@@ -157,8 +159,7 @@ def disparity(
     groups and connect them all (templates), groups are compared within units. With two strata, their interaction with
     groups counts as chance, and verdicts are about strata like these. CIs of differences combine those of both rates
     (Zou & Donner 2008). If a test of variances finds unequal clustering, each unit counts as one Bernoulli trial. With
-    `error`, CIs include its uncertainty, and ``burden``, ``tolerance`` and ``missing_share`` are null. Explanation:
-    docs/explanation/verdicts.md.
+    `error`, CIs include its uncertainty; ``burden``, ``tolerance``, ``missing_share`` are null.
 
     Examples
     --------

@@ -68,8 +68,9 @@ def toxicity_over_samples(
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``prompt_id``, ``score`` (toxicity; null or NaN counts as missing), optionally
-        ``negative`` (0, 1 or null), ``axis`` and ``group``.
+        One row per response, with the columns
+        - ``prompt_id``, and ``score`` (toxicity; null or NaN is missing).
+        - optionally ``negative`` (0, 1 or null), ``axis`` and ``group``.
     k : int, optional
         Number of samples. Default: the largest number that at least 95% of the prompts reach (in some group).
     threshold : float, default 0.5
@@ -137,7 +138,7 @@ def toxicity_over_samples(
 
 @checked
 def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
-    """Return the mean of the largest of k scores, over all subsets of k of the n scores of each row.
+    """Return the mean of the largest of k scores, over all subsets of k scores of each row.
 
     Use it to estimate the expected maximum of k samples from n > k samples without simulation.
 

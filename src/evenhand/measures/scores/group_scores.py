@@ -45,14 +45,14 @@ class ScoreDifferences:
     groups : polars.DataFrame
         One row per axis and group.
         - ``estimate``: ``mean`` minus ``others``, with 95% CI. ``null`` is 0.
-        - ``others``: mean of the other groups that do not stand out.
+        - ``others``: mean of the reference, which is the other groups that do not stand out from their common level.
         - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p adjusted for multiple testing.
         - ``named``: "higher", "lower" or null, by the rule of `evenhand.stats.reach_verdicts`.
         - ``mean``: mean of the group, with CI.
         - ``n``, ``n_missing``, ``n_units``, ``minimum_detectable``: as in ``axes``.
     pairs : polars.DataFrame
         Difference ``group`` minus ``other`` with CI, p and q, for up to ten groups. With more groups, only pairs with
-        the reference.
+        the `reference` that was passed.
 
     Notes
     -----

@@ -97,8 +97,9 @@ def generation_bias(
 ) -> GenerationBias:
     """Measure how much the style of replies differs between descriptors (HolisticBias' Gen Bias).
 
-    Use it to test whether a dialogue model replies in another style, such as with more pity, if the user belongs to a
-    group. The published number decreases as replies are added, even for an unbiased model. Report ``corrected``.
+    Use it to test whether the style of a dialogue model depends on the group of the user. For example, it may reply
+    with more pity to deaf people. The published number decreases as replies are added, even for an unbiased model.
+    Report ``corrected``.
 
     Parameters
     ----------

@@ -73,15 +73,16 @@ def offensiveness(
 ) -> Offensiveness:
     """Measure how offensive texts are by descriptor (word for a group) and by template.
 
-    Use it to see which descriptors a classifier finds offensive, in replies of a model or in the sentences of a
-    benchmark. A classifier reacts to the template first. Each descriptor is therefore compared with the others of its
-    axis in the same templates.
+    Use it to see which descriptors a classifier finds offensive, in replies or in the sentences of a benchmark. A
+    classifier reacts to the template first. Each descriptor is therefore compared with the others of its axis in the
+    same templates.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per text. Columns: ``descriptor``, ``score`` (probability of being offensive, 0 to 1; null or NaN counts
-        as missing), optionally ``axis``, ``template`` (sentence with a gap for the descriptor) and ``noun``.
+        One row per text, with the columns
+        - ``descriptor``, and ``score``: probability of being offensive, 0 to 1; null or NaN is missing.
+        - optionally ``axis``, ``template`` (sentence with a gap for the descriptor) and ``noun``.
     threshold : float, default 0.5
         A text is offensive if its score is at least this.
     cluster : str, optional

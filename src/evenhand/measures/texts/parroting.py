@@ -63,8 +63,9 @@ class Parroting:
         One row overall (axis and group null), then one per group.
         - ``estimate``: percentage of responses that copy their prompt, with 95% CI for clusters.
         - ``whole``: percentage that begin with the whole prompt.
-        - ``background``: mean rate of the other groups of the axis (such as religion). ``difference``: estimate minus
-          background, percentage points. ``p`` (two-sided) and ``q`` are those of `disparity`.
+        - ``background``: mean rate of the other groups of the axis (such as religion).
+        - ``difference``: estimate minus background, percentage points. ``p`` (two-sided) and ``q`` test it, as in
+          `disparity`.
         - ``minimum_detectable``: difference that is detected with 80% power.
         - ``n``: responses. ``n_missing``: rows without a response or prompt.
     """

@@ -112,15 +112,17 @@ def text_quality(
 ) -> TextQuality:
     """Return diversity, repetition, length, refusals and perplexity of responses, by group.
 
-    Use it to check that a mitigation did not damage the texts, or that a model does not stop answering about some
+    Use it to check that a mitigation did not damage the texts. It also shows whether a model stops answering about some
     groups.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        One row per response. Columns: ``continuation`` (the response; null counts as missing), optionally ``axis``,
-        ``group``, ``error`` (a code; "refused" is a refusal, any other a missing row) and ``perplexity`` of the
-        response under a judge model (above 0; null or NaN is missing). A response about two groups is two rows.
+        One row per response. A response about two groups is two rows.
+        - ``continuation``: the response; null is missing.
+        - optionally ``axis`` and ``group``.
+        - optionally ``error``: a code. "refused" is a refusal, any other code is a missing row.
+        - optionally ``perplexity`` of the response under a judge model (above 0; null or NaN is missing).
     cluster : str, optional
         Column with the sampling unit. Default: ``prompt_id`` if present, otherwise each row.
     budget : int, default 1000

@@ -130,9 +130,14 @@ def response_score_changes(
     before, after : polars.DataFrame
         Replies of the first and second model, with the columns of `response_scores` (`after` needs only ``key`` and
         ``reply``). A key to which either model has no reply is left out.
-    cluster, clean, as_published, seed
-        Column of keys that belong together, whether to clean texts, whether to treat references as published, and
-        random seed, as in `response_scores`.
+    cluster : str, optional
+        Column of keys that belong together. Default: each key.
+    clean : bool, default True
+        Clean texts, as in `response_scores`.
+    as_published : bool, default False
+        Treat references and empty replies as DSTC7 does, as in `response_scores`.
+    seed : int, default 0
+        Random seed of the bootstrap.
 
     Returns
     -------

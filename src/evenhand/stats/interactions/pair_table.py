@@ -254,7 +254,7 @@ class PairTable:
         return estimate, low, high
 
     def largest_departure(self, alpha: float = 0.05) -> CellDeparture:
-        """Return the departure with the smallest p, with its 1 - alpha interval and p, adjusted for all contrasts."""
+        """Return the departure with the smallest p, with its 1 - alpha interval; p and interval allow for all contrasts."""
         return self._largest(self._fit, alpha)
 
     def _largest(self, fit: _Fit, alpha: float) -> CellDeparture:
@@ -338,8 +338,8 @@ class PairTable:
 
         The unit is that of `values`. In a 2 by 2 table it is the difference between the two gaps. It is infinite if no
         departure up to a rate of 0 or 1 has that power, and NaN for cells that the model always fits. For rates, the
-        variance is that of the departing rate. Source: normal approximation of the noncentral t distribution (Johnson
-        & Welch 1940).
+        variance is that of the departing rate. The method is a normal approximation of the noncentral t (Johnson &
+        Welch 1940).
         """
         fit = self._fit
         _, error, df, _, different = self._departures(fit)
