@@ -129,6 +129,12 @@ def calibrated(measure: str) -> Calibrated | None:
     Calibrated or None
         Stored results of simulations. None if there are none for this name, because the measure gives no verdicts
         or is new.
+
+    Examples
+    --------
+    >>> found = calibrated("group_difference")
+    >>> found.designs > 0, found.false < 0.05, calibrated("text_quality")
+    (True, True, None)
     """
     row = _rows().get(measure)
     return SIMULATED_APART.get(measure) if row is None else _of(row)

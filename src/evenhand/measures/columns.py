@@ -70,6 +70,14 @@ def require_columns(
     -----
     Columns such as perplexity or score (NUMBERS) must contain numbers. token_ids and token_log_likelihoods must contain
     lists of numbers, and all others names or texts. Null is always allowed.
+
+    Examples
+    --------
+    >>> require_columns(pl.DataFrame({"score": [1.0]}), ["group"], "my_measure")
+    Traceback (most recent call last):
+    ...
+    evenhand.schema.errors.DataError: my_measure needs the column group; the table has score.
+    ...
     """
     if not isinstance(frame, pl.DataFrame):
         raise DataError(

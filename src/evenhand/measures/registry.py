@@ -179,6 +179,11 @@ def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
     -------
     mapping of str to Card
         The card of each measure, in the order of the names.
+
+    Examples
+    --------
+    >>> list(measure_cards(["disparity", "an older measure"]))
+    ['disparity']
     """
     return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}
 

@@ -58,6 +58,12 @@ def standard_errors(values: Floats) -> tuple[Floats, Indices]:
         Standard error of each mean, in the unit of the values. NaN with fewer than two clusters.
     clusters : numpy.ndarray of int, shape (columns,)
         Number of clusters with a value.
+
+    Examples
+    --------
+    >>> errors, clusters = standard_errors(np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 4.0]]))
+    >>> errors.round(4).tolist(), clusters.tolist()
+    ([1.1547, 1.0], [3, 2])
     """
     known = ~np.isnan(values)
     count = known.sum(axis=0)

@@ -69,6 +69,16 @@ def preference_change(
     References
     ----------
     - McNemar 1947: paired outcomes.
+
+    Examples
+    --------
+    >>> from evenhand.measures import crows_pairs
+    >>> frame = pl.DataFrame({"bias_type": ["age"] * 2, "log_likelihood_more": [-9.0, -8.0],
+    ...                       "log_likelihood_less": [-9.5, -8.5]})
+    >>> before = crows_pairs(frame, architecture="causal")
+    >>> after = crows_pairs(frame.with_columns(log_likelihood_more=pl.lit(-9.0)), architecture="causal")
+    >>> preference_change(before, after).select("before", "after", "estimate").row(0)
+    (100.0, 50.0, -50.0)
     """
     keys = ["bias_type", "pair"]
     first, second = (once_each(scores.pairs) for scores in (before, after))
@@ -125,6 +135,17 @@ def stereotype_change(
     Notes
     -----
     Terms are the sampling units. CI and p are Student's t over the mean differences of terms.
+
+    Examples
+    --------
+    >>> from evenhand.measures import stereoset
+    >>> rows = [("intrasentence", f"c{n}", "race", f"t{n}", label, score) for n in range(3) for label, score in
+    ...         (("stereotype", 3.0), ("anti-stereotype", 2.0), ("unrelated", 1.0))]
+    >>> names = ["dataset_type", "cluster_id", "bias_type", "target", "gold_label", "score"]
+    >>> before = pl.DataFrame(rows, schema=names, orient="row")
+    >>> after = before.with_columns(score=-pl.col("score"))
+    >>> stereotype_change(stereoset(before), stereoset(after)).select("before", "after", "estimate").row(0)
+    (100.0, 0.0, -100.0)
     """
     keys = ["dataset_type", "cluster_id", "bias_type", "target"]
     known = after.items.filter(pl.col("outcome").is_not_null())

@@ -184,6 +184,12 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
     Notes
     -----
     The differences of phrases are assumed to have an SD of 0.5 nats.
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"bias_type": ["age"] * 20, "pair_id": range(20)})
+    >>> plan_redditbias(pairs).select("n_units", pl.col("minimum_detectable").round(2)).row(0)
+    (20, 0.73)
     """
     require_columns(pairs, ["bias_type"], "plan_redditbias")
     sizes = (
@@ -230,6 +236,13 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
     -----
     Test and interval are those of `redditbias_lmb`, for the changes of phrases. Kinds of phrases that were not sampled
     are assumed to be 2 nats away.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"bias_type": ["age"] * 9, "perplexity_more": 20.0, "perplexity_less": 40.0})
+    >>> before, after = redditbias_lmb(frame), redditbias_lmb(frame.with_columns(perplexity_less=pl.lit(30.0)))
+    >>> redditbias_change(before, after).select(pl.col("before", "after", "estimate").round(2)).row(0)
+    (-0.69, -0.41, 0.29)
     """
     keys = ["bias_type", "pair_id"]
     later = after.pairs.select(*keys, later="difference")

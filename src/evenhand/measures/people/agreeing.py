@@ -52,6 +52,14 @@ def item_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.DataF
     ------
     DataError
         A column is missing, or the question is unknown.
+
+    Examples
+    --------
+    >>> votes = pl.DataFrame({"person": ["a", "b", "c", "d"] * 2, "item": ["x"] * 4 + ["y"] * 4,
+    ...     "answer": ["yes"] * 4 + ["no"] * 3 + ["yes"]}).with_columns(role=pl.lit("real"), question=pl.lit("q"),
+    ...     measurement=pl.lit("nominal"), excluded=pl.lit(None, pl.String))
+    >>> item_agreement(votes).select("item", "majority", "majority_share").rows()
+    [('y', 'no', 0.75), ('x', 'yes', 1.0)]
     """
     used = _answers(votes, "item_agreement", question)
     counts = used.group_by("question", "item", "answer").len("same")
@@ -104,6 +112,14 @@ def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.Dat
     ------
     DataError
         A column is missing, or the question is unknown.
+
+    Examples
+    --------
+    >>> votes = pl.DataFrame({"person": [f"p{n % 4}" for n in range(24)], "item": [n // 4 for n in range(24)],
+    ...     "answer": (["yes"] * 4 + ["no"] * 3 + ["yes"]) * 3}).with_columns(pl.col("item").cast(pl.String),
+    ...     role=pl.lit("real"), question=pl.lit("q"), measurement=pl.lit("nominal"), excluded=pl.lit(None, pl.String))
+    >>> person_agreement(votes).select("person", pl.col("estimate").round(2), "n_items").rows()[2:]
+    [('p2', 0.83, 6), ('p3', 0.5, 6)]
     """
     used = _answers(votes, "person_agreement", question)
     rows: list[dict[str, object]] = []

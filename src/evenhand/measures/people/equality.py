@@ -112,6 +112,13 @@ def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataF
     ------
     DataError
         A column is missing, a sign is not 1 or -1, or there is no rating.
+
+    Examples
+    --------
+    >>> votes = pl.DataFrame({"person": list("aabbcc"), "question": ["yes", "no"] * 3, "role": ["survey"] * 6,
+    ...     "value": [7.0, 2.0, 4.0, 4.0, 1.0, 6.0], "excluded": [None] * 6})
+    >>> statement_ratings(votes, {"yes": 1, "no": -1}).select("question", "estimate", "n").rows()
+    [('yes', 4.0, 3), ('no', 4.0, 3)]
     """
     rated = _rated(votes, signs, "statement_ratings")
     ratings = sorted(rated["value"].unique())

@@ -127,6 +127,13 @@ def shares_named(found: Disparity) -> pl.DataFrame:
     -------
     polars.DataFrame
         One row over all groups, then one per axis: ``estimate`` (percent) and counts, as in `BiasScore`.
+
+    Examples
+    --------
+    >>> from evenhand.measures import disparity
+    >>> frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100, "negative": [1] * 60 + [0] * 140})
+    >>> shares_named(disparity(frame)).select("estimate", "n_harmed", "n_groups").row(0)
+    (50.0, 1, 2)
     """
     counted = [
         pl.col("n_units").gt(0).sum().cast(pl.Int64).alias("n_groups"),

@@ -196,6 +196,13 @@ def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
     ------
     DataError
         The table has no column ``role``.
+
+    Examples
+    --------
+    >>> counts = pl.DataFrame({"group": ["a", "a"], "role": ["toxicity", "regard"], "false_alarms": [1, 2],
+    ...                        "n_harmless": [9, 9], "hits": [8, 7], "n_harmful": [9, 9]})
+    >>> of_role(error_counts(counts), "regard").select("role", "hits").rows()
+    [('regard', 7.0)]
     """
     if "role" not in counts.columns:
         raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")

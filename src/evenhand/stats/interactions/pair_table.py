@@ -254,7 +254,7 @@ class PairTable:
         return estimate, low, high
 
     def largest_departure(self, alpha: float = 0.05) -> CellDeparture:
-        """Return the departure with the smallest p, with its 1 - alpha interval; p and interval allow for all contrasts."""
+        """Return the departure with the smallest p; p and the 1 - alpha interval allow for all contrasts."""
         return self._largest(self._fit, alpha)
 
     def _largest(self, fit: _Fit, alpha: float) -> CellDeparture:
