@@ -61,16 +61,17 @@ class ValenceShift:
           shift.
         - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p corrected for descriptors and axes.
         - ``n``: sentences. ``n_units``: pairs of templates.
-        - ``minimum_detectable``: shift of a single descriptor that would be named with 80% power.
-        - ``here_low``, ``here_high``, ``here_p``, ``here_named``: the same for exactly these template pairs (only nouns
-          are a sample), for a shift beyond 0.22 nats.
+        - ``minimum_detectable``: shift of a single descriptor that is named with 80% power.
+        - ``here_low``, ``here_high``, ``here_p``, ``here_named``: CI, p and verdict for exactly these template pairs.
+          Only nouns are a sample, and the margin is 0.22 nats.
     axes : polars.DataFrame
         One row per axis.
         - ``estimate``: SD of the true shifts over descriptors. ``low`` is above 0 exactly if p <= 0.05.
         - ``p``: of "no descriptor shifts by more than the margin". ``here_p``: the same for exactly these template
           pairs.
-        - ``n_drawn`` of ``n_defined`` descriptors were tested. Between ``differ_low`` and ``differ_high`` of those
-          defined differ by more than the margin.
+        - ``n_drawn``, ``n_defined``: number of tested descriptors, and number that the axis defines.
+        - ``differ_low``, ``differ_high``: bounds on the number of defined descriptors that differ by more than the
+          margin.
         - ``chance_drawn``: probability that a single hostile descriptor was among those tested.
         - ``n_reference``: number of descriptors that do not stand out, with which each is compared. Null: all others.
           0: there is no common level, and none is named.

@@ -14,8 +14,7 @@ from evenhand.measures.scores.missing_cells import MissingCells
 from evenhand.schema import Card, checked
 from evenhand.stats import Codes, PairTable, holm, remove_other_effects
 
-JOIN = " × "
-"""Separator of the two columns in the name of a pair."""
+JOIN = " × "  # between the two columns in the name of a pair
 MOST_COLUMNS = 6
 REVERSES, ONLY_AMONG, LARGER_AMONG, DIFFERS = "reverses", "only among", "larger among", "differs"
 ONE_CELL, SEVERAL_CELLS = "one combination", "no single combination"
@@ -46,15 +45,17 @@ class Interactions:
     ----------
     pairs : polars.DataFrame
         One row per pair of columns; axis is "first × second".
-        - `estimate`: with 95% CI and p. `axis_p`: p adjusted by Holm for all pairs. `kind`: what the estimate is.
-          "Excess of a combination" is its mean minus the mean expected if effects add up. "Difference of gaps" is the
-          same if a column has two groups (2 by 2: gap in the second level minus that in the first). Or "root mean
+        - `estimate`: number that `kind` names, with 95% CI and p. `axis_p`: p adjusted by Holm for all pairs.
+        - `kind`: "excess of a combination" (its mean minus the mean expected if effects add up), "difference of gaps"
+          (the same if a column has two groups; 2 by 2: gap in the second level minus that in the first) or "root mean
           square departure".
         - `minimum_detectable`: departure of any one combination (2 by 2: difference of gaps) detected with 80% power.
           `least_detectable`: the smallest of any combination. `n_blind`: combinations too small for this power.
-        - `pattern`: "reverses", "only among", "larger among", "differs", "one combination", "no single combination".
-        - `highest_first`, `highest_second`: combination with the highest mean (2 by 2). `highest_p`: its largest p.
-          `of`: the column whose gap is shown, within levels of the column `among`. `obstacle`: why nothing is found.
+        - `pattern` or null: "reverses", "only among", "larger among", "differs", "one combination", "no single
+          combination".
+        - `highest_first`, `highest_second`: combination with the highest mean (2 by 2). `highest_p`: largest p of its
+          differences from the others.
+        - `of`: column whose gap is shown, within levels of the column `among`. `obstacle`: why there is no result.
     cells : polars.DataFrame
         One row per combination: mean, n (responses), n_units; `expected`: mean if effects add up; `excess` with CI, if
         `named`. `mirror_of`: combination whose opposite departure the data cannot distinguish.
@@ -79,7 +80,7 @@ def interactions(
 ) -> Interactions:
     """Test, for every two group columns such as gender and age, whether their effects on an outcome add up.
 
-    Use it to see whether the effect of one characteristic depends on another characteristic of the same people.
+    Use it to see whether the effect of one characteristic depends on another (docs/explanation/own_answers.md).
 
     Parameters
     ----------
@@ -99,9 +100,9 @@ def interactions(
     Returns
     -------
     Interactions
-        Tables of pairs, combinations and gaps. All pairs share a false-positive rate of 5% (Holm 1979), in addition to
-        the 5% of the axes. Effects add in points or in the unit of the number. The method is
-        `evenhand.stats.PairTable`.
+        Tables of pairs, combinations and gaps. Effects add in points or in the unit of the number
+        (`evenhand.stats.PairTable`). All pairs share a false-positive rate of 5% (Holm 1979), in addition to the 5% of
+        the axes.
 
     Raises
     ------
