@@ -77,8 +77,8 @@ def krippendorff_alpha(
     -----
     The interval consists of percentiles of the resampled alphas, with two corrections:
 
-    - If no unit disagrees, no resample disagrees either. The lower bound is then computed for the largest number of
-      disagreeing units that could have been missed (Clopper-Pearson). One rater dissents in each of them.
+    - If no unit disagrees, no resample disagrees either. The lower bound then assumes that some disagreeing units were
+      missed: as many as Clopper-Pearson allows, each with one dissenting rater.
     - For nominal values, or for any two values, the interval is at least as wide as the jackknife interval of log(1 -
       alpha). Its Student's t uses the number of units with a value other than the most common one. There is no interval
       if fewer than three units (`LEAST_AGREEING`) have two equal ratings of such a value, because it would cover only

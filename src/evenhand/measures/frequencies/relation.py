@@ -45,8 +45,10 @@ class FrequencyRelation:
     Attributes
     ----------
     relations : polars.DataFrame
-        For each outcome and count (``counted``: documents, or near_person), one row over all axes (axis null) and one
-        per axis, if there are several. Correlations are from -1 to 1.
+        For each outcome and count, one row over all axes (axis null) and one per axis, if there are several.
+        Correlations are from -1 to 1.
+        - ``counted``: "documents" that contain the descriptor, or "near_person", those that have it near a word for
+          people.
         - ``spearman``: over all descriptors. ``within``: within axes.
         - ``estimate``: within axes, controlled for the covariates in ``controls``, with 95% CI, p and q.
         - ``verdict``: see `frequency_relation`; rows of near_person have none. ``direction``: rises or falls, if

@@ -83,7 +83,7 @@ def crows_pairs(
     and it has an effect.
 
     The sampling units are swaps: the words that differ between the sentences, such as "old | young" (`swapped_words`).
-    Pairs with the same swap form a cluster; without texts, each pair is its own. p and CI are from sign flips of whole
+    Pairs with the same swap form a cluster; without texts, each pair is its own. p and 95% CI flip the signs of whole
     clusters. The minimum detectable effect is simulated with these clusters and the observed correlation within them.
     Sources: Nangia et al. 2020, section 3 (score, here unrounded); Canay, Romano & Shaikh 2017 (test).
 

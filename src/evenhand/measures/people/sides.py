@@ -47,11 +47,16 @@ def side_effect(votes: pl.DataFrame, question: str | None = None, *, alpha: floa
     -------
     polars.DataFrame
         Rows of two measures (column ``measure``). All shares are from 0 to 1.
-        - `side_share`, one row per question: share of judgements for the left, with 95% CI. The null is 0.5. Verdicts:
-          left, right, not detected, not measurable.
-        - `win_rate_by_side`, one row per pair of models: ``estimate`` is the mean of the shares of judgements for
-          ``model`` on the left and on the right. ``raw`` is the share of all judgements. ``left_share`` is how often
-          the model was on the left, and ``balance_p`` is the p-value of an even assignment of sides.
+
+        One row of `side_share` per question:
+        - ``estimate``: share of judgements for the left, with 95% CI. The null is 0.5.
+        - ``verdict``: left, right, not detected, not measurable.
+
+        One row of `win_rate_by_side` per pair of models:
+        - ``estimate``: mean of two shares of judgements for ``model``: when it was on the left, and when it was on the
+          right.
+        - ``raw``: share of all judgements for ``model``.
+        - ``left_share``: how often ``model`` was on the left. ``balance_p``: p-value of an even assignment of sides.
 
     Raises
     ------
