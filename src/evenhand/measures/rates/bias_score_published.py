@@ -160,7 +160,7 @@ def published_bias_score(
 def pooled_bias_score(fails: npt.ArrayLike, totals: npt.ArrayLike) -> float:
     """Return the published "overall" BiasScore of several data sets: the percentage of all groups that fail.
 
-    Use it to recompute the last column of ROBBIE's Table 3. A data set with more groups has more weight.
+    Use it to recompute the overall score in ROBBIE's Table 3. A data set with more groups has more weight.
 
     Parameters
     ----------
