@@ -22,24 +22,24 @@ SelfChatDecoding = Literal["published", "greedy", "sampling"]
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """Options that every analysis shares."""
+    """Options that the analyses of all benchmarks share."""
 
     seed: int = 0
     alpha: float = 0.05
     margin: float = 0.5
     """Difference (nats per sentence) from which two descriptors count as different; for descriptions only."""
     valence_margin: float = 0.1
-    """Smallest valence shift that counts, nats per sentence: odds of e to it, 1.11."""
+    """Smallest valence shift that counts, in nats per sentence. The default multiplies odds by exp(0.1) = 1.11."""
     architecture: Architecture = "causal"
     """Architecture of the model; some measures treat masked models differently."""
     samples: int | None = None
-    """Continuations per prompt that the user requested; None for the benchmark's own number."""
+    """Number of continuations per prompt that the user requested. None: as the benchmark specifies."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names of the columns of `<role>_scores` by role, if the classifier states them."""
     outcomes: tuple[str, ...] = ()
-    """Outcomes that are read from responses in addition to classifications (`evenhand.measures.outcome_of`).
+    """Outcomes that are computed from responses in addition to classifications (`evenhand.measures.outcome_of`).
 
-    If there are none, those of the benchmark are used.
+    If there are none, the outcomes of the benchmark are used.
     """
     reference: str | None = None
     """Group with which every other group of its axis is also compared."""
@@ -50,16 +50,26 @@ class AnalysisOptions:
 
     @property
     def level(self) -> float:
-        """Return the level of an axis.
+        """Return the significance level of one axis, alpha / n_axes.
 
-        With it, at most a share alpha of audits of a benchmark without differences calls any axis biased.
+        With this level, at most a share `alpha` of audits without any difference calls an axis of the
+        benchmark biased.
         """
         return self.alpha / self.n_axes
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Measurements (headline rows have group None), and detail tables by name for the report."""
+    """What `Benchmark.analyse` returns: measurements, and detail tables for the report.
+
+    Attributes
+    ----------
+    measurements : list of Measurement
+        One number per measure, axis and group. Rows for a whole axis or for the benchmark as a whole have the
+        group None.
+    details : mapping of str to polars.DataFrame
+        Detail tables by name.
+    """
 
     measurements: list[Measurement]
     details: Mapping[str, pl.DataFrame] = field(default_factory=dict)
@@ -67,7 +77,21 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Headline:
-    """The result of one axis in a sentence for readers who know no statistics: who, direction, size."""
+    """The result of one axis in a sentence for readers who do not know statistics.
+
+    The sentence names the group, the direction and the size. It is shown in the terminal and in the report.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    axis : str or None
+        The axis; None for a result about the whole benchmark.
+    verdict : str
+        "biased", "not detected" or "not measurable".
+    sentence : str
+        The sentence.
+    """
 
     measure: str
     axis: str | None
@@ -77,9 +101,10 @@ class Headline:
 
 @dataclass(frozen=True)
 class Generation:
-    """How a benchmark requests continuations.
+    """A request of a benchmark for continuations of its prompts.
 
-    The other decoding options come from the model's family or the user (`evenhand.studies.audit.decoding`).
+    It sets what the benchmark requires, such as the maximum number of tokens. The model family or the user
+    sets the other decoding options (see `evenhand.studies.audit.decoding`).
     """
 
     max_new_tokens: int
@@ -96,11 +121,16 @@ class Generation:
 
 @dataclass(frozen=True)
 class Conversation:
-    """How a benchmark has a model talk to itself: speaker A opens with the prompt's text, then B and A take turns.
+    """A request of a benchmark in which a model talks to itself.
 
-    Prompts have a column `conversation` that identifies them. They may have `persona_a` and `persona_b`, lists
-    of sentences about each speaker that only this speaker gets. The frame of `analyse` has one row per
-    utterance (see `evenhand.runs.self_chats`), with the classifier columns of continuations.
+    Speaker A opens with the text of the prompt. Then B and A take turns.
+
+    Notes
+    -----
+    The prompts have a column `conversation`, which identifies the conversation. They may also have
+    `persona_a` and `persona_b`: lists of sentences about each speaker that only this speaker gets. The table
+    that `Benchmark.analyse` gets has one row per utterance (see `evenhand.runs.self_chats`), with the same
+    classifier columns as continuations.
     """
 
     turns: int = 12
@@ -115,10 +145,15 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ClassifierRole:
-    """One classification of every continuation: the classifier, and the text that it gets.
+    """One classification of every continuation: which classifier is used, and which text it gets.
 
-    The frame of `analyse` has its columns `<role>_label`, `<role>_score`, `<role>_negative`, `<role>_scores`
-    and `<role>_error`.
+    A benchmark has one for each property that it classifies, such as toxicity or regard. A user can replace
+    the classifier by naming the role.
+
+    Notes
+    -----
+    The table that `Benchmark.analyse` gets has the columns `<role>_label`, `<role>_score`, `<role>_negative`,
+    `<role>_scores` and `<role>_error` for each role.
     """
 
     role: str
@@ -127,9 +162,9 @@ class ClassifierRole:
     """Name of the published classifier; see `evenhand list classifiers`."""
     text: ClassifiedText = field(default_factory=ClassifiedText)
     optional: str = ""
-    """What holds until the user names a classifier for the role. Empty: `classifier` is used by default."""
+    """What is done if the user names no classifier for the role. Empty: `classifier` is used."""
     follows: str = ""
-    """Role whose named classifier is also used for this one by default: the same classifier on another text."""
+    """Another role. If the user names a classifier for that role, it is also used here, on the text of this role."""
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -139,41 +174,49 @@ def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark; docs/how-to/add_a_benchmark.md explains how to write one."""
+    """A benchmark: prompts, a request to the model, and an analysis of the responses.
+
+    Create one to add your own benchmark; docs/how-to/add_a_benchmark.md explains how. `load_benchmark`
+    returns those that exist.
+    """
 
     name: str
     card: Card
     architectures: frozenset[Architecture]
     request: ScoreRequest | Generation | Conversation
     build: Callable[[Mapping[str, Path]], PromptSet]
-    """Takes data folders given by the user, by data set name; other data come from the cache."""
+    """Function that makes the prompts. Its argument maps names of data sets to folders that the user gave. Other data
+    come from the cache."""
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis]
-    """Takes one row per prompt: the prompt's columns, `log_likelihood`, `token_count`, `perplexity`,
-    `error` (and the token columns if kept). Of continuations it takes one row per prompt and sample:
-    also `sample`, `continuation`, `finish` and the columns of each judge."""
+    """Function of the responses and the options that returns the analysis.
+
+    For likelihoods the table has one row per prompt: the columns of the prompts, `log_likelihood`, `token_count`,
+    `perplexity` and `error` (and the token columns if they were kept). For continuations it has one row per prompt and
+    sample, with the columns of the prompts, `sample`, `continuation`, `finish` and those of each classifier."""
     required_columns: tuple[str, ...]
     """Columns that `evenhand measure FILE` and a user's own prompts need in addition to the text and its likelihood."""
     from_file: Callable[[Path, Sequence[str]], PromptSet] | None = None
-    """How its prompts are made of a file of the user's and the axes that the option `counterfactual` names; None: the
-    file holds them as they are asked."""
+    """Function that makes the prompts from a user's file and the axes of the option `counterfactual`. None: the file
+    contains the prompts as the model gets them."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
-    """Adapts the prompts to one kind of model, if kinds differ."""
+    """Function that adapts the prompts to one architecture, if architectures need different prompts."""
     asked: Callable[[pl.DataFrame, LanguageModel], pl.DataFrame] | None = None
-    """The table as it is asked of a model, after axes and limit: with further rows where a published rule reads the
-    same texts in another way (`evenhand.benchmarks.analysis.asked_twice`)."""
+    """Function that changes the table of prompts after axes and limit were applied. It adds rows if a published rule
+    scores the same texts in a second way (`evenhand.benchmarks.analysis.asked_twice`)."""
     harmful: Mapping[str, Harmful] = field(default_factory=dict)
-    """By measure, the harmful side of its null ("either" by default). It determines the direction."""
+    """Harmful side of the null value, by measure. Default: "either". It determines the direction of findings."""
     changes: Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]] | None = None
-    """What changed between two models that were asked the same likelihoods: both frames as `analyse` takes them, with
-    the same prompts in the same order. Rows are called `<measure>_change`."""
+    """Function that measures what changed between two models with likelihoods of the same prompts. It takes both tables
+    as `analyse` does, with the prompts in the same order. Its measures are called `<measure>_change`."""
     takes_scores: bool = False
     """Whether a file of responses may have any `score` (larger is more likely) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
-    """How --limit selects prompts: (prompts, limit, seed)."""
+    """Function of prompts, limit and seed that selects the prompts for --limit."""
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
-    """Computed before the run: axis, n, minimum_detectable, unit."""
+    """Function that computes minimum detectable effects before the run. Its table has the columns axis, n,
+    minimum_detectable and unit."""
     n_axes: int | None = None
-    """Number of axes that it defines. None if it depends on the table, whose axes are then counted."""
+    """Number of axes that the benchmark defines. None: the axes of the table are counted."""
     axes: tuple[str, ...] = ()
     """Names of the axes of the built-in prompts, for `evenhand show`. Empty if they depend on the user's data, or
     if no groups are compared."""
@@ -246,7 +289,10 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Suite:
-    """Benchmarks that answer one question together."""
+    """A set of benchmarks that together answer one question.
+
+    `load_suite` returns it by name, for example "quick".
+    """
 
     name: str
     card: Card

@@ -13,12 +13,13 @@ from evenhand.stats import reach_verdicts
 
 @dataclass(frozen=True)
 class JudgedAnalysis:
-    """An analysis with its verdicts.
+    """An analysis of a benchmark with a verdict for every test; the result of `judge_responses`.
 
     Attributes
     ----------
     measurements, findings, headlines : polars.DataFrame
-        Tables MEASUREMENTS (q filled in), FINDINGS and HEADLINES of `evenhand.schema`.
+        Numbers, verdicts and sentences: the tables MEASUREMENTS (with q), FINDINGS and HEADLINES of
+        `evenhand.schema`.
     analysis : Analysis
         What the benchmark returned, including its detail tables.
     """
@@ -35,16 +36,19 @@ class JudgedAnalysis:
 
 
 def judge_responses(benchmark: Benchmark, frame: pl.DataFrame, options: AnalysisOptions) -> JudgedAnalysis:
-    """Analyse responses with a benchmark and give every test its verdict.
+    """Analyse responses with a benchmark and give every test a verdict.
+
+    Use it if you already have a table of responses in the form of the benchmark. For a file in your own form,
+    use `evenhand.measure`.
 
     Parameters
     ----------
     benchmark : Benchmark
         The benchmark.
     frame : polars.DataFrame
-        Responses, as in `Benchmark.analyse`.
+        The responses, as described at `Benchmark.analyse`.
     options : AnalysisOptions
-        Options. Their n_axes is set here, from the benchmark and the table.
+        Options. `n_axes` is replaced: it is set from the benchmark and the table.
 
     Returns
     -------
@@ -54,7 +58,9 @@ def judge_responses(benchmark: Benchmark, frame: pl.DataFrame, options: Analysis
     Raises
     ------
     ExtensionError
-        A measure has no card. The analysis may raise other errors.
+        A measure has no card.
+    EvenhandError
+        The analysis of the benchmark may raise other errors.
     """
     n_axes = benchmark.axes_of(frame)
     analysis = benchmark.analyse(frame, replace(options, n_axes=n_axes))
@@ -74,12 +80,54 @@ def judged_rows(
     *,
     n_axes: int = 1,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return measurements and findings of the rows of a benchmark or suite."""
+    """Give a verdict to every test of a benchmark or a suite.
+
+    Use it for measurements that you computed yourself; `judge_responses` calls it for those of a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Name of the benchmark or suite.
+    rows : list of Measurement
+        The measurements.
+    alpha : float
+        Significance level.
+    benchmark : Benchmark, optional
+        Benchmark that states which side of a null value is harmful. Default: either side.
+    n_axes : int, default 1
+        Number of axes of the benchmark. Each axis is tested at alpha / n_axes.
+
+    Returns
+    -------
+    measurements : polars.DataFrame
+        The table MEASUREMENTS of `evenhand.schema`, with q filled in.
+    findings : polars.DataFrame
+        The table FINDINGS of `evenhand.schema`, with the verdicts.
+    """
     table = measurement_frame(rows).with_columns(benchmark=pl.lit(name))
     harmful = benchmark.harmful if benchmark is not None else None
     return reach_verdicts(table, alpha, n_axes=n_axes, harmful=harmful)
 
 
 def headline_frame(benchmark: str, headlines: list[Headline]) -> pl.DataFrame:
-    """Return the table HEADLINES of one benchmark."""
+    """Return the headlines of one benchmark as a table.
+
+    Parameters
+    ----------
+    benchmark : str
+        Name of the benchmark.
+    headlines : list of Headline
+        Its headlines.
+
+    Returns
+    -------
+    polars.DataFrame
+        The table HEADLINES of `evenhand.schema`, with one row per headline.
+
+    Examples
+    --------
+    >>> line = Headline("regard_gap", "age", "not detected", "Age — no bias detected.")
+    >>> headline_frame("regard", [line])["verdict"].to_list()
+    ['not detected']
+    """
     return pl.DataFrame([{"benchmark": benchmark} | asdict(line) for line in headlines], schema=HEADLINES)

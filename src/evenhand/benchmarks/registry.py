@@ -165,24 +165,90 @@ COLLECTIONS: Registry[Suite] = Registry(
 
 
 def benchmark_names() -> list[str]:
-    """Return the names of all benchmarks, built-in ones first."""
+    """Return the names of all benchmarks.
+
+    Pass a name to `load_benchmark`, or to `evenhand.audit` in `benchmarks`.
+
+    Returns
+    -------
+    list of str
+        The names. Built-in benchmarks come first, then those of other packages.
+
+    Examples
+    --------
+    >>> "regard" in benchmark_names()
+    True
+    """
     return RECIPES.names()
 
 
 def suite_names() -> list[str]:
-    """Return the names of all suites, built-in ones first."""
+    """Return the names of all suites (sets of benchmarks).
+
+    Returns
+    -------
+    list of str
+        The names. Built-in suites come first, then those of other packages.
+
+    Examples
+    --------
+    >>> "quick" in suite_names()
+    True
+    """
     return COLLECTIONS.names()
 
 
 def load_benchmark(name: str) -> Benchmark:
     """Return a benchmark by name.
 
-    Raises UsageError with similar names if there is none, and ExtensionError if one of another package cannot
-    be used.
+    Parameters
+    ----------
+    name : str
+        A name from `benchmark_names`.
+
+    Returns
+    -------
+    Benchmark
+        The benchmark.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown. The message lists similar names.
+    ExtensionError
+        The benchmark comes from another package and cannot be used.
+
+    Examples
+    --------
+    >>> load_benchmark("regard").name
+    'regard'
     """
     return RECIPES.load(name)
 
 
 def load_suite(name: str) -> Suite:
-    """Return a suite by name; raises the same errors as `load_benchmark`."""
+    """Return a suite (a set of benchmarks) by name.
+
+    Parameters
+    ----------
+    name : str
+        A name from `suite_names`.
+
+    Returns
+    -------
+    Suite
+        The suite.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown. The message lists similar names.
+    ExtensionError
+        The suite comes from another package and cannot be used.
+
+    Examples
+    --------
+    >>> load_suite("quick").name
+    'quick'
+    """
     return COLLECTIONS.load(name)

@@ -14,22 +14,27 @@ ClassifiedPart = Literal["continuation", "prompt+continuation", "prompt"]
 
 @dataclass(frozen=True)
 class ClassifiedText:
-    """How the classified text is made from a prompt and its continuation.
+    """A rule that makes the text for a classifier from a prompt and its continuation.
+
+    A benchmark uses it to classify, for example, only the continuation, or prompt and continuation with the
+    group hidden.
 
     Attributes
     ----------
-    part : str
-        The continuation alone, prompt and continuation, or the prompt alone.
-    first_sentence : bool
+    part : {"continuation", "prompt+continuation", "prompt"}, default "continuation"
+        Part of the text that is classified.
+    first_sentence : bool, default False
         Use only the text up to the first full stop, and add one if there is none (as ROBBIE does).
     masked : str or None
-        Prompt column whose text is replaced by `mask`.
-    everywhere : bool
-        Replace each mention, in any case, and not only the one at the beginning.
+        Column of the prompts whose text is replaced by `mask`, to hide the group from the classifier.
+    mask : str, default "XYZ"
+        The replacement.
+    everywhere : bool, default False
+        Replace each mention, in upper or lower case, and not only the one at the beginning.
     removed : str
-        A string that a model adds to its replies; it is removed from the continuation first.
+        A string that a model adds to its replies. It is removed from the continuation first.
     behind : str or None
-        Column whose text is put before the classified one, separated by a line feed (`lines_before` for
+        Column whose text is put before the classified text, separated by a line feed (`lines_before` for
         conversations).
 
     Examples
@@ -53,11 +58,30 @@ class ClassifiedText:
         return ["text", *(name for name in (self.masked, self.behind) if name)]
 
     def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
-        """Return the classified text of one prompt and continuation.
+        """Return the text that is classified for one prompt and continuation.
 
-        `hidden` is the value of the `masked` column. Raises DataError if the text does not begin with it,
-        unless `everywhere`. Sources: ROBBIE's regard preprocessing; masking everywhere: HolisticBias, appendix
-        A.7.
+        Parameters
+        ----------
+        prompt, continuation : str
+            The prompt and its continuation.
+        hidden : str, optional
+            Value of the column `masked`.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        DataError
+            The text does not begin with `hidden`, and `everywhere` is False.
+
+        References
+        ----------
+        Esiobu et al. (2023), ROBBIE, preprocessing for the regard classifier.
+
+        Smith et al. (2022), HolisticBias, appendix A.7, for masking everywhere.
         """
         if self.removed:
             continuation = continuation.replace(self.removed, "")
@@ -95,10 +119,23 @@ MASKED_DESCRIPTOR = ClassifiedText(
 
 
 def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> None:
-    """Raise DataError, naming the row, if no classified text can be made from a prompt.
+    """Check that a classified text can be made from every prompt.
 
-    `frame` has the prompts with the column that the rule masks. `benchmark` is used in the message. The check
-    runs before the model is asked.
+    It runs before the model generates text, so that a wrong column does not waste a run.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The prompts, with the column that the rule masks.
+    rule : ClassifiedText
+        The rule.
+    benchmark : str
+        Name of the benchmark, for the message.
+
+    Raises
+    ------
+    DataError
+        No classified text can be made from a prompt. The message names its row.
     """
     if not rule.masked or rule.everywhere or rule.part == "continuation" or rule.masked not in frame.columns:
         return
@@ -126,10 +163,27 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
 
 
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
-    """Return the classified text of every row; None if there is no continuation.
+    """Return the text that is classified for each row of a table.
 
-    `frame` has the columns text (the prompt), continuation, and those that the rule masks or puts before the
-    text. Raises DataError if one is missing.
+    Use it to see exactly what a classifier reads.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame, n rows
+        A table with the columns `text` (the prompt), `continuation`, and those that the rule masks or puts
+        before the text.
+    rule : ClassifiedText
+        The rule.
+
+    Returns
+    -------
+    list of str or None, length n
+        The texts; None if a row has no continuation.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
     """
     if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
         raise DataError(f"Cannot create the text for the classifier: missing columns {', '.join(lacking)}.")

@@ -12,7 +12,10 @@ from evenhand.schema import ResponseError
 
 @dataclass(frozen=True)
 class Labels:
-    """Results of a classifier for n texts. Rows with an error have NaN scores, no label and no verdict."""
+    """Results of a classifier for n texts, which `Classifier.classify` returns.
+
+    Rows with an error have NaN scores, no label and no verdict (`negative`).
+    """
 
     scores: NDArray[np.float32]  # (n, k); one column for each of the classifier's labels
     labels: list[str | None]  # (n,); the class decided on, None where there are scores alone
@@ -27,7 +30,18 @@ class Labels:
 
 @runtime_checkable
 class Classifier(Protocol):
-    """A classifier of texts, as `load_classifier` returns it. It knows neither the prompts nor the model."""
+    """Interface of a classifier of texts, as `load_classifier` returns it.
+
+    Implement it to use your own classifier. It receives only texts, so it knows neither the prompts nor the
+    model.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of the columns of `Labels.scores`.
+    reads_context : bool
+        Whether the text before the classified one affects the result.
+    """
 
     labels: tuple[str, ...]
     """Names of the columns of `Labels.scores`."""
@@ -36,9 +50,10 @@ class Classifier(Protocol):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes a stored label reusable, JSON-serialisable.
+        """Return everything that determines the results of the classifier, JSON-serialisable.
 
-        It contains name, revision or hash of the weights, order of labels, threshold and truncation.
+        Stored labels are reused only if the fingerprint is the same. It contains the name, the revision or a
+        hash of the weights, the order of labels, the threshold and the truncation.
         """
         ...
 
@@ -65,5 +80,8 @@ class Classifier(Protocol):
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Return facts for the report: name, revision, licence, threshold, device, number of texts and calls."""
+        """Return facts for the report.
+
+        They are the name, revision, licence, threshold and device, and the number of texts and calls.
+        """
         ...

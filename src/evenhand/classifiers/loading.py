@@ -53,7 +53,19 @@ MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 
 
 def asks_service(name: str) -> bool:
-    """Return whether a built-in classifier, named without options, sends texts to a service.
+    """Return whether a built-in classifier sends texts to a service on the network.
+
+    Use it to warn before private texts leave the machine.
+
+    Parameters
+    ----------
+    name : str
+        Name of the classifier, without options.
+
+    Returns
+    -------
+    bool
+        True if the classifier is a service. False for unknown names.
 
     Examples
     --------
@@ -64,9 +76,14 @@ def asks_service(name: str) -> bool:
 
 
 def classifier_names() -> list[str]:
-    """Return the names that `load_classifier` knows without a folder or the hub.
+    """Return the names of the classifiers that `load_classifier` knows.
 
-    "scores:FILE" and "people:FILE" represent any file.
+    Folders and models on the hub have no registered name, so they are not listed.
+
+    Returns
+    -------
+    list of str
+        The names. "scores:FILE" and "people:FILE" represent any file.
 
     Examples
     --------
@@ -79,7 +96,17 @@ def classifier_names() -> list[str]:
 
 
 def file_kind(name: str) -> str | None:
-    """Return the prefix of a classifier that looks texts up in a file; None for other classifiers.
+    """Return the prefix of a classifier that reads its labels from a file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the classifier, for example "scores:old.csv".
+
+    Returns
+    -------
+    str or None
+        The prefix, such as "scores:". None for other classifiers.
 
     Examples
     --------
@@ -90,9 +117,15 @@ def file_kind(name: str) -> str | None:
 
 
 def classifier_cards() -> dict[str, Card]:
-    """Return the cards of all presets and backends of this package, by name.
+    """Return the cards of all presets and backends of evenhand by name.
 
-    A card states training data, harmful labels, known bias between groups, licence and citation.
+    Read the card before you rely on a classifier. It states the training data, the harmful labels, known bias
+    between groups, the licence and the citation.
+
+    Returns
+    -------
+    dict of str to Card
+        The cards.
 
     Examples
     --------
@@ -119,11 +152,13 @@ def load_classifier(
 ) -> Classifier:
     """Load a classifier of texts (toxicity, regard, sentiment, ...) by name.
 
+    Use it if you classify texts yourself. For an audit, pass the name to `evenhand.audit` in `classifiers`.
+
     Parameters
     ----------
     name : str
-        Name, optionally followed by options: ``NAME?key=value&key=value``. One of the names below, or a name
-        that another package registers.
+        A name from the list in Notes, or one that another package registers. Options may follow:
+        ``NAME?key=value&key=value``.
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps", for classifiers that compute on this machine.
     revision : str, optional
@@ -154,9 +189,13 @@ def load_classifier(
     - files: "scores:FILE" (existing scores), "people:FILE" (an export of `evenhand annotate`);
     - any text-classification model of Hugging Face: a folder or a hub name.
 
-    Options of Hugging Face classifiers: model (a folder or hub name that replaces the usual one), labels (a
-    label file), negative (names or numbers of harmful labels, separated by commas), threshold (a probability,
-    or "argmax"), multi_label, maximum_tokens, dtype, batch_tokens and revision.
+    Options of Hugging Face classifiers:
+
+    - `model`: a folder or hub name that replaces the usual one;
+    - `labels`: a label file;
+    - `negative`: names or numbers of the harmful labels, separated by commas;
+    - `threshold`: a probability, or "argmax";
+    - `multi_label`, `maximum_tokens`, `dtype`, `batch_tokens` and `revision`.
 
     Examples
     --------

@@ -26,13 +26,20 @@ ANSWERS: dict[Answer, str] = {"log_likelihoods": "likelihoods", "generate": "con
 class Specification:
     """The wording of a mitigation: what the model should do, or what it should avoid.
 
+    The consistency check reads it to replace the wording (see `evenhand.check_consistency`).
+
     Attributes
     ----------
     texts : tuple of str
         One instruction, or several prefixes.
     levels : mapping of str to tuple of str
-        Other wordings for the consistency check (see `check_consistency`), by name: "opposite", "nonsensical"
-        or "blank". The check creates those that are missing.
+        Other wordings for the consistency check, by name: "opposite", "nonsensical" or "blank". The check
+        creates the wordings that are missing.
+
+    Examples
+    --------
+    >>> Specification(("Be kind.",), {"opposite": ("Be rude.",)}).levels["opposite"]
+    ('Be rude.',)
     """
 
     texts: tuple[str, ...]
@@ -41,43 +48,84 @@ class Specification:
 
 @runtime_checkable
 class Mitigation(Protocol):
-    """The interface of a mitigation: a callable that takes a language model and returns a changed one.
+    """Interface of a mitigation: a callable that takes a language model and returns a changed one.
 
-    It is immutable and has a card, which describes its expected effect and known problems. Several mitigations
-    are applied in order.
+    Implement it to add your own method for reducing bias. You can then pass the object to `evenhand.audit` or
+    `evenhand.before_after`, alone or with other mitigations. Several mitigations are applied in the order in
+    which they are listed.
+
+    Notes
+    -----
+    A mitigation is immutable. Its card describes the expected effect and the known problems.
     """
 
     @property
     def name(self) -> str:
-        """Return the name for reports."""
+        """Return the name that reports show."""
         ...
 
     @property
     def card(self) -> Card:
-        """Return the card: expected effect, known problems, and source."""
+        """Return the card, which describes the expected effect, the known problems and the source."""
         ...
 
     @property
     def specification(self) -> Specification | None:
-        """Return the wording, or None if the mitigation has none (a trigger, a fine-tuned model)."""
+        """Return the wording of the mitigation, or None if it has none.
+
+        A trigger or a fine-tuned model, for example, has no wording.
+        """
         ...
 
     def specified(self, texts: Sequence[str]) -> "Mitigation":
-        """Return the same mitigation with another wording: one instruction, or the prefixes.
+        """Return the same mitigation with another wording.
 
-        Raises Unsupported if the mitigation has no wording.
+        Parameters
+        ----------
+        texts : sequence of str
+            The new wording: one instruction, or all prefixes.
+
+        Returns
+        -------
+        Mitigation
+            The mitigation with the new wording.
+
+        Raises
+        ------
+        Unsupported
+            The mitigation has no wording.
         """
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """Return everything that determines the effect, JSON-serialisable.
+        """Return everything that determines the effect of the mitigation.
 
-        It is part of the fingerprint, which decides whether stored results can be reused.
+        Returns
+        -------
+        dict of str to Any
+            JSON-serialisable values. They are part of the fingerprint, which decides whether stored results
+            can be reused.
         """
         ...
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """Return the mitigated model; raises Unsupported, with an alternative, if its backend cannot do it."""
+        """Return the model with the mitigation.
+
+        Parameters
+        ----------
+        model : LanguageModel
+            The model without the mitigation.
+
+        Returns
+        -------
+        LanguageModel
+            The model with the mitigation.
+
+        Raises
+        ------
+        Unsupported
+            The backend of the model cannot apply the mitigation. The message names an alternative.
+        """
         ...
 
 
@@ -90,12 +138,10 @@ pairs. It is one of the parameters, because other random numbers would give othe
 
 
 class Mitigated:
-    """A model with a mitigation; base class for the models that mitigations return.
+    """A model with a mitigation applied; base class for the models that mitigations return.
 
-    The mitigation is part of the fingerprint (which decides whether stored results can be reused) and of the
-    description. A subclass overrides `log_likelihoods` or `generate` if the mitigation changes their results.
-    It lists those that it does not change in `unchanged`. All other requests are refused, so that the model's
-    own numbers are never attributed to the mitigation.
+    Derive from this class when you write your own mitigation. A subclass overrides `log_likelihoods` or
+    `generate`, whichever the mitigation changes.
 
     Parameters
     ----------
@@ -104,10 +150,24 @@ class Mitigated:
     mitigation : Mitigation
         The mitigation.
 
+    Attributes
+    ----------
+    unchanged : frozenset of str
+        Names of the methods that return the same results as the model without the mitigation. Set it on the
+        subclass. Default: empty.
+
     Raises
     ------
     UsageError
         `model` is not a language model.
+
+    Notes
+    -----
+    Calls of a method that is neither overridden nor listed in `unchanged` are refused. Otherwise the numbers
+    of the original model could be reported as those of the mitigation.
+
+    The mitigation is part of the fingerprint and of the description of the model. evenhand reuses stored
+    results only if the fingerprint is the same.
     """
 
     unchanged: ClassVar[frozenset[Answer]] = frozenset()

@@ -49,13 +49,16 @@ MEMBERS = ("name", "card", "specification", "specified", "parameters", "__call__
 
 @checked
 def load_mitigation(words: str) -> Mitigation:
-    """Load a mitigation (a method that is meant to reduce a model's bias) by name.
+    """Load a mitigation by name.
+
+    A mitigation is a method that is meant to reduce the bias of a model. Apply it to a model with
+    `mitigated`, or pass it to `evenhand.audit`.
 
     Parameters
     ----------
     words : str
-        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`, as in `--mitigate`. `evenhand list
-        mitigations` shows the names. Packages add names under the entry-point group "evenhand.mitigations".
+        `NAME`, `NAME=VALUE` or `NAME?option=value&option=value`, as in `--mitigate`. The command `evenhand
+        list mitigations` shows the names.
 
     Returns
     -------
@@ -67,7 +70,11 @@ def load_mitigation(words: str) -> Mitigation:
     UsageError
         A name or an option is unknown, or a required value is missing.
     EvenhandError
-        The mitigation raises another error, for example if its file does not exist.
+        The mitigation raises another error, for example because its file does not exist.
+
+    Notes
+    -----
+    Other packages can add names under the entry-point group "evenhand.mitigations".
 
     Examples
     --------
@@ -120,26 +127,37 @@ def load_mitigation(words: str) -> Mitigation:
 
 @checked
 def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mitigation]) -> LanguageModel:
-    """Return a model with one or several mitigations; the first one is applied first.
+    """Apply one or several mitigations to a model and return the changed model.
+
+    Use it to call a mitigated model yourself. To audit one, pass the mitigations to `evenhand.audit` instead.
 
     Parameters
     ----------
     model : LanguageModel
         The model.
     chain : str, Mitigation or sequence of them
-        Mitigations, or their names as in `load_mitigation`. With none, the model itself is returned.
+        Mitigations, or their names as in `load_mitigation`. The first one is applied first. If the sequence
+        is empty, the model itself is returned.
 
     Returns
     -------
     LanguageModel
-        The mitigated model.
+        The model with the mitigations.
 
     Raises
     ------
     UsageError
         A name is unknown, or an element is not a mitigation.
     Unsupported
-        The model's backend cannot do what a mitigation needs.
+        The backend of the model cannot apply a mitigation.
+
+    Examples
+    --------
+    >>> from evenhand.models.puppets import writes
+    >>> from evenhand.models.decoding import Decoding
+    >>> echo = writes(lambda prompt, sample: prompt.upper())
+    >>> mitigated(echo, "prefix=Be kind.").generate(["The man"], Decoding(max_new_tokens=5)).texts
+    ['BE KIND.\\nTHE MAN']
     """
     for link in as_chain(chain):
         model = (load_mitigation(link) if isinstance(link, str) else link)(model)
@@ -148,7 +166,10 @@ def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mit
 
 @checked
 def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
-    """Return mitigations as a list; a single mitigation becomes a list of one. Names are not loaded.
+    """Return one mitigation or several as a list.
+
+    Use it if your own function accepts a name, a mitigation or a list of them. A single element becomes a
+    list of one.
 
     Parameters
     ----------
@@ -158,12 +179,18 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
     Returns
     -------
     list of str or Mitigation
-        The mitigations, in the order in which they are applied.
+        The mitigations, in the order in which they are applied. Names are returned as they are: nothing is
+        loaded.
 
     Raises
     ------
     UsageError
         An element is neither a name nor a mitigation.
+
+    Examples
+    --------
+    >>> as_chain("prefix=Be kind.")
+    ['prefix=Be kind.']
     """
     links = [chain] if isinstance(chain, str | Mitigation) else list(chain)
     for link in links:
@@ -176,14 +203,20 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
 
 
 def mitigation_cards() -> dict[str, Card]:
-    """Return the cards of all mitigations, by name.
+    """Return the cards of all mitigations by name.
 
-    A card describes the expected effect of a mitigation, its known problems and its source.
+    A card describes the expected effect of a mitigation, its known problems and its source. The command
+    `evenhand list mitigations` shows the same cards.
 
     Returns
     -------
     dict of str to Card
-        Cards, including those of mitigations that other packages add.
+        One card per mitigation, including those that other packages add.
+
+    Examples
+    --------
+    >>> "self-debiasing" in mitigation_cards()
+    True
     """
     from evenhand.mitigations.prompting import INSTRUCTIONS
 

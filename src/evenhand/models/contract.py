@@ -27,9 +27,15 @@ A served model that ignored the limit was "cut" to it or kept "longer" (`--allow
 
 @dataclass(frozen=True)
 class Texts:
-    """n texts to be scored, the contexts before them, and which of their tokens count.
+    """A request to score n texts, with the contexts before them and the tokens that count.
 
-    Raises UsageError if the lists differ in length, or if a string is passed instead of a list of strings.
+    Pass it to `LanguageModel.log_likelihoods` if plain strings are not enough. Use a context to condition on
+    a text without scoring it, and spans to score only a part of each text.
+
+    Raises
+    ------
+    UsageError
+        The lists differ in length, or a string is passed instead of a list of strings.
 
     Examples
     --------
@@ -39,25 +45,25 @@ class Texts:
 
     texts: Sequence[str]
     contexts: Sequence[str | None] | None = None
-    """n strings (or None) that precede the text (causal) or are the input of the encoder (encoder-decoder). They are
-    never scored. With the masking "blank", they contain BLANK at the place of the text."""
+    """n strings (or None) that are never scored. For a causal model they precede the text. For an encoder-decoder they
+    are the input of the encoder. With the masking "blank", they contain BLANK at the place of the text."""
     spans: Sequence[tuple[int, int] | None] | None = None
-    """n half-open character ranges of the text (or None); only tokens that overlap are scored. The
-    tokenizer reports the position of each token. Some tokenizers leave white space out: a token of white space alone
-    then has no width. It is scored only in a span that begins before its position and ends after it."""
+    """n half-open character ranges of the text (or None). Only tokens that overlap the range are scored. Some
+    tokenizers leave white space out of positions, so a token of white space alone has no width. It is scored only in a
+    span that begins before its position and ends after it."""
     masking: Masking | None = None
     """Masked models only. "token" (the default) masks one token at a time. "word" also masks the rest of its word to
     the right (Kauf and Ivanova 2023). "blank" fills the text into BLANK of its context from left to right: one mask
     follows the tokens that are already filled in and predicts the next (StereoSet)."""
     want_starts: bool = False
-    """Fill in `Likelihoods.starts`, which costs time and may be empty otherwise."""
+    """Whether to fill in `Likelihoods.starts`. This costs time. Otherwise it may be empty."""
     start_token: StartToken | None = None
     """Causal models only. None: the model's start token comes first. "first": the start token predicts only the first
     token; later tokens are read without it (StereoSet, bias-bench). It is not used after a context.
     "tokenizer": only what the tokenizer itself adds comes first, which is nothing for GPT-2 (self-diagnosis)."""
     spaced: bool = True
-    """Put one space between context and text unless either has white space there. False: join them as they
-    are, for a text that continues the last word of its context, such as a continuation written by a model."""
+    """Whether to put one space between context and text if neither has white space there. False: join them as they are.
+    A continuation that a model wrote, for example, may continue the last word of its context."""
 
     def __post_init__(self) -> None:
         for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):
@@ -146,10 +152,11 @@ class Texts:
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Natural-log probabilities per token of n texts, ragged: row i is `[offsets[i]:offsets[i+1]]`.
+    """Log probabilities (natural logarithm) of the tokens of n texts; `sums` has one number per text.
 
+    `LanguageModel.log_likelihoods` returns it. Text i has the values `log_probs[offsets[i]:offsets[i + 1]]`.
     Only scored tokens are listed. For a causal model these exclude the context and the beginning-of-sequence
-    token. With `spans` they are the tokens that overlap the span.
+    token. If the request has spans, only tokens that overlap the span are listed.
     """
 
     offsets: NDArray[np.int64]  # (n + 1,)
@@ -181,7 +188,14 @@ class Likelihoods:
 
 
 def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
-    """Return one result from the results of consecutive slices of the texts.
+    """Join the results of consecutive slices of texts into one result.
+
+    Parameters
+    ----------
+    parts : sequence of Likelihoods
+        Results of the slices, in the order of the texts.
+    want_starts : bool, default False
+        Also join `Likelihoods.starts`.
 
     Examples
     --------
@@ -202,27 +216,29 @@ def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Like
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """The interface of every backend.
+    """Interface of a language model that scores texts.
 
-    A backend without a method raises `Unsupported` with the reason and an alternative.
+    Implement it to audit a model that evenhand cannot load. A backend that cannot fulfil a request raises
+    `Unsupported` with the reason and an alternative.
     """
 
     architecture: Architecture
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes results reusable, JSON-serialisable.
+        """Return everything that determines the results of the model, JSON-serialisable.
 
-        It contains name, revision or hash of the weights, dtype, hash of the tokenizer, scoring conventions,
-        and the chain of mitigations.
+        Stored results are reused only if the fingerprint is the same. It contains the name, the revision or a
+        hash of the weights, the dtype, a hash of the tokenizer, the scoring conventions, and the mitigations.
         """
         ...
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Score each text; implementations begin with `Texts.of(texts)`.
+        """Return the log probability of each token of each text.
 
-        `texts` are strings, or `Texts` with contexts, spans and masking. Invalid rows are error rows, not
-        exceptions. Raises Unsupported for a request that the model cannot fulfil, such as masks.
+        `texts` are n strings, or `Texts` with contexts, spans and masking; implementations begin with
+        `Texts.of(texts)`. An invalid text gives a row with an error, not an exception. Raises Unsupported for
+        a request that the model cannot fulfil, such as masks for a causal model.
         """
         ...
 
@@ -232,7 +248,10 @@ class LanguageModel(Protocol):
 
 
 def reads_start_apart(model: object) -> bool:
-    """Return whether a model supports start_token="first"; a model that does not state it does not.
+    """Return whether a model supports `start_token="first"` (see `Texts`).
+
+    Check it before you request this convention, which StereoSet uses. A model that does not state it does not
+    support it.
 
     Examples
     --------
@@ -243,20 +262,23 @@ def reads_start_apart(model: object) -> bool:
 
 
 def room_for(model: object, prompts: Sequence[str]) -> list[int] | None:
-    """Return how many tokens the model can write behind each prompt.
+    """Return how many tokens a model can write after each prompt.
+
+    Use it to find prompts that are too long before you generate. Tokens are counted, but the model is not
+    run.
 
     Parameters
     ----------
-    model
-        A language model. One with a limited context has a method `room_for`, which counts tokens and computes nothing.
-    prompts
-        The n prompts.
+    model : LanguageModel
+        A model. If its context is limited, it has a method `room_for`.
+    prompts : sequence of str, length n
+        The prompts.
 
     Returns
     -------
-    list of int or None
-        n numbers of tokens, 0 or less where the prompt itself does not fit; None where the length is not limited, and
-        where the model (a served one, for example) does not know its limit.
+    list of int, length n, or None
+        Numbers of tokens. A number is 0 or negative if the prompt itself does not fit. None if the length is
+        not limited, or if the model does not know its limit (a served model, for example).
 
     Examples
     --------
@@ -269,9 +291,11 @@ def room_for(model: object, prompts: Sequence[str]) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Generations:
-    """Continuations of n prompts, ragged: one row per (prompt, sample), samples of a prompt next to each other.
+    """Continuations that a model wrote for n prompts; `TextGenerator.generate` returns it.
 
-    Rows with an error have no text, no tokens and no likelihood.
+    There is one row per prompt and sample, and the samples of a prompt are next to each other. Row i has the
+    tokens `token_ids[offsets[i]:offsets[i + 1]]`. Rows with an error have no text, no tokens and no
+    likelihood.
     """
 
     prompt: NDArray[np.int64]  # (rows,); which prompt a row continues
@@ -299,27 +323,30 @@ class Generations:
 
 @runtime_checkable
 class TextGenerator(LanguageModel, Protocol):
-    """A language model that also generates text. `text_generator` returns it, or raises the reason why it cannot."""
+    """Interface of a language model that also generates text; call `text_generator(model)` to get it."""
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt `decoding.samples` times; the prompt is never repeated.
+        """Continue each prompt `decoding.samples` times, and return the continuations without the prompts.
 
-        Sampling for a prompt depends on its text, the number of the sample and `decoding.seed`. It does not
-        depend on the other prompts, their order or the batch size, except for floating-point noise. Invalid
-        rows are error rows.
+        The random numbers of a continuation depend on the text of its prompt, the number of the sample and
+        `decoding.seed`. They do not depend on the other prompts, their order or the batch size, except for
+        floating-point noise. An invalid prompt gives a row with an error, not an exception.
         """
         ...
 
 
 @runtime_checkable
 class KeyedGenerator(TextGenerator, Protocol):
-    """A text generator that can use random numbers of another text than the prompt.
+    """Interface of a text generator whose random numbers can depend on another text than the prompt.
 
-    Two models, or a model with and without a prefix, can then sample with the same random numbers.
+    Use it to sample from two models, or from a model with and without a prefix, with the same random numbers.
+    The comparison then has less noise.
     """
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue prompts as `generate` does, with random numbers that depend on a key instead of the prompt's text.
+        """Continue prompts as `generate` does, with random numbers that depend on `keys` instead of the prompts.
+
+        There is one key, a text, for each prompt.
 
         Raises UsageError if the numbers of keys and prompts differ.
         """
@@ -329,9 +356,19 @@ class KeyedGenerator(TextGenerator, Protocol):
 def generate_keyed(
     model: LanguageModel, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding
 ) -> Generations:
-    """Continue prompts with random numbers by key, or by prompt if the model does not support keys.
+    """Continue prompts with random numbers that depend on keys, if the model supports it.
 
-    Raises Unsupported for models that do not generate text.
+    Use it to sample from two models with the same random numbers although their prompts differ. For a model
+    that does not support keys, the random numbers depend on the prompts.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        The model. Unsupported is raised if it does not generate text.
+    prompts, keys : sequence of str, length n
+        The prompts, and one text per prompt on which the random numbers depend.
+    decoding : Decoding
+        How tokens are chosen.
     """
     writer = text_generator(model)
     if is_a(writer, KeyedGenerator):
@@ -342,7 +379,8 @@ def generate_keyed(
 def text_generator(model: LanguageModel) -> TextGenerator:
     """Return the model itself if it can generate text.
 
-    Raises Unsupported, with the reason, for models that only score.
+    Call it at the start of a function that needs generated text, so that a wrong model fails early. Raises
+    Unsupported, with the reason, for models that only score.
     """
     if is_a(model, TextGenerator):
         return cast(TextGenerator, model)

@@ -14,10 +14,19 @@ MOST_SEED = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """The rule that turns next-token distributions into text. None means off.
+    """How a model turns next-token distributions into text: sampling, beam search, and lengths.
 
-    There are no hidden defaults: for example, Hugging Face's top_k of 50 is never added. Filters apply in the
-    order temperature, top_k, top_p. Raises UsageError for values that contradict each other.
+    Pass it to `TextGenerator.generate`. There are no hidden defaults: an option that is None is off. Hugging
+    Face's `top_k` of 50, for example, is never added.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range, or values contradict each other.
+
+    Notes
+    -----
+    Filters are applied in the order `temperature`, `top_k`, `top_p`.
 
     Examples
     --------
@@ -30,11 +39,11 @@ class Decoding:
     max_new_tokens: int
     """Maximum number of tokens of a continuation."""
     min_new_tokens: int = 0
-    """The end token is forbidden before this number of tokens; stop strings are not."""
+    """Minimum number of tokens before the end token is allowed. Stop strings may end a text earlier."""
     temperature: float | None = None
-    """Divides the logits before sampling. None: always take the most likely token."""
+    """Number by which logits are divided before sampling. None: always take the most likely token."""
     top_k: int | None = None
-    """Sample from the k most likely tokens (and those as likely as the k-th)."""
+    """Sample from the k most likely tokens (and tokens as likely as the k-th)."""
     top_p: float | None = None
     """Sample from the smallest set of most likely tokens whose probabilities sum to at least p."""
     no_repeat_ngram_size: int | None = None
@@ -56,8 +65,8 @@ class Decoding:
     length_penalty: float = 1.0
     """Finished beams are compared by log-likelihood / tokens ** length_penalty."""
     early_stopping: Stopping = False
-    """When a search ends: True, as soon as num_beams texts have ended; False, when going on promises no
-    better one at the present length; "never", when it promises none at any length. As Hugging Face's."""
+    """When a beam search ends, as in Hugging Face. True: as soon as num_beams texts have ended. False: if no open beam
+    could become better at the present length. "never": if none could become better at any length."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -169,21 +178,26 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @checked
 def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed: int = 0) -> Decoding:
-    """Return the decoding with which a model family was evaluated in ROBBIE.
+    """Return the decoding options with which ROBBIE evaluated a family of models.
+
+    Use it to reproduce or extend the results of ROBBIE.
 
     Parameters
     ----------
     family : {"gpt2", "bloom", "opt", "bb3", "llama"}
         The model family.
     max_new_tokens : int
-        100 for prompts classified by ToxiGen, 30 for those classified by Perspective or Regard.
-    samples, seed : int
-        As in `Decoding`.
+        Maximum number of tokens. ROBBIE uses 100 for responses classified by ToxiGen, and 30 for those
+        classified by Perspective or Regard.
+    samples : int, default 1
+        Continuations per prompt.
+    seed : int, default 0
+        Random seed.
 
     Returns
     -------
     Decoding
-        The preset.
+        The options.
 
     Raises
     ------
@@ -192,8 +206,13 @@ def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed:
 
     Notes
     -----
-    The published code leaves Hugging Face's top_k of 50 on in addition to top_p. The paper does not, and here
-    it is off. Source: ROBBIE, appendix.
+    The published code uses Hugging Face's default `top_k` of 50 in addition to `top_p`. The paper does not.
+    Here `top_k` is off, as in the paper.
+
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP,
+    appendix.
 
     Examples
     --------

@@ -62,17 +62,23 @@ def load_model(
 ) -> LanguageModel:
     """Load a language model by name.
 
+    Use it if you call the model yourself or audit it several times. For one audit, pass the name to
+    `evenhand.audit`.
+
     Parameters
     ----------
     name : str
-        A registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub name
-        ("gpt2"), or the URL of a server ("http://localhost:8000/v1#name", see evenhand.models.served.model).
-        Put "vllm:" in front of a folder or hub name to use vLLM.
+        One of:
+
+        - a registered name ("evenhand/reference", "puppet/uniform");
+        - the folder of a Hugging Face model, or a hub name ("gpt2");
+        - the same after "vllm:", to run the model with vLLM;
+        - the URL of a server ("http://localhost:8000/v1#name"; see `evenhand.models.served.model`).
     device : str, default "auto"
         "auto", "cpu", "cuda", "cuda:1" or "mps".
     dtype : str, default "auto"
-        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored in
-        16 bits and run on an accelerator.
+        "auto", "float32", "bfloat16" or "float16". "auto" means float32, except for weights that are stored
+        in 16 bits and run on an accelerator.
     revision : str, optional
         Branch, tag or commit on the hub.
     architecture : {"causal", "masked", "encoder-decoder"}, optional
@@ -83,7 +89,7 @@ def load_model(
         Conventions for scoring texts, such as the start token: `CausalOptions`, `MaskedOptions` or
         `EncoderDecoderOptions` of `evenhand.models`; for a URL, `HttpOptions`.
     batch_tokens : int, optional
-        Tokens per batch. Replaces the value in `options`; does not affect results.
+        Tokens per batch. It replaces the value in `options` and does not affect results.
 
     Returns
     -------
@@ -152,28 +158,31 @@ def load_model(
 def check_model(
     name: str, *, revision: str | None = None, trust_remote_code: bool = False
 ) -> Architecture | None:
-    """Return the kind of model behind a name without reading weights; None if only loading shows it.
+    """Return the architecture of a model without reading its weights.
+
+    Use it to find a wrong name before a long run. For a folder, the tokenizer is read and the presence of
+    weights is checked. A server is not contacted.
 
     Parameters
     ----------
-    name, revision, trust_remote_code
-        As in `load_model`.
+    name : str
+        Name of the model, as in `load_model`.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    trust_remote_code : bool, default False
+        Run Python code that comes with the model.
 
     Returns
     -------
     {"causal", "masked", "encoder-decoder"} or None
-        The architecture.
+        The architecture. None if it is known only after loading.
 
     Raises
     ------
     UsageError
         A registered name is unknown.
     ModelError
-        A folder or hub name has no language model.
-
-    Notes
-    -----
-    For a folder, the tokenizer is read and the presence of weights is checked. A served model is not contacted.
+        There is no language model in the folder or under the hub name.
 
     Examples
     --------
@@ -207,21 +216,26 @@ def as_language_model(
     options: Any = None,
     batch_tokens: int | None = None,
 ) -> LanguageModel:
-    """Wrap a Hugging Face model that is already in memory as a LanguageModel, which every function of evenhand accepts.
+    """Wrap a Hugging Face model that is in memory, so that every function of evenhand accepts it.
+
+    Use it to audit a model during training or after you changed it. To load a model from a folder or the hub,
+    use `load_model`.
 
     Parameters
     ----------
-    model, tokenizer
-        Model and tokenizer of the transformers package.
+    model : transformers.PreTrainedModel
+        The model.
+    tokenizer : transformers.PreTrainedTokenizerFast
+        Its tokenizer.
     architecture : {"causal", "masked", "encoder-decoder"}
         Architecture of the model.
     identity : dict
-        What identifies the model's results: name, hash of the weights or training run, dtype. It is stored with
-        results, and decides whether stored results can be reused.
+        What identifies the results of the model: its name, a hash of the weights or the training run, and the
+        dtype. It is stored with the results. Stored results are reused only if it is the same.
     options : optional
         Conventions for scoring texts, as in `load_model`.
     batch_tokens : int, optional
-        Tokens per batch. Does not affect results.
+        Tokens per batch. It does not affect results.
 
     Returns
     -------
@@ -231,7 +245,7 @@ def as_language_model(
     Raises
     ------
     UsageError
-        `options` belong to another architecture.
+        `options` are for another architecture.
     """
     if architecture == "causal":
         from evenhand.models.huggingface import CausalModel, CausalOptions

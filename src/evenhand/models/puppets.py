@@ -25,10 +25,16 @@ _Said = tuple[str, Finish | None, ResponseError | None, str | None]
 
 @dataclass
 class Puppet:
-    """A scripted model that gives every token of text i the log probability `token_log_prob(texts)[i]`.
+    """A scripted model: a function decides how likely each text is.
 
-    Tokens are the words between white space, so two texts with equal numbers of words differ only in this
-    probability. `failure` makes every row that error. Any architecture and any masking is accepted.
+    Use it in tests and simulations, where you must know the true bias of the model. `prefers`, `avoids` and
+    `writes` create common ones.
+
+    Notes
+    -----
+    Every token of text i has the log probability `token_log_prob(texts)[i]`. Tokens are the words between
+    white space. Two texts with the same number of words therefore differ only in this value. If `failure` is
+    set, every row has that error. Any architecture and any masking is accepted.
     """
 
     name: str
@@ -121,10 +127,24 @@ class Puppet:
 
 
 def writes(continuation: Callable[[str, int], str], name: str = "puppet/writer") -> Puppet:
-    """A scripted model whose texts are given: the outcome of every judged benchmark can be chosen.
+    """Return a scripted model that generates the texts you choose.
 
-    continuation: a function of the prompt and the number of the sample.
+    Use it to test a measure or a benchmark with known responses.
 
+    Parameters
+    ----------
+    continuation : callable
+        Function of the prompt and the number of the sample that returns the generated text.
+    name : str, default "puppet/writer"
+        Name of the model.
+
+    Returns
+    -------
+    Puppet
+        The model.
+
+    Examples
+    --------
     >>> puppet = writes(lambda prompt, sample: " is kind." if sample else " is rude.")
     >>> puppet.generate(["She"], Decoding(max_new_tokens=9, temperature=1.0, samples=2)).texts
     [' is rude.', ' is kind.']
@@ -133,9 +153,21 @@ def writes(continuation: Callable[[str, int], str], name: str = "puppet/writer")
 
 
 def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "puppet/stereotyped") -> Puppet:
-    """Return a scripted model that finds some texts more likely: `GAP` nats per token above all others.
+    """Return a scripted model that finds some texts more likely than all others.
 
-    `preferred` are the texts, or a function of a text. Given the stereotypes, it is always stereotyped.
+    Use it to test a likelihood benchmark: given the stereotypes, the model is always stereotyped.
+
+    Parameters
+    ----------
+    preferred : collection of str or callable
+        The preferred texts, or a function that returns whether a text is preferred.
+    name : str, default "puppet/stereotyped"
+        Name of the model.
+
+    Returns
+    -------
+    Puppet
+        The model. A token of a preferred text has a log probability that is `GAP` nats higher.
 
     Examples
     --------
@@ -152,7 +184,21 @@ def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "pup
 
 
 def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppet/never") -> Puppet:
-    """Return the opposite of `prefers`: given the stereotypes, it is never stereotyped.
+    """Return a scripted model that finds some texts less likely than all others.
+
+    It is the opposite of `prefers`: given the stereotypes, the model is never stereotyped.
+
+    Parameters
+    ----------
+    unwanted : collection of str or callable
+        The texts, or a function that returns whether a text is one of them.
+    name : str, default "puppet/never"
+        Name of the model.
+
+    Returns
+    -------
+    Puppet
+        The model. A token of an unwanted text has a log probability that is `GAP` nats lower.
 
     Examples
     --------
@@ -164,10 +210,24 @@ def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppe
 
 
 def random_puppet(seed: int = 0) -> Puppet:
-    """A puppet whose opinion of a text is drawn from the text itself: the same in any order and batch.
+    """Return a scripted model that gives each text a random likelihood.
 
-    A token's log probability is uniform between -3 and -1 nats, the same for all tokens of a text and
-    independent between texts, so that every comparison of two groups is a fair coin.
+    Use it as a model without bias: it prefers neither text of a pair more often than the other.
+
+    Parameters
+    ----------
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    Puppet
+        The model. A text has the same likelihood in any order and batch.
+
+    Notes
+    -----
+    The log probability of a token is uniform between -3 and -1 nats. It is the same for all tokens of a text
+    and independent between texts.
     """
     key = seed.to_bytes(8, "little")
 

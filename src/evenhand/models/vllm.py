@@ -36,16 +36,23 @@ SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bit
 
 @dataclass(frozen=True)
 class VllmOptions:
-    """Conventions, and how vLLM is started; start, end and the two of chat enter the fingerprint."""
+    """Options for scoring and starting a model with vLLM.
+
+    Pass it as `options` to `load_model("vllm:...")`.
+
+    Notes
+    -----
+    `start`, `end`, `chat` and `system` change the results, so they are part of the fingerprint of the model.
+    """
 
     start: str = "auto"
     """As `CausalOptions.start`."""
     end: bool = False
-    """Score the end-of-sequence token behind the text as well."""
+    """Whether to score the end-of-sequence token after the text as well."""
     chat: bool | None = None
     """As `CausalOptions.chat`."""
     system: str | None = None
-    """With chat: the system message in front of the user's."""
+    """System message before the user's message; requires `chat`."""
     engine: dict[str, Any] = field(default_factory=dict)
     """More arguments of `vllm.LLM`: tensor_parallel_size, gpu_memory_utilization, max_model_len, ..."""
 

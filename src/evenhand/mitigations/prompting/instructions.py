@@ -25,15 +25,16 @@ BLANK = "Be for: "
 
 @checked
 def instructive_debiasing(wording: str = "paper") -> Prefix:
-    """Return the mitigation Instructive Debiasing: a sentence before every prompt that asks for good behaviour.
+    """Return the mitigation Instructive Debiasing, which puts an instruction before every prompt.
 
-    It asks for six kinds. They are the opposites of the six kinds of harm that self-debiasing avoids: be
-    positive, polite, respectful, ...
+    The instruction asks for six kinds of good behaviour: be positive, polite, respectful, and so on. They are
+    the opposites of the six kinds of harm that self-debiasing avoids (see `SelfDebiasing`).
 
     Parameters
     ----------
     wording : {"paper", "code"}, default "paper"
-        The released code has "compliant, loveable" where the paper has "compliant or loveable".
+        Source of the text. The released code has "compliant, loveable" where the paper has "compliant or
+        loveable".
 
     Returns
     -------
@@ -45,9 +46,10 @@ def instructive_debiasing(wording: str = "paper") -> Prefix:
     UsageError
         The wording is unknown.
 
-    Notes
-    -----
-    Source: Morabito et al. 2023, table 2.
+    References
+    ----------
+    Morabito et al. (2023), "Debiasing should be Good and Bad: Measuring the Consistency of Debiasing
+    Techniques in Language Models", Findings of ACL, table 2.
 
     Examples
     --------
@@ -120,7 +122,9 @@ INSTRUCTIONS = {
 
 @checked
 def library_instruction(name: str) -> Prefix:
-    """Return a mitigation that puts an instruction of the built-in library before every prompt.
+    """Return a mitigation that puts an instruction from the built-in library before every prompt.
+
+    Use it to try a ready-made wording before you write your own. For your own wording, use `Prefix`.
 
     Parameters
     ----------

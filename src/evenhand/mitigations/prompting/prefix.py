@@ -31,33 +31,38 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Prefix:
-    """A mitigation that puts a text, such as an instruction, before every prompt. Only the continuation is returned.
+    """A mitigation that puts a text, such as an instruction, before every prompt.
+
+    Use it to test whether asking for fair responses helps. The model continues the instruction and the prompt
+    as one text. Only the continuation is returned.
 
     Parameters
     ----------
     text : str
         The instruction.
-    delimiter : str
-        Text between the instruction and the prompt. Default: a line break, as in ROBBIE.
+    delimiter : str, default "\\n"
+        Text between the instruction and the prompt. The default is a line break, as in ROBBIE.
     name : str, default "prefix"
-        Name for reports.
+        Name in reports.
     card : Card
-        Description with known problems.
+        Description of the mitigation, with known problems.
     levels : tuple of (str, tuple of str), default ()
-        Other wordings by name, such as "opposite", for the consistency check.
+        Other wordings by name, such as "opposite", for the consistency check (`evenhand.check_consistency`).
 
     Raises
     ------
     UsageError
-        The instruction is empty or white space. It would only change how the first word is split into tokens.
+        The instruction is empty or only white space. Such a text would change only how the first word is
+        split into tokens.
 
-    Notes
-    -----
-    Source: ROBBIE, section B.3.1.
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP, section
+    B.3.1.
 
     Examples
     --------
-    A scripted model that returns its prompt in capital letters:
+    The scripted model returns its prompt in capital letters:
 
     >>> from evenhand.models.puppets import writes
     >>> from evenhand.models.decoding import Decoding
@@ -87,17 +92,17 @@ class Prefix:
         return Specification((self.text,), dict(self.levels))
 
     def specified(self, texts: Sequence[str]) -> "Prefix":
-        """Return the same mitigation with another instruction. Raises UsageError unless there is exactly one."""
+        """Return the same mitigation with another instruction; raise UsageError unless `texts` has one element."""
         if len(texts) != 1:
             raise UsageError(f"{self.name} accepts one instruction, got {len(texts)}.")
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the exact text that precedes the prompt, and the rule for random numbers."""
+        """Return the exact text before the prompt, and the rule for random numbers."""
         return {"text": self.text, "delimiter": self.delimiter, "draws": DRAWS}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """Return the model with the instruction before every prompt; raises Unsupported for masked models."""
+        """Return the model with the instruction before every prompt; raise Unsupported for a masked model."""
         if model.architecture == "masked":
             raise Unsupported(
                 f"{model.fingerprint.get('name', 'This model')} is a masked language model and cannot follow an "

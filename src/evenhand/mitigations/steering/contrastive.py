@@ -23,33 +23,45 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class ContrastiveDebiasing(SteeredByPrefixes):
-    """A mitigation that moves next-token probabilities away from those after descriptions of harm.
+    """A mitigation that makes tokens less likely if descriptions of harm make them more likely.
 
-    Samples from log p + strength × (log p - mean log q), normalised. p are the model's probabilities after the
-    prompt, and q those after each prefix with the prompt, for example "The following text contains a threat:".
+    Use it as an alternative to `SelfDebiasing` for models that run on this machine. It compares two
+    next-token distributions: after the prompt, and after a description of harm followed by the prompt. An
+    example of a description is "The following text contains a threat:". It then moves the first distribution
+    away from the second.
 
     Parameters
     ----------
     strength : float, default 1.0
-        How far to move; 0 leaves log p as it is.
+        Strength of the mitigation, at least 0. With 0, the log probabilities do not move.
     plausible : float, default 0.1
-        Tokens less probable than this share of the most probable token are excluded (0: none). See
-        `ContrastiveRule`.
+        Tokens are excluded if their probability is below this share of the largest probability. With 0, no
+        token is excluded.
     prefixes : tuple of str or str, default "published"
-        Texts, or the name of a set ("published" or "keywords"), as in `SelfDebiasing`.
+        Descriptions of harm, or the name of a set of them: "published" (six sentences) or "keywords" (eight
+        words).
     name : str, default "contrastive"
-        Name for reports.
+        Name in reports.
     card : Card
-        Description with known problems.
+        Description of the mitigation, with known problems.
 
     Raises
     ------
     UsageError
-        `strength` is negative, `plausible` is outside 0 to 1, or the prefixes are invalid.
+        `strength` is negative, `plausible` is not between 0 and 1, or the prefixes are invalid.
 
     Notes
     -----
-    Sources: Liu et al. 2021, equation 1; Li et al. 2023, equation 3.
+    Let p be the probability of a token after the prompt. Let q be its probability after one prefix and the
+    prompt. The token's new score is log p + strength × (log p - mean of log q over prefixes). The scores are
+    normalised to probabilities, from which the next token is sampled. See `ContrastiveRule`.
+
+    References
+    ----------
+    Liu et al. (2021), "DExperts: Decoding-Time Controlled Text Generation with Experts and Anti-Experts",
+    ACL, equation 1.
+
+    Li et al. (2023), "Contrastive Decoding: Open-ended Text Generation as Optimization", ACL, equation 3.
 
     Examples
     --------

@@ -15,20 +15,25 @@ from evenhand.schema import Unsupported, UsageError, checked
 
 @dataclass(frozen=True)
 class WindowedPerplexity:
-    """The perplexity of a long text, read in windows.
+    """The perplexity of a long text that was read in windows; the result of `windowed_perplexity`.
 
     Attributes
     ----------
     perplexity : float
         exp of the mean negative log probability of the scored tokens.
     as_published : float or None
-        The same as the published program counts it: the first token of each window, which nothing predicts,
-        gets the mean of its window (Schick et al. 2021). None if windows overlap, for which that program is
-        wrong.
+        Perplexity as the published program computes it. That program also counts the first token of each
+        window, although nothing predicts it, and gives it the mean of its window. None if windows overlap,
+        because the program is wrong for them.
     tokens : int
         Number of scored tokens.
     windows : int
         Number of windows.
+
+    References
+    ----------
+    Schick et al. (2021), "Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in
+    NLP", TACL 9, section 4.3.
     """
 
     perplexity: float
@@ -41,7 +46,10 @@ class WindowedPerplexity:
 def windowed_perplexity(
     model: LanguageModel, text: str, *, window: int = 992, stride: int | None = None
 ) -> WindowedPerplexity:
-    """Return the perplexity of a long text under a model, with or without a steering mitigation (self-debiasing).
+    """Return the perplexity of a long text under a model.
+
+    Use it to check how much a steering mitigation harms fluency. Compare the perplexity with the mitigation
+    to the perplexity without it.
 
     Parameters
     ----------
@@ -50,29 +58,33 @@ def windowed_perplexity(
     text : str
         A long text, for example the test part of WikiText joined with empty lines.
     window : int, default 992
-        Number of tokens that are read at once, at least 2. The published 992 leave 32 of GPT-2's positions for
-        prefixes.
+        Number of tokens in each window, at least 2. With the published 992, 32 of GPT-2's 1,024 positions
+        remain for prefixes.
     stride : int, optional
-        Number of tokens from one window to the next, 1 to `window`. Each window scores only its new tokens.
-        Default: `window`, so that windows do not overlap, as published.
+        Number of tokens from the start of one window to the start of the next, 1 to `window`. Each window
+        scores only its new tokens. Default: `window`, so windows do not overlap, as published.
 
     Returns
     -------
     WindowedPerplexity
-        The perplexity, with the number of scored tokens.
+        The perplexity and the number of scored tokens.
 
     Raises
     ------
     UsageError
-        The window or the stride is out of range, a window with its prefix is too long for the model, or the
-        text has only one token.
+        `window` or `stride` is out of range, a window with its prefix is too long for the model, or the text
+        has only one token.
     Unsupported
-        The model is not of these kinds, or a window does not fit in memory.
+        The model is of another kind, or a window does not fit in memory.
 
     Notes
     -----
-    If windows overlap, the published program averages over too many tokens; this function does not. Source:
-    Schick et al. 2021, section 4.3.
+    The published program averages over too many tokens if windows overlap. This function does not.
+
+    References
+    ----------
+    Schick et al. (2021), "Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in
+    NLP", TACL 9, section 4.3.
     """
     step = window if stride is None else stride
     if window < 2 or not 1 <= step <= window:

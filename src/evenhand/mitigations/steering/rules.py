@@ -13,14 +13,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelfDebiasingRule:
-    """Reduce the probability of tokens that a harmful context makes more likely.
+    """The formula of self-debiasing: reduce the probability of tokens that a harmful context makes more likely.
 
-    With p the regular distribution, q the largest over contexts of the steered ones, and
-    d = max(0, q - p): p is multiplied by max(floor, exp(-decay d)) and normalised. Tokens that no context makes
-    more likely keep their odds. decay: lambda in the paper (50 by default there; 10, 50 and 100 were published).
-    floor: epsilon, the least factor. Raises UsageError for a negative decay or a floor outside 0..1.
-    Source: Schick, Udupa, Schütze 2021, equations 2-4.
+    `SelfDebiasing` applies it to each next-token distribution.
 
+    Parameters
+    ----------
+    decay : float, default 50.0
+        Strength of the penalty, at least 0; lambda in the paper. The published values are 10, 50 and 100.
+    floor : float, default 0.01
+        Smallest factor, above 0 and up to 1; epsilon in the paper.
+
+    Raises
+    ------
+    UsageError
+        `decay` is negative, or `floor` is out of range.
+
+    Notes
+    -----
+    Let p be the regular probability of a token. Let q be its largest probability over the harmful contexts,
+    and d = max(0, q - p). Then p is multiplied by max(floor, exp(-decay × d)), and the distribution is
+    normalised. Tokens that no context makes more likely keep their odds relative to each other.
+
+    References
+    ----------
+    Schick, Udupa and Schütze (2021), "Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based
+    Bias in NLP", TACL 9, equations 2 to 4.
+
+    Examples
+    --------
     >>> import torch
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[[0.9, 0.1]]]).log()
     >>> SelfDebiasingRule(decay=10).combine(p, q).exp().round(decimals=3).tolist()
@@ -47,20 +68,44 @@ class SelfDebiasingRule:
         return scores.log_softmax(-1)
 
     def parameters(self) -> dict[str, Any]:
-        """Name and constants."""
+        """Return the name of the rule and its constants."""
         return {"name": "self-debiasing", "decay": self.decay, "floor": self.floor}
 
 
 @dataclass(frozen=True)
 class ContrastiveRule:
-    """Move away from what the contexts lead to, on the log scale: log p + strength (log p - mean log q).
+    """The formula of contrastive debiasing: move log probabilities away from those after harmful contexts.
 
-    strength: 0 leaves the model as it is. plausible: tokens with less than this share of the likeliest token's
-    probability are left out, so that a very unlikely token cannot win by being still less likely behind a
-    context. Raises UsageError for a negative strength or a share outside 0..1.
-    Source: the anti-expert half of DExperts (Liu et al. 2021, equation 1) with the plausibility constraint of
-    Contrastive Decoding (Li et al. 2023, equation 3).
+    `ContrastiveDebiasing` applies it to each next-token distribution.
 
+    Parameters
+    ----------
+    strength : float, default 1.0
+        Strength, at least 0. With 0, the log probabilities do not move.
+    plausible : float, default 0.1
+        Tokens are excluded if their probability is below this share of the largest probability, 0 to 1.
+        Otherwise a very unlikely token could win because a harmful context makes it even less likely.
+
+    Raises
+    ------
+    UsageError
+        `strength` is negative, or `plausible` is not between 0 and 1.
+
+    Notes
+    -----
+    The new score of a token is log p + strength × (log p - mean log q). p is its regular probability, and q
+    its probability after each harmful context. The formula is the anti-expert half of DExperts with the
+    plausibility constraint of Contrastive Decoding.
+
+    References
+    ----------
+    Liu et al. (2021), "DExperts: Decoding-Time Controlled Text Generation with Experts and Anti-Experts",
+    ACL, equation 1.
+
+    Li et al. (2023), "Contrastive Decoding: Open-ended Text Generation as Optimization", ACL, equation 3.
+
+    Examples
+    --------
     >>> import torch
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[[0.9, 0.1]]]).log()
     >>> ContrastiveRule(strength=1.0).combine(p, q).exp().round(decimals=3).tolist()
@@ -88,5 +133,5 @@ class ContrastiveRule:
         return scores.masked_fill(regular == -torch.inf, -torch.inf).log_softmax(-1)
 
     def parameters(self) -> dict[str, Any]:
-        """Name and constants."""
+        """Return the name of the rule and its constants."""
         return {"name": "contrastive", "strength": self.strength, "plausible": self.plausible}

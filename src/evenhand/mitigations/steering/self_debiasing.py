@@ -110,25 +110,25 @@ class SteeredByPrefixes(ABC):
 
 @dataclass(frozen=True)
 class SelfDebiasing(SteeredByPrefixes):
-    """A mitigation that lowers the probability of tokens that become more likely after a description of harm.
+    """A mitigation that makes tokens less likely if a description of harm makes them more likely.
 
-    Let p be the probability of a token after the prompt, and q the largest one after a prefix with the prompt,
-    for example "The following text contains a threat:". If q > p, p is multiplied by exp(-decay × (q - p)), but
-    by no less than floor. The probabilities are then normalised.
+    Use it to reduce harmful text from a model that runs on this machine, without training. A description of
+    harm is put before the prompt, for example "The following text contains a threat:". Tokens whose
+    probability rises are then penalised.
 
     Parameters
     ----------
     decay : float, default 50.0
-        Strength, 0 or more; 0 changes nothing. The published values are 10, 50 and 100.
+        Strength of the penalty, at least 0. With 0, nothing changes. The published values are 10, 50 and 100.
     floor : float, default 0.01
-        Smallest factor, above 0 and up to 1. See `SelfDebiasingRule`.
+        Smallest factor by which a probability is multiplied, above 0 and up to 1.
     prefixes : tuple of str or str, default "published"
         Texts that are put directly before a prompt, or the name of a set: "published" (six sentences) or
         "keywords" (eight words).
     name : str, default "self-debiasing"
-        Name for reports.
+        Name in reports.
     card : Card
-        Description with known problems.
+        Description of the mitigation, with known problems.
 
     Raises
     ------
@@ -137,7 +137,14 @@ class SelfDebiasing(SteeredByPrefixes):
 
     Notes
     -----
-    Source: Schick et al. 2021, section 4.
+    Let p be the probability of a token after the prompt. Let q be its largest probability after any prefix
+    and the prompt. If q > p, p is multiplied by max(floor, exp(-decay × (q - p))). The probabilities are then
+    normalised. See `SelfDebiasingRule`.
+
+    References
+    ----------
+    Schick et al. (2021), "Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in
+    NLP", TACL 9, section 4.
 
     Examples
     --------
@@ -173,34 +180,42 @@ ANSWERS = (" Yes", " No")
 def self_diagnosis(
     model: LanguageModel, texts: Sequence[str], descriptions: Sequence[str] = tuple(ATTRIBUTES.values())
 ) -> NDArray[np.float64]:
-    """Return the probability with which a model answers Yes when it is asked whether a text contains something.
+    """Ask a model whether texts contain harm, and return the probability that it answers Yes.
+
+    Use it to check whether a model recognises a kind of harm. `SelfDebiasing` works only to the extent that
+    it does.
 
     Parameters
     ----------
     model : LanguageModel
         The model.
     texts : sequence of str, length n
-        Texts; line breaks become spaces.
+        The texts. Line breaks are replaced by spaces.
     descriptions : sequence of str, length d
-        What the text may contain, for example "a threat". Default: the six kinds of harm of the Perspective
+        What a text may contain, for example "a threat". Default: the six kinds of harm of the Perspective
         API.
 
     Returns
     -------
     numpy.ndarray, shape (n, d)
-        P(Yes) / (P(Yes) + P(No)) for each text and description. NaN if the model could not answer, for example
-        because the text is too long.
+        P(Yes) / (P(Yes) + P(No)) for each text and description. NaN if the model could not answer, for
+        example because the text is too long.
 
     Raises
     ------
     Unsupported
-        The model cannot score texts, for example a server without log probabilities.
+        The model cannot score texts. An example is a server without log probabilities.
 
     Notes
     -----
-    If Yes and No are one token each, as in GPT-2, this is the softmax of two logits. If they are several
-    tokens, all of them count. The question begins with the tokens that the tokenizer itself adds, as published:
-    none for GPT-2. Source: Schick et al. 2021, section 3.
+    If Yes and No are one token each, as in GPT-2, the result is the softmax of two logits. If they are
+    several tokens, all of them count. As published, the question begins with the tokens that the tokenizer
+    itself adds, which are none for GPT-2.
+
+    References
+    ----------
+    Schick et al. (2021), "Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in
+    NLP", TACL 9, section 3.
 
     Examples
     --------

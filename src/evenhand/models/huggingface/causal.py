@@ -58,30 +58,49 @@ def check_chat_template(tokenizer: Any) -> None:
 
 @dataclass(frozen=True)
 class CausalOptions:
-    """Conventions and limits; start, end and the two of chat change the answers and enter the fingerprint."""
+    """Options for scoring and generating text with a causal model.
+
+    Pass it as `options` to `load_model`.
+
+    Notes
+    -----
+    `start`, `end`, `chat` and `system` change the results, so they are part of the fingerprint of the model.
+    """
 
     start: str = "auto"
-    """What the first token is predicted from: "auto" is the tokenizer's beginning-of-sequence token, or
-    its end-of-sequence token where it has no other (GPT-2), or nothing; "none"; or a token's text.
-    With nothing in front, a text's first token is not scored."""
+    """Token from which the first token of a text is predicted: "auto", "none", or the text of a token. "auto" is the
+    tokenizer's beginning-of-sequence token. If it has none, as GPT-2, it is the end-of-sequence token, or nothing. If
+    nothing precedes a text, its first token is not scored."""
     end: bool = False
-    """Score the end-of-sequence token behind the text as well."""
+    """Whether to score the end-of-sequence token after the text as well."""
     batch_tokens: int | None = None
-    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+    """Tokens per batch. None: chosen by device. The number is halved if memory runs out."""
     segment: int = 256
-    """Nodes of the prefix tree that are run side by side."""
+    """Number of nodes of the prefix tree that are computed at the same time."""
     chat: bool | None = None
-    """Write answers, not continuations: a prompt becomes a user's message in the tokenizer's chat template,
-    and the assistant's turn is what is written. None or False: off. Likelihoods are of plain texts either way."""
+    """Whether the model replies to prompts instead of continuing them. Each prompt becomes a user's message in the
+    tokenizer's chat template, and the model writes the assistant's turn. None or False: off. Likelihoods are always
+    those of plain texts."""
     system: str | None = None
-    """With chat: the system message in front of the user's."""
+    """System message before the user's message; requires `chat`."""
 
 
 class CausalModel:
-    """A causal language model with its tokenizer, scored over the prefix tree of the texts.
+    """A causal language model of Hugging Face with its tokenizer.
 
-    model: a Hugging Face causal language model. tokenizer: a fast tokenizer. identity: what makes its
-    numbers reusable (name, weights, tokenizer, dtype); see `evenhand.models.load_model`, which makes it.
+    `evenhand.models.load_model` creates it. Texts with the same beginning share the computation for it (a
+    prefix tree).
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        The model.
+    tokenizer : transformers.PreTrainedTokenizerFast
+        Its tokenizer; only fast tokenizers are accepted.
+    identity : dict
+        What makes the results reusable: name, weights, tokenizer and dtype.
+    options : CausalOptions, optional
+        Options for scoring and generating text.
     """
 
     architecture: Architecture = "causal"
