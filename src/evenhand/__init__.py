@@ -2,9 +2,9 @@
 
     import evenhand as eh
 
-    run = eh.audit("gpt2", suite="quick")   # or a folder, or a model in memory run.findings
-    # a Polars frame of verdicts run.report()                            # writes report.html and returns its
-    path
+    run = eh.audit("gpt2", suite="quick")   # or a folder, or a model in memory
+    run.findings                            # a Polars frame of verdicts
+    run.report()                            # writes report.html and returns its path
 
 Names are imported when they are first used (`__init__.pyi` lists their modules), so `import evenhand` is fast.
 """

@@ -1,4 +1,4 @@
-"""Recipes: each ties prompts, a request and measures together, with a card; and suites of them."""
+"""Benchmarks, each with prompts, a request to the model, measures and a card; and suites (sets) of benchmarks."""
 
 import lazy_loader
 

@@ -229,6 +229,8 @@ def load_benchmark(name: str) -> Benchmark:
 def load_suite(name: str) -> Suite:
     """Return a suite (a set of benchmarks) by name.
 
+    Use it to see which benchmarks a suite contains. To run a suite, pass its name to `evenhand.audit`.
+
     Parameters
     ----------
     name : str

@@ -1,4 +1,4 @@
-"""The `Classifier` contract, its backends, and their loading by name."""
+"""Classifiers of texts: load one by name, or write your own with the interface `Classifier`."""
 
 import lazy_loader
 

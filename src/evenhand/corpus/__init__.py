@@ -1,4 +1,4 @@
-"""How often people are spoken of in a corpus: terms, their hits in documents, exact counts that add up."""
+"""Count how often groups of people are mentioned in a corpus, and which words occur near them."""
 
 import lazy_loader
 

@@ -58,8 +58,22 @@ _LONGEST_KEPT = 24
 
 
 def normalised(text: str) -> str:
-    """A text as terms are looked for in it; see this file's rules. Its characters are those that `Hits.start` counts.
+    """Return a text in the form in which terms are searched: lower case, with simple punctuation.
 
+    Use it to see why a term is or is not found. The rules are described in `evenhand.corpus.normalising`.
+
+    Parameters
+    ----------
+    text : str
+        A document or a term.
+
+    Returns
+    -------
+    str
+        The normalised text. `Hits.start` counts its characters.
+
+    Examples
+    --------
     >>> normalised("Afro\\u2010American women\\u2019s  RIGHTS")
     "afro american women's rights"
     """

@@ -26,7 +26,7 @@ ANSWERS: dict[Answer, str] = {"log_likelihoods": "likelihoods", "generate": "con
 class Specification:
     """The wording of a mitigation: what the model should do, or what it should avoid.
 
-    The consistency check reads it to replace the wording (see `evenhand.check_consistency`).
+    `evenhand.check_consistency` replaces the wording by other wordings and tests whether the effect changes.
 
     Attributes
     ----------

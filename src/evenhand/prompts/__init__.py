@@ -1,4 +1,4 @@
-"""Prompt sets: lexicon x templates, published sets, downloaded data sets, and the files of a user."""
+"""Prompts: evenhand's own from a lexicon and templates, published sets, downloaded data sets, and your own files."""
 
 import lazy_loader
 

@@ -18,26 +18,37 @@ FORMAT = (
 
 
 def read_personas(file: Path | str) -> tuple[str, ...]:
-    """Read personas from a text file; each has two lines, joined by a line feed.
+    """Read personas (short descriptions of a speaker) from a text file.
+
+    Pass them to `behind_personas` or `between_personas`.
 
     Parameters
     ----------
     file : path or str
-        A UTF-8 file. Empty lines separate personas.
+        A UTF-8 file. Each persona has two lines. Empty lines separate personas.
 
     Returns
     -------
     tuple of str
-        The personas.
+        The personas; the two lines of each are joined by a line feed.
 
     Raises
     ------
     DataError
         The file cannot be read, has no persona, or has one with another number of lines.
 
-    Notes
-    -----
-    Source: Smith et al. 2022, appendix A.4 (there from BlendedSkillTalk and ConvAI2).
+    References
+    ----------
+    Smith et al. (2022), "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic
+    Descriptor Dataset", EMNLP, appendix A.4. Its personas come from BlendedSkillTalk and ConvAI2.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "personas.txt"
+    >>> _ = file.write_text("i am kind.\\ni cook.\\n\\ni fly.\\ni sing.\\n")
+    >>> read_personas(file)
+    ('i am kind.\\ni cook.', 'i fly.\\ni sing.')
     """
     path = Path(file).expanduser()
     if path.exists() and not is_file(path):
@@ -69,7 +80,9 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
 
 
 def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *, written: bool) -> PromptSet:
-    """Return each prompt after a persona drawn for it, with a line feed between.
+    """Put a randomly drawn persona before each prompt.
+
+    Use it to test whether a model that speaks as different people treats groups differently.
 
     Parameters
     ----------
@@ -80,8 +93,8 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
     seed : int
         Random seed. The draw depends only on it and the prompt_id.
     written : bool
-        Whether the prompts are continued. The persona then begins the text; otherwise it is the context, which
-        is read and not scored.
+        Whether the model continues the prompts. If True, the persona and a line feed begin the text. If
+        False, the persona is the context, which is read but not scored.
 
     Returns
     -------
@@ -120,31 +133,34 @@ def behind_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int, *,
 
 
 def between_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int) -> PromptSet:
-    """Return openers of conversations with a persona for each speaker: `persona_a` and `persona_b`.
+    """Give each speaker of a conversation a randomly drawn persona.
+
+    Use it for self-chats, in which a model talks to itself. The two personas of a conversation differ.
 
     Parameters
     ----------
     prompts : PromptSet
-        Openers. Existing personas are replaced.
+        Openers of conversations. Existing personas are replaced.
     personas : tuple of str
-        Result of `read_personas`, at least two, so that the speakers differ. A prefix "your persona: " of a
-        line, which some models use, is removed.
+        Result of `read_personas`, at least two. A prefix "your persona: " of a line, which some models use,
+        is removed.
     seed : int
         Random seed. The draw depends only on it and the prompt_id.
 
     Returns
     -------
     PromptSet
-        The openers; personas are lists of sentences.
+        The openers with the columns `persona_a` and `persona_b`: lists of sentences.
 
     Raises
     ------
     DataError
         There is only one persona.
 
-    Notes
-    -----
-    Source: Smith & Williams 2021, section 2.1.
+    References
+    ----------
+    Smith and Williams (2021), "Hi, my name is Martha: Using names to measure and mitigate bias in generative
+    dialogue models", section 2.1.
 
     Examples
     --------

@@ -15,6 +15,9 @@ from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, check_fiel
 class PromptSet:
     """A set of prompts with the groups that they mention, and a card that describes their origin.
 
+    Benchmarks create it. Create one yourself for prompts from memory; `read_prompts` reads prompts from a
+    file.
+
     Parameters
     ----------
     frame : polars.DataFrame
@@ -26,7 +29,7 @@ class PromptSet:
     own : str, default ""
         Name in reports for prompts of the user; "" for prompts of a benchmark.
     notes : tuple of str, default ()
-        Sentences on what was left out and why. They are shown before the model is asked and stored with a run.
+        Sentences on what was left out and why. They are shown before the model is run and stored with a run.
 
     Raises
     ------

@@ -19,21 +19,27 @@ LONGEST_HASHED_IN_PLACE = 64  # bytes; longer identifiers are shortened by BLAKE
 
 
 def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]:
-    """Return pseudo-random 64-bit numbers, one per identifier, that depend only on the arguments.
+    """Return one pseudo-random 64-bit number per identifier.
+
+    Use it to draw rows reproducibly: the number of a row does not depend on the other rows or their order.
 
     Parameters
     ----------
     ids : polars.Series of str, length n
-        Identifiers; null counts as the empty string.
+        Identifiers. Null counts as the empty string.
     seed : int
         Random seed.
     purpose : str, default ""
-        Makes the numbers of different uses of one seed independent.
+        Name of the use. Numbers for different purposes are independent, also with the same seed.
 
     Returns
     -------
-    numpy.ndarray, shape (n,)
-        Numbers. Method: FNV-1a over the UTF-8 bytes, finished with the splitmix64 mixer.
+    numpy.ndarray of uint64, shape (n,)
+        The numbers.
+
+    Notes
+    -----
+    The method is FNV-1a over the UTF-8 bytes, finished with the splitmix64 mixer.
 
     Examples
     --------
@@ -60,17 +66,23 @@ def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]
 
 
 def uniforms(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.float64]:
-    """Return numbers in [0, 1), one per identifier, seeded as in `row_keys`.
+    """Return one pseudo-random number in [0, 1) per identifier.
+
+    Use it to draw a share of rows reproducibly: a row is drawn if its number is below the share.
 
     Parameters
     ----------
-    ids, seed, purpose
-        As in `row_keys`.
+    ids : polars.Series of str, length n
+        Identifiers.
+    seed : int
+        Random seed.
+    purpose : str, default ""
+        Name of the use, as in `row_keys`.
 
     Returns
     -------
-    numpy.ndarray, shape (n,)
-        Numbers.
+    numpy.ndarray of float, shape (n,)
+        The numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Studies of models, one folder each, and their shared parts: options, records, results, plain pages."""
+"""Studies of models (one folder per study), and what they share: options, records, results and pages."""
 
 import lazy_loader
 

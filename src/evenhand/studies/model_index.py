@@ -36,11 +36,27 @@ Content = Mapping[str, Any]
 
 
 def model_card(content: Content) -> str:
-    """Front matter and Markdown of a model card.
+    """Return the model card (README.md) of a result, with front matter for the Hugging Face hub.
 
-    content: `to_dict()` of an audit or a measured file, or what its measurements.json holds. Returns the text of a
-    README.md. Raises UsageError for other results.
+    Use it to publish the results of an audit next to the model.
 
+    Parameters
+    ----------
+    content : mapping
+        Result of `to_dict()` of an audit or of `evenhand.measure`, or the content of its measurements.json.
+
+    Returns
+    -------
+    str
+        The text of a README.md: front matter and Markdown.
+
+    Raises
+    ------
+    UsageError
+        The result is of another kind.
+
+    Examples
+    --------
     >>> empty = {"title": "gpt2", "alpha": 0.05, "measurements": [], "findings": [], "headlines": [], "benchmarks": []}
     >>> print(model_card({**empty, "manifest": {"arguments_given": {"model": "gpt2", "limit": 20}}}).splitlines()[0])
     ---

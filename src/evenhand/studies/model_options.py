@@ -55,10 +55,27 @@ class ModelOptions(Options):
 
 
 def load_named_model(options: ModelOptions) -> LanguageModel:
-    """Return the model of the options, with its device, precision, batch size and chat template.
+    """Return the model that options name, with its device, precision, batch size and chat template.
 
-    Raises UsageError for a system message without chat, for the chat option of a served model, and for allow_longer
-    without a served model. Other errors are those of `evenhand.models.load_model`.
+    Studies call it to load a model as the user's options say.
+
+    Parameters
+    ----------
+    options : ModelOptions
+        The options.
+
+    Returns
+    -------
+    LanguageModel
+        The model.
+
+    Raises
+    ------
+    UsageError
+        There is a system message without chat, the chat option for a served model, or allow_longer for a
+        model that is not served.
+    EvenhandError
+        The model cannot be loaded; see `evenhand.models.load_model`.
     """
     from evenhand.models import load_model
 

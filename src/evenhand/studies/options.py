@@ -25,9 +25,10 @@ Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_valu
 
 
 class Options(BaseModel):
-    """Base of options, whole or a part of them: they cannot be changed, and unknown names are refused.
+    """Base class of the options of a study.
 
-    Parts are combined by inheritance, so stored options stay flat.
+    Derive from it to define your own options. They cannot be changed after creation, and unknown names are
+    refused. Parts are combined by inheritance, so stored options stay flat.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -108,8 +109,27 @@ LONGEST_SHOWN = 80
 
 
 def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return options made of values; raise UsageError that names each wrong one.
+    """Create options from values, and report every invalid value.
 
+    Parameters
+    ----------
+    kind : type
+        A subclass of `Options`.
+    values : mapping of str
+        The values by name.
+
+    Returns
+    -------
+    Options
+        An object of the class `kind`.
+
+    Raises
+    ------
+    UsageError
+        A value is invalid or a name is unknown. The message names each of them.
+
+    Examples
+    --------
     >>> class Few(Options):
     ...     limit: int = 1
     >>> validated(Few, {"limit": "some"})

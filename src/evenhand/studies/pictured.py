@@ -27,12 +27,30 @@ Row = Mapping[str, Any]
 
 
 def picture_of(content: Content, benchmark: str | None = None) -> Picture:
-    """The picture of a result: groups where single ones were judged, else axes, of one benchmark.
+    """Return the picture (a forest plot as data) of a result.
 
-    content: `to_dict()` of a result, or what its JSON file holds. benchmark: which; by default the first in which
-    something was found, else the first. Raises UsageError for results without such a plot, and for a benchmark that it
-    does not have, naming those it has.
+    It has one row per group if single groups were tested, otherwise one row per axis. It shows one benchmark.
 
+    Parameters
+    ----------
+    content : mapping
+        Result of `to_dict()`, or the content of the result's JSON file.
+    benchmark : str, optional
+        Benchmark to show. Default: the first one in which bias was detected, otherwise the first one.
+
+    Returns
+    -------
+    Picture
+        The picture.
+
+    Raises
+    ------
+    UsageError
+        The result has no such plot, or does not have the benchmark. The message names the benchmarks that it
+        has.
+
+    Examples
+    --------
     >>> judged = {"benchmark": "mine", "measure": "m", "axis": "age", "group": None, "stratum": None, "q": 1.0}
     >>> row = judged | {"verdict": "not detected", "estimate": 0.0, "low": -1.0, "high": 1.0, "null": 0.0}
     >>> picture = picture_of({"title": "gpt2", "findings": [row], "measurements": [row], "headlines": []})

@@ -20,8 +20,8 @@ class PlaceOptions(Options):
     """Options for where models and classifiers run. They affect numbers only by rounding."""
 
     on: str | None = None
-    """A cluster: ray (a temporary one on this machine), auto (the one this machine belongs to) or ray://HOST:PORT;
-    None: this process."""
+    """A cluster: ray (a temporary one on this machine), auto (the one to which this machine belongs) or
+    ray://HOST:PORT. None: this process."""
     workers: Count | None = None
     """Workers on it, each with a copy of the model; None: one for each accelerator of the cluster, or for each
     processor where there is none."""
@@ -42,10 +42,28 @@ class PlaceOptions(Options):
 def placed(
     place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
 ) -> Iterator[Pool | None]:
-    """Yield the workers of the options, and stop them at the end; None if everything runs in this process.
+    """Start the workers that options name, and stop them at the end; a context manager.
 
-    device: that of models and classifiers. note: called with messages for the user. Raises as `workers_on`, and
-    UsageError for the number of a single accelerator.
+    Parameters
+    ----------
+    place : PlaceOptions
+        Where models and classifiers run.
+    device : str, default "auto"
+        Device of models and classifiers.
+    note : callable, optional
+        Called with messages for the user.
+
+    Yields
+    ------
+    Pool or None
+        The workers. None if everything runs in this process.
+
+    Raises
+    ------
+    UsageError
+        `device` is the number of a single accelerator, but the options name a cluster.
+    EvenhandError
+        The workers cannot be started; see `workers_on`.
     """
     if place.on is None:
         yield None

@@ -11,10 +11,18 @@ from evenhand.reports import Printer, rendered
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table of texts.
+    """A table of texts, for the terminal and for a page.
 
-    title: its title, empty if it belongs to the previous table. lines: sentences below the title. heads:
-    (name, "left" or "right") of each column. rows: a cell for each column.
+    Attributes
+    ----------
+    title : str
+        Title; empty if the table belongs to the previous one.
+    heads : tuple of (str, {"left", "right"})
+        Name and alignment of each column.
+    rows : sequence of sequence of str
+        One cell per column in each row.
+    lines : tuple of str, default ()
+        Sentences below the title.
     """
 
     title: str
@@ -23,7 +31,7 @@ class PlainTable:
     lines: tuple[str, ...] = ()
 
     def render(self, out: Printer, most: int | None = None) -> None:
-        """Print it, or its first rows."""
+        """Print the table, or its first `most` rows."""
         if self.title:
             out.line(self.title, "bold")
         for line in self.lines:

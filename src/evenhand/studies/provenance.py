@@ -12,8 +12,20 @@ OWN = (
 
 
 def citations(cited: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """What to cite, evenhand first, each citation once; (what, citation, licence), without those that are empty.
+    """Return what a report should cite, each citation once.
 
+    Parameters
+    ----------
+    cited : iterable of (str, str, str)
+        Name, citation and licence of each source.
+
+    Returns
+    -------
+    list of (str, str, str)
+        The same, with evenhand first. Sources without a citation are left out.
+
+    Examples
+    --------
     >>> [what for what, _, _ in citations([("a", "Smith 2020", ""), ("b", "Smith 2020", ""), ("c", "", "")])]
     ['evenhand', 'a']
     """
@@ -25,8 +37,10 @@ def citations(cited: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str
 
 
 def provenance(blocks: Mapping[str, Mapping[str, object]]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Named blocks of facts as texts: (name, [(what, value)]).
+    """Return named blocks of facts as texts, for a report.
 
+    Examples
+    --------
     >>> provenance({"options": {"axes": ("age", "body"), "limit": None}})
     [('options', [('axes', 'age, body'), ('limit', 'none')])]
     """

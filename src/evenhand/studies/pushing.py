@@ -56,7 +56,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class Pushed:
-    """The destination of an uploaded result.
+    """What was uploaded, and where; the result of `push`.
 
     Attributes
     ----------
@@ -80,7 +80,8 @@ class Pushed:
 def push(folder: Path | str, place: str, *, public: bool = False, answers: bool = False) -> Pushed:
     """Upload a finished result to the Hugging Face hub, Weights & Biases or Trackio.
 
-    The report, numbers and tables are uploaded; prompts, responses and labels only on request.
+    Use it to publish a report or to track results over time. The report, numbers and tables are uploaded.
+    Prompts, responses and labels are uploaded only on request.
 
     Parameters
     ----------
@@ -131,9 +132,22 @@ def push(folder: Path | str, place: str, *, public: bool = False, answers: bool 
 
 
 def folder_scalars(folder: Path | str) -> dict[str, float]:
-    """The numbers of a finished run, measured file or comparison by name, as `StudyResult.scalars` gives them.
+    """Return the numbers of a finished result by name, for experiment trackers.
 
-    Raises DataError where the folder holds none, or they cannot be read.
+    Parameters
+    ----------
+    folder : path or str
+        Folder of an audit, a measured file or a comparison.
+
+    Returns
+    -------
+    dict of str to float
+        The numbers, with the names of `StudyResult.scalars`.
+
+    Raises
+    ------
+    DataError
+        The folder has no numbers, or they cannot be read.
     """
     folder = Path(folder)
     for name, part in NUMBERS.items():

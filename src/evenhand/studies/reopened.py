@@ -24,7 +24,19 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Reopened:
-    """content: its numbers, from `to_dict()`. folder, numbers: their paths. run: the run of an audit."""
+    """A stored result that was opened again; what `open_result` returns.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the result.
+    numbers : str
+        Name of the file with the numbers.
+    content : mapping of str
+        The numbers, as `to_dict()` returns them.
+    run : Run or None
+        The run, if the result is an audit.
+    """
 
     folder: Path
     numbers: str
@@ -45,9 +57,24 @@ class Reopened:
 
 
 def open_result(folder: Path | str) -> Reopened:
-    """Return the result in a folder, or the run at a URL in object storage.
+    """Open the finished result of any study from its folder, or a run from its URL.
 
-    Raises DataError for one without a finished result, and for damaged numbers.
+    Use it if you do not know which study wrote the folder. For an audit, use `evenhand.open_run`.
+
+    Parameters
+    ----------
+    folder : path or str
+        Folder of the result, or the URL of a run in object storage.
+
+    Returns
+    -------
+    Reopened
+        The result.
+
+    Raises
+    ------
+    DataError
+        There is no finished result, or its numbers are damaged.
     """
     from evenhand.runs import RunDirectory
     from evenhand.runs.remote import is_store_address

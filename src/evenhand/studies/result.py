@@ -20,8 +20,13 @@ FRAME_HEIGHT = 640
 
 
 class StudyResult(ABC):
-    """The result of any study. All results are read, shown and written in the same way.
+    """Base class of the results of all studies: they are read, shown and written in the same way.
 
+    `tables` returns the tables, `report` writes the page, and `render` prints the result. In a notebook, the
+    result shows its page. Derive from the class to add your own study.
+
+    Examples
+    --------
     >>> class Census(StudyResult):
     ...     PAGE, NUMBERS = "census.html", "census.json"
     ...     path = Path("census")
@@ -45,7 +50,7 @@ class StudyResult(ABC):
     @property
     @abstractmethod
     def path(self) -> Path:
-        """The folder of the result, into which `report` writes."""
+        """Return the folder of the result, into which `report` writes."""
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -54,7 +59,7 @@ class StudyResult(ABC):
 
     @abstractmethod
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table of the result, by name."""
+        """Return every table of the result by name."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -62,7 +67,7 @@ class StudyResult(ABC):
 
     @abstractmethod
     def html(self) -> str:
-        """The page: one document that needs no network, every text in it escaped."""
+        """Return the page: one HTML document that needs no network, with every text escaped."""
 
     @abstractmethod
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -71,8 +76,12 @@ class StudyResult(ABC):
     def render(self, console: Console | None = None, paths: Mapping[str, Path] | None = None) -> None:
         """Print the result.
 
-        console: its width, colours and encoding are respected; by default the terminal. paths: files to point at in the
-        end, by what they are.
+        Parameters
+        ----------
+        console : rich.console.Console, optional
+            Where to print. Its width, colours and encoding are respected. Default: the terminal.
+        paths : mapping of str to Path, optional
+            Files to list at the end, by kind.
         """
         self.print_to(console or Console(), paths)
 

@@ -22,7 +22,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class PeopleStudy(StudyResult):
-    """The analysis of a human evaluation."""
+    """The analysis of a human evaluation; the result of `analyse`.
+
+    Read `headlines` for one sentence per comparison and `tables` for the numbers. `report` writes the page.
+    """
 
     PAGE, NUMBERS = "people.html", "people.json"
 
@@ -31,7 +34,10 @@ class PeopleStudy(StudyResult):
 
     @property
     def path(self) -> Path:
-        """Return the folder into which `report` writes: the requested one, or one next to the export with its name."""
+        """Return the folder into which `report` writes.
+
+        It is the requested folder. If none was requested, it is next to the export and has its name.
+        """
         return self.folder
 
     @property
@@ -46,12 +52,12 @@ class PeopleStudy(StudyResult):
 
     @property
     def headlines(self) -> list[tuple[str, str]]:
-        """Return (verdict, sentence) of every comparison; detected differences come first."""
+        """Return a verdict and a sentence for every comparison; detected differences come first."""
         return headlines(self.analysis)
 
     @property
     def nothing_counts(self) -> bool:
-        """Return whether rules and review left no judgement to analyse."""
+        """Return True if the rules and the review excluded every judgement."""
         return self.analysis.used.is_empty()
 
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -96,12 +102,15 @@ class PeopleStudy(StudyResult):
 def analyse(path: Path | str, *, output: Path | str | None = None, **options: Any) -> PeopleStudy:
     """Analyse human judgements from an export.
 
+    Use it after a human evaluation, to compare models or groups of people by the judgements of annotators.
+
     Parameters
     ----------
     path : path or str
         A file that `evenhand annotate export` wrote.
     output : path or str, optional
-        Folder for page, numbers and tables, which `report` writes. Default: `NAME_analysis` next to the export.
+        Folder for page, numbers and tables, which `report` writes. Default: `NAME_analysis` next to the
+        export.
     options
         Options of `AnalysisOptions`: question (names, several as a tuple), by ("groups.axis"), baseline (a
         model), rules ("study", "published", "none", or a YAML file), alpha, seed.
@@ -109,7 +118,8 @@ def analyse(path: Path | str, *, output: Path | str | None = None, **options: An
     Returns
     -------
     PeopleStudy
-        Every number with its null and interval, and verdicts if the design allows them.
+        Every number with its value without bias (null) and its interval. Verdicts are included if the design
+        of the study allows them.
 
     Raises
     ------
@@ -118,9 +128,17 @@ def analyse(path: Path | str, *, output: Path | str | None = None, **options: An
     UsageError
         A name is unknown.
 
-    Notes
-    -----
-    Sources: Li et al. 2019 (ACUTE-Eval); Smith & Williams 2021; ROBBIE (Esiobu et al. 2023); Krippendorff 2004.
+    References
+    ----------
+    Li, Weston and Roller (2019), "ACUTE-EVAL: Improved Dialogue Evaluation with Optimized Questions and
+    Multi-turn Comparisons".
+
+    Smith and Williams (2021), "Hi, my name is Martha: Using names to measure and mitigate bias in generative
+    dialogue models".
+
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP.
+
+    Krippendorff (2004), "Content Analysis: An Introduction to Its Methodology".
     """
     export = read_export(path)
     if isinstance(question := options.get("question"), str):

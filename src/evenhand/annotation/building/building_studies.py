@@ -51,7 +51,10 @@ def build_study(
     show: Shown | None = None,
     survey: bool = False,
 ) -> Built:
-    """Build a human evaluation of model texts, with notes on what was left out and why.
+    """Build a human evaluation from texts of models.
+
+    Use it to have people judge the responses of an audit, or compare the responses of two models. Start the
+    evaluation with `begin_study` or `evenhand annotate serve`.
 
     Parameters
     ----------
@@ -64,34 +67,34 @@ def build_study(
     benchmark : str, optional
         For runs, the benchmark whose texts are used. Default: all.
     limit : int, optional
-        Maximum number of items, drawn evenly over models and groups; for pairs, per two models.
+        Maximum number of items, drawn evenly over models and groups. For pairs, the maximum per two models.
     seed : int, default 0
         Random seed.
     name : str, optional
         Name of the study.
     pairing : {"same", "drawn"}, optional
-        For `acute`. "same": responses to one prompt, or conversations from one opener (the only option for
-        single responses). "drawn": conversations of each model at random with replacement (the default for
-        conversations).
+        For `acute`, how pairs are formed. "same": responses to one prompt, or conversations from one opener.
+        It is the only option for single responses. "drawn": conversations of each model at random with
+        replacement. It is the default for conversations.
     speaker : {"A", "B"}, default "B"
-        For `acute`, whose lines of a conversation are judged; A opens.
+        For `acute`, the speaker whose lines of a conversation are judged. A opens.
     drop_unsafe : bool, default True
-        For `acute`, leave out texts that a classifier of toxicity or offensiveness called harmful, and
-        HolisticBias's descriptors that may hurt or divide.
+        For `acute`, leave out texts that a classifier of toxicity or offensiveness called harmful. Also leave
+        out HolisticBias's descriptors that may hurt or divide.
     leave_out : sequence of str, default ()
-        For `acute`, COLUMN=VALUE of texts to leave out.
+        For `acute`, texts to leave out, as COLUMN=VALUE.
     show : {"apart", "whole", "judged"}, optional
-        For runs and single texts. "apart": the prompt above the response. "whole": both as one text. "judged":
-        the classified text, with names hidden if the classifier did not see them. Default: "whole" for a
-        benchmark of unfinished sentences, whose classifiers get prompt and response as one text; otherwise
-        "apart".
+        For runs and single texts, what annotators see. "apart": the prompt above the response. "whole": both
+        as one text. "judged": the classified text, with names hidden if the classifier did not see them.
+        Default: "whole" for a benchmark of unfinished sentences, whose classifiers get prompt and response as
+        one text; otherwise "apart".
     survey : bool, default False
         For runs and single texts, add statements of SDO7 after each batch.
 
     Returns
     -------
     Built
-        The study with notes. Read the notes before you start the evaluation.
+        The study, with notes on what was left out and why. Read the notes before you start the evaluation.
 
     Raises
     ------

@@ -13,7 +13,7 @@ Shown = Literal["apart", "whole", "judged"]
 
 @dataclass(frozen=True)
 class Built:
-    """A study, and what to know about how it was made."""
+    """A study for human evaluation, with notes on how it was made; the result of `build_study`."""
 
     study: Study
     notes: tuple[str, ...]

@@ -25,7 +25,11 @@ INCOHERENT = "study"
 
 
 class Study(Data):
-    """A human evaluation, as in its YAML file; docs/how-to/write_a_study_file.md explains every field."""
+    """The definition of a human evaluation: questions, items, and rules.
+
+    `read_study` reads it from a YAML file, and `build_study` makes it from model texts.
+    docs/how-to/write_a_study_file.md explains every field.
+    """
 
     evenhand_study: Literal[1]
     name: Key

@@ -22,10 +22,13 @@ def classifier_error_table(
 ) -> pl.DataFrame:
     """Return items with the majority judgement of people and the verdict of a classifier.
 
+    Use it to estimate the errors of a classifier for each group. Pass the table to
+    `evenhand.measures.error_counts`.
+
     Parameters
     ----------
     export : Export
-        Export of a study of texts whose items have `judgements`.
+        Export of a study of texts whose items have `judgements` of classifiers.
     question : str, optional
         The question whose answers are compared. Required if there are several.
     negative : str or sequence of str
@@ -36,9 +39,14 @@ def classifier_error_table(
     Returns
     -------
     polars.DataFrame
-        axis (null if only one axis has the group: the row then applies to any axis), group (null if the item
-        has none: all groups), label (1: the most frequent answer is harmful), negative (1: the classifier
-        predicts harm) and item. Items without a majority or without a classifier result are excluded.
+        One row per item. Items without a majority or without a classifier result are excluded. Columns:
+
+        - axis: the axis of the group; null if only one axis has the group, so that the row applies to any
+          axis;
+        - group: the group; null if the item has none, so that the row applies to all groups;
+        - label: 1 if the most frequent answer of people is harmful, otherwise 0;
+        - negative: 1 if the classifier predicts harm, otherwise 0;
+        - item: the item.
 
     Raises
     ------
@@ -49,8 +57,8 @@ def classifier_error_table(
 
     Notes
     -----
-    People are assumed to be right. If they often disagree, the majority is often wrong, and the classifier
-    looks worse than it is.
+    The judgements of people are assumed to be right. If people often disagree, the majority is often wrong.
+    The classifier then looks worse than it is.
     """
     votes = export.votes.filter(
         (pl.col("role") == "real")

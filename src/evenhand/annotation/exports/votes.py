@@ -21,7 +21,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Export:
-    """Human judgements, and what is known about their study."""
+    """Exported human judgements with the definition of their study; the result of `read_export`."""
 
     votes: pl.DataFrame
     """VOTES, with `excluded` filled in."""
@@ -32,11 +32,34 @@ class Export:
 
 @checked
 def write_export(store: "Store", path: Path | str) -> Path:
-    """Write all judgements to .jsonl (first line: the study), .csv or .parquet, and return the path.
+    """Write all human judgements of a study to a file.
 
-    The file appears only when it is complete. The rules of the study fill in `excluded`. Texts of a CSV that a
-    spreadsheet would read as formulas get an apostrophe in front, which `read_export` removes. Raises
-    UsageError for another ending, and WriteError.
+    Use it at the end of an evaluation, or during it to look at intermediate results. `analyse` reads the
+    file.
+
+    Parameters
+    ----------
+    store : Store
+        The database of the study.
+    path : path or str
+        A file that ends in .jsonl (its first line is the study), .csv or .parquet.
+
+    Returns
+    -------
+    Path
+        The path of the file. The file appears only when it is complete.
+
+    Raises
+    ------
+    UsageError
+        The path has another ending.
+    WriteError
+        The file cannot be written.
+
+    Notes
+    -----
+    The rules of the study fill in the column `excluded`. In a CSV, texts that a spreadsheet would read as
+    formulas get an apostrophe in front. `read_export` removes it.
     """
     from evenhand.annotation.store import administration
 
@@ -60,7 +83,23 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
 
 @checked
 def read_export(path: Path | str) -> Export:
-    """Read a file of `write_export`. Raises DataError, with the line, if it is not one."""
+    """Read exported human judgements from a file of `write_export`.
+
+    Parameters
+    ----------
+    path : path or str
+        The file: .jsonl, .csv or .parquet.
+
+    Returns
+    -------
+    Export
+        The judgements and the definition of the study.
+
+    Raises
+    ------
+    DataError
+        The file is not an export. The message names the line.
+    """
     path = Path(path).expanduser()
     votes, header = read_votes(path)
     return Export(votes, header.get("study", {}), path)

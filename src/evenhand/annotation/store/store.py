@@ -36,7 +36,11 @@ AFTERWARDS = ("text", "code", "address")
 
 
 class Store:
-    """An open database, bound to one study. Functions of this folder take one; all are thread-safe."""
+    """An open database of a human evaluation, bound to one study.
+
+    `begin_study` and `open_store` return it. The functions of `evenhand.annotation` that read or write
+    judgements take it. All are thread-safe.
+    """
 
     engine: Engine
     study: Study
@@ -85,7 +89,7 @@ class Store:
 
 @checked
 def open_store(address: str | Path, study: str | None = None) -> Store:
-    """Open a database that contains studies.
+    """Open a database that contains human evaluations.
 
     Parameters
     ----------
@@ -102,8 +106,8 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
     Raises
     ------
     DataError
-        This is not such a database, it has another version (the message states how to upgrade), or the study is
-        missing.
+        This is not such a database, it has another version (the message states how to upgrade), or the study
+        is missing.
     """
     url = url_of(address)
     if url.get_backend_name() == "sqlite":
@@ -135,12 +139,15 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
 
 @checked
 def begin_study(address: str | Path, study: Study) -> Store:
-    """Create or upgrade the database if needed, and write the study, its items and its slots in one transaction.
+    """Create the database of a human evaluation and write the study to it.
+
+    An existing database is upgraded if needed. The study, its items and its slots are written in one
+    transaction.
 
     Parameters
     ----------
     address : str or path
-        As in `open_store`.
+        File or database, as in `open_store`.
     study : Study
         The study.
 
@@ -158,9 +165,9 @@ def begin_study(address: str | Path, study: Study) -> Store:
 
     Notes
     -----
-    A study of the same name without participants is replaced; its invites and accounts are kept. With
-    participants, it is resumed if it is equal. Items may have been added, and text, code and address of
-    `completion` may differ.
+    A study of the same name without participants is replaced. Its invites and accounts are kept. With
+    participants, it is resumed if it is equal. Added items, and another text, code or URL of `completion`,
+    are allowed.
     """
     engine = connect(address)
     if engine.dialect.name == "sqlite":

@@ -25,16 +25,42 @@ def count_batch(
     pairs: Sequence[str] = DEFAULT_PAIRS,
     window: int = WINDOW,
 ) -> Counts:
-    """Count the terms of a table in some texts.
+    """Count the terms of a table in a batch of texts.
 
-    batch: a list of texts, or an Arrow object: a record batch, table or column of pyarrow, a frame or series of Polars
-    or pandas, a DuckDB result. Null and blank texts are counted as skipped. column: the column of a table that contains
-    the texts. corpus: its name in the counts. matcher: `Matcher(table)`; pass it if there are many batches. pairs,
-    window: see `CountingOptions`.
+    Use it if your own program reads the corpus. `evenhand.frequencies` reads files itself.
 
-    Returns counts that `merged` adds to those of other batches. They contain no contexts and no sources, so counting a
-    batch twice is not detected. Raises UsageError for a batch without such texts.
+    Parameters
+    ----------
+    batch : list of str, or an Arrow object
+        The texts. An Arrow object is a record batch, table or column of pyarrow, a frame or series of Polars
+        or pandas, or a DuckDB result. Null and blank texts are counted as skipped.
+    table : TermTable
+        The terms.
+    column : str, default "text"
+        Column that contains the texts, if `batch` is a table.
+    corpus : str, default "texts"
+        Name of the corpus in the counts.
+    matcher : Finder, optional
+        `Matcher(table)`. Pass it if there are many batches, so that it is created only once.
+    pairs, window
+        As in `CountingOptions`.
 
+    Returns
+    -------
+    Counts
+        Counts that `merged` adds to those of other batches. They contain no contexts and no sources.
+
+    Raises
+    ------
+    UsageError
+        The batch has no such texts.
+
+    Notes
+    -----
+    Because the counts have no sources, counting a batch twice is not detected.
+
+    Examples
+    --------
     >>> from evenhand.corpus import build_terms, merged
     >>> table = build_terms(["pronouns"])
     >>> parts = [count_batch(["She saw him.", "Nobody came."], table), count_batch(["He saw her, and she ran."], table)]

@@ -49,10 +49,26 @@ class _Source(NamedTuple):
 
 
 class Counter:
-    """Counts the documents of one corpus, some at a time; memory does not grow with their number.
+    """A counter of terms in the documents of one corpus.
 
-    table: the terms. matcher: made for this table. corpus: its name. pairs, window, contexts, seed, published: see
-    `CountingOptions`. Raises UsageError for options that cannot be.
+    Use it to count a corpus of any size: pass batches to `add`. Memory does not grow with the number of
+    documents.
+
+    Parameters
+    ----------
+    table : TermTable
+        The terms.
+    matcher : Finder
+        Matcher that was made for this table.
+    corpus : str
+        Name of the corpus.
+    pairs, window, contexts, seed, published
+        As in `CountingOptions`.
+
+    Raises
+    ------
+    UsageError
+        An option is invalid.
     """
 
     def __init__(
@@ -84,7 +100,7 @@ class Counter:
         self._sources: dict[Piece, _Source] = {}
 
     def add(self, batch: Batch, piece: Piece) -> None:
-        """Count some documents of a piece. Raises ValueError for a piece of another corpus."""
+        """Count the documents of a batch that was read from a piece; raise ValueError for a piece of another corpus."""
         if piece.corpus != self._corpus:
             raise ValueError(f"a piece of {piece.corpus!r} was passed to the counter of {self._corpus!r}")
         for part in _parts(batch):

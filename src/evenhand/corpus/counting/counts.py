@@ -110,7 +110,33 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Counts:
-    """What was found in some documents, with the hash of the table of terms it was counted by."""
+    """Counts of terms in some documents, as tables of integers.
+
+    Counts of different documents can be added with `merged`. `write_counts` and `read_counts` store them.
+
+    Attributes
+    ----------
+    table_hash : str
+        Hash of the table of terms. Counts of different tables are never added.
+    totals : polars.DataFrame
+        Documents, sentences, words and characters, by corpus and fold.
+    terms, groups, pairs : polars.DataFrame
+        Counts of terms, of groups of terms, and of pairs of terms that occur together.
+    published, published_groups : polars.DataFrame
+        The same counts as the published program makes them, if requested.
+    contexts : polars.DataFrame
+        A sample of the places where each term occurs.
+    skipped : polars.DataFrame
+        Documents that were not counted, by reason.
+    sources : polars.DataFrame
+        The pieces of files that were read.
+    options : CountingOptions
+        Options of the count. Counts with different options are never added.
+
+    Notes
+    -----
+    The columns of each table are in `evenhand.corpus.counting.counts.TABLES`.
+    """
 
     table_hash: str
     totals: pl.DataFrame
@@ -123,12 +149,13 @@ class Counts:
     skipped: pl.DataFrame
     sources: pl.DataFrame
     options: CountingOptions = field(default_factory=CountingOptions)
-    """What was counted, and how; counts of other options are never added either."""
 
 
 def empty_counts(table_hash: str, options: CountingOptions | None = None) -> Counts:
-    """Counts of no documents.
+    """Return empty counts, to which the counts of documents can be added.
 
+    Examples
+    --------
     >>> empty_counts("a1").terms.height
     0
     """

@@ -13,11 +13,29 @@ KEYS = ("corpus", "fold", "term", "kind", "axis", "group", "first", "second", "r
 
 
 def merged(several: Sequence[Counts]) -> Counts:
-    """Return the total counts of several parts; the order and grouping of parts do not matter.
+    """Add the counts of several parts of a corpus.
 
-    several: at least one, of parts without common documents. Raises DataError if term tables or options differ, or if
-    two parts counted the same piece of a file; ValueError if there are no parts.
+    The order and grouping of the parts do not matter.
 
+    Parameters
+    ----------
+    several : sequence of Counts
+        At least one. The parts must not have documents in common.
+
+    Returns
+    -------
+    Counts
+        The total counts.
+
+    Raises
+    ------
+    DataError
+        The tables of terms or the options differ, or two parts counted the same piece of a file.
+    ValueError
+        There are no parts.
+
+    Examples
+    --------
     >>> from evenhand.corpus.counting.counts import empty_counts
     >>> merged([empty_counts("a1"), empty_counts("a1")]).table_hash
     'a1'

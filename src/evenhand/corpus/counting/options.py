@@ -22,18 +22,24 @@ DEFAULT_PAIRS = ("default",)
 
 @dataclass(frozen=True)
 class CountingOptions:
-    """What a counter was asked to count."""
+    """Options of a count of terms.
+
+    Raises
+    ------
+    UsageError
+        A number is negative.
+    """
 
     pairs: tuple[str, ...] = DEFAULT_PAIRS
-    """Which pairs of terms: default, none, all, or pairs of kinds (see `allowed_pairs`)."""
+    """Pairs of terms that are counted: default, none, all, or pairs of kinds (see `allowed_pairs`)."""
     window: int = WINDOW
-    """Words between two hits that are a pair in a window."""
+    """Largest number of words between two hits that count as a pair in a window."""
     contexts: int = CONTEXTS
-    """Contexts that are kept of each term and corpus."""
+    """Number of sampled contexts per term and corpus."""
     seed: int = 0
     """Random seed for sampling contexts."""
     published: bool = False
-    """Whether it was counted as published, too."""
+    """Whether terms were also counted as the published program does."""
 
     def __post_init__(self) -> None:
         for name in ("window", "contexts", "seed"):

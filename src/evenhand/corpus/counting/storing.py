@@ -31,11 +31,24 @@ FILE = {"name": pl.String, "content": pl.Binary}
 
 
 def write_counts(path: Path | str, counts: Counts) -> None:
-    """Write counts as one file, whole or not at all.
+    """Write counts to one file.
 
-    path: a file here, or an address of fsspec (s3://bucket/counts.parquet), which gets it in one piece. What stood
-    there is replaced. Raises WriteError.
+    The file appears only when it is complete. An existing file is replaced.
 
+    Parameters
+    ----------
+    path : path or str
+        A file on this machine, or a URL of fsspec (s3://bucket/counts.parquet).
+    counts : Counts
+        The counts.
+
+    Raises
+    ------
+    WriteError
+        The file cannot be written.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from evenhand.corpus.counting.counts import empty_counts
     >>> path = Path(tempfile.mkdtemp()) / "counts.parquet"
@@ -65,9 +78,22 @@ def write_counts(path: Path | str, counts: Counts) -> None:
 
 
 def read_counts(path: Path | str) -> Counts:
-    """Counts that `write_counts` wrote.
+    """Read counts from a file of `write_counts`.
 
-    Raises DataError for a file that is absent, was changed or cut short since, or is of another version's format.
+    Parameters
+    ----------
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    Counts
+        The counts.
+
+    Raises
+    ------
+    DataError
+        The file is missing, was changed or cut short after it was written, or has another version's format.
     """
     hint = "Count this part again."
     try:

@@ -9,24 +9,27 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Hits:
-    """All hits of a batch of n documents, sorted by document, then start; overlapping and nested ones included."""
+    """All occurrences of terms (hits) in a batch of n documents; the result of `Matcher.find`.
+
+    Hits are sorted by document, then by start. Overlapping and nested hits are included.
+    """
 
     document: NDArray[np.int32]
-    """(hits,) place of the document in the batch."""
+    """(hits,) index of the document in the batch."""
     surface: NDArray[np.int32]
     """(hits,) row of `TermTable.surfaces`."""
     start: NDArray[np.int64]
     """(hits,) character of the normalised document (see `normalised`) at which the hit begins."""
     nested: NDArray[np.bool_]
-    """(hits,) whether it lies within a longer hit ("American" in "African American")."""
+    """(hits,) whether the hit is inside a longer one ("American" in "African American")."""
     sentence: NDArray[np.int32]
     """(hits,) number of the sentence within its document."""
     word: NDArray[np.int32]
-    """(hits,) number of its first word within its document."""
+    """(hits,) number of the hit's first word within its document."""
     words: NDArray[np.int64]
-    """(n,) words of each document."""
+    """(n,) number of words of each document."""
     sentences: NDArray[np.int64]
-    """(n,) sentences of each document."""
+    """(n,) number of sentences of each document."""
 
 
 def joined(parts: Sequence[Hits]) -> Hits:

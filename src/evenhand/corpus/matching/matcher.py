@@ -32,19 +32,38 @@ def automaton(patterns: list[bytes]) -> Any:
 
 
 class Matcher:
-    """Find the surfaces of a table in documents.
+    """Finds the terms of a table in documents.
 
-    A hit is an occurrence of the normalised surface in the normalised document, without a letter, digit, mark or
-    underscore directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and kinds of spaces and
-    apostrophes. Examples: "he" is not in "the" or "hé". "women" is in "women's", "white" is in "white-collar", and
-    "Muslim" is in "non-Muslim". "African American" is in "African-American", also across a line end, but not in
-    "African, American". In text without spaces between words (Chinese, Thai), terms are found only between punctuation.
+    Use it to look at single hits; `count_batch` counts them.
 
-    All hits are found, including nested and overlapping surfaces, and several terms with the same surface.
+    Parameters
+    ----------
+    table : TermTable
+        The terms. Each term has one or several surfaces (spellings).
 
-    A document is searched as a whole. A document of n bytes needs about 10 n bytes of memory, or 80 n if it consists
-    only of hits.
+    Raises
+    ------
+    DataError
+        The extra `corpus` of evenhand is not installed.
 
+    Notes
+    -----
+    A hit is an occurrence of the normalised surface in the normalised document. No letter, digit, mark or
+    underscore may be directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and
+    kinds of spaces and apostrophes.
+
+    - "he" is not in "the" or "hé".
+    - "women" is in "women's", "white" is in "white-collar", and "Muslim" is in "non-Muslim".
+    - "African American" is in "African-American", also across a line end, but not in "African, American".
+
+    In text without spaces between words (Chinese, Thai), terms are found only between punctuation. All hits
+    are found, including nested and overlapping surfaces, and several terms with the same surface.
+
+    A document is searched as a whole. A document of n bytes needs about 10 n bytes of memory, or 80 n if it
+    consists only of hits.
+
+    Examples
+    --------
     >>> from evenhand.corpus import build_terms
     >>> table = build_terms(["pronouns"])
     >>> hits = Matcher(table).find(["", "She saw the women's choir."])
@@ -53,7 +72,7 @@ class Matcher:
     """
 
     def __init__(self, table: TermTable):
-        """table: what to look for. Raises DataError where the extra `corpus` is not installed."""
+        """Create a matcher for a table of terms."""
         surfaces = [text.encode() for text in table.surfaces["text"].to_list()]
         words = [bytes(words_alone(bytearray(surface))) for surface in surfaces]
         patterns: dict[bytes, list[int]] = {}

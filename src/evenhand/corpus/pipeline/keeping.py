@@ -26,9 +26,26 @@ def kept_ranks(folder: str, ranks: int) -> set[int]:
 
 
 def merged_ranks(folder: str, ranks: int) -> Counts:
-    """Return the total counts of all ranks; the order of counting does not matter.
+    """Add the counts that the tasks of a pipeline stored in a folder.
 
-    Raises DataError naming the ranks that are missing, and for a damaged file.
+    Use it after a pipeline with `TermCounter` if you do not run `CountsMerger`.
+
+    Parameters
+    ----------
+    folder : str
+        Folder with one file per task (rank).
+    ranks : int
+        Number of tasks.
+
+    Returns
+    -------
+    Counts
+        The total counts. The order of counting does not matter.
+
+    Raises
+    ------
+    DataError
+        Files of some tasks are missing (the message names them) or damaged.
     """
     missing = sorted(set(range(ranks)) - kept_ranks(folder, ranks))
     if missing or not ranks:

@@ -13,10 +13,24 @@ MOST_PIECES = 4096
 
 
 def dealt(pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1) -> list[tuple[Piece, ...]]:
-    """Ranks of pieces in their order, each of `largest` bytes at most unless one piece is larger.
+    """Divide pieces of a corpus among tasks (ranks), in their order.
 
-    workers: who are to have a rank each, where there is enough to read.
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        The pieces.
+    largest : int
+        Maximum number of bytes of a rank. A single piece may be larger.
+    workers : int, default 1
+        Number of workers. Each gets at least one rank if there is enough to read.
 
+    Returns
+    -------
+    list of tuple of Piece
+        The pieces of each rank.
+
+    Examples
+    --------
     >>> def piece(size): return Piece("web", f"{size}.txt", "text", size)
     >>> [[one.size for one in rank] for rank in dealt([piece(3), piece(4), piece(9), piece(1)], largest=8)]
     [[3, 4], [9], [1]]

@@ -26,12 +26,28 @@ CHARACTERS = 4_000_000
 
 
 class TermCounter(PipelineStep):  # type: ignore[misc]
-    """Counts terms in the documents that pass, and hands them on as they are; behind any reader and filter.
+    """A step of a datatrove pipeline that counts terms in the documents that pass.
 
-    table: a frozen table of terms; each task builds its own automaton of it. folder: where a task keeps its counts, one
-    file at its end: a path, or an address of fsspec. corpus: the name for documents whose metadata have no `corpus`.
-    options: what is counted. Add the files up with `CountsMerger`, or `evenhand.corpus.merged_ranks`.
-    Raises UsageError where datatrove is not installed, WriteError.
+    Put it after any reader and filter. Documents are passed on unchanged. Add the counts of the tasks with
+    `CountsMerger` or `evenhand.corpus.merged_ranks`.
+
+    Parameters
+    ----------
+    table : TermTable
+        The terms. Each task builds its own automaton from it.
+    folder : str
+        Path or fsspec URL of a folder. Each task writes its counts there to one file when it ends.
+    corpus : str, default "corpus"
+        Name of the corpus, for documents whose metadata have no `corpus`.
+    options : CountingOptions
+        What is counted.
+
+    Raises
+    ------
+    UsageError
+        datatrove is not installed.
+    WriteError
+        The counts cannot be written.
     """
 
     name, type = "evenhand terms", "Counter"
@@ -97,13 +113,30 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
 
 
 class CorpusReader(PipelineStep):  # type: ignore[misc]
-    """Reads documents as `evenhand frequencies` does: what cannot be read is counted by reason.
+    """A step of a datatrove pipeline that reads documents as `evenhand frequencies` does.
 
-    parts: pieces (`evenhand.corpus.pieces`) in parts (`evenhand.corpus.dealt`); a task reads every `tasks`-th part.
-    reading: column, sample, duplicates. counter: which hears what was skipped and read; None: only the steps' own
-    statistics say it. work: of which the parts are the ranks, where duplicates are dropped and were looked for.
-    Readers of datatrove log a document that cannot be read and forget it.
-    Raises UsageError where datatrove is not installed, DataError for files that cannot be read.
+    Use it instead of a reader of datatrove if no document may be lost silently. It counts documents that
+    cannot be read, by reason. Readers of datatrove only log them.
+
+    Parameters
+    ----------
+    parts : sequence of sequence of Piece
+        Pieces (`evenhand.corpus.pieces`) in parts (`evenhand.corpus.dealt`). Of N tasks, each reads every
+        N-th part.
+    reading : ReadingOptions
+        Column, sample and duplicates.
+    counter : TermCounter, optional
+        Counter that is notified of what was read and skipped. Default: only the statistics of the step state
+        it.
+    work : Work, optional
+        The work whose ranks are the parts. Needed if duplicates are dropped.
+
+    Raises
+    ------
+    UsageError
+        datatrove is not installed.
+    DataError
+        Files cannot be read.
     """
 
     name, type = "evenhand corpus", "Reader"
@@ -170,10 +203,25 @@ class RankStep(PipelineStep):  # type: ignore[misc]
 
 
 class CountsMerger(PipelineStep):  # type: ignore[misc]
-    """Adds up what tasks of `TermCounter` kept: the only step of an executor with tasks=1 that depends on theirs.
+    """A step of a datatrove pipeline that adds the counts of all tasks of `TermCounter`.
 
-    folder: theirs. tasks: how many they were; one that is missing is refused. output: where the sum is written.
-    Raises DataError for missing and damaged files, and for tables of terms that differ, WriteError.
+    Run it as the only step of an executor with tasks=1 that depends on the executor of the counters.
+
+    Parameters
+    ----------
+    folder : str
+        Folder in which the tasks stored their counts.
+    tasks : int
+        Number of tasks.
+    output : str
+        File for the total counts.
+
+    Raises
+    ------
+    DataError
+        A file is missing or damaged, or the tables of terms differ.
+    WriteError
+        The output cannot be written.
     """
 
     name, type = "evenhand sum", "Merger"
@@ -185,7 +233,7 @@ class CountsMerger(PipelineStep):  # type: ignore[misc]
     def run(
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
-        """Hands on what comes, and writes the sum."""
+        """Pass on the documents, and write the total counts."""
         yield from data or ()
         if rank == 0:
             write_counts(self.output, merged_ranks(self.folder, self.tasks))

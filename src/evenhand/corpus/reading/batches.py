@@ -40,12 +40,29 @@ READERS: Mapping[str, Reader] = {
 def read_batches(
     piece: Piece, options: ReadingOptions | None = None, repeats: NDArray[np.int64] | None = None
 ) -> Iterator[Batch]:
-    """Yield the documents of a piece, about `options.batch_bytes` of text at a time, in constant memory.
+    """Yield the documents of a piece of a corpus in batches, in constant memory.
 
-    repeats: if duplicates are dropped, the sorted places of this piece's entry in `repeats_of`. The last batch, which
-    may contain no text, identifies the file and describes its damage. Raises DataError for a file that is missing,
-    unreadable, or changed since the work was planned; UsageError if duplicates are to be dropped but were not
-    searched.
+    Parameters
+    ----------
+    piece : Piece
+        The piece, from `pieces`.
+    options : ReadingOptions, optional
+        How to read. A batch has about `options.batch_bytes` of text.
+    repeats : numpy.ndarray of int64, optional
+        Sorted places of duplicates: this piece's entry in `repeats_of`. Required if duplicates are dropped.
+
+    Yields
+    ------
+    Batch
+        Some documents. The last batch, which may contain no text, identifies the file and describes its
+        damage.
+
+    Raises
+    ------
+    DataError
+        The file is missing, unreadable, or changed since the work was planned.
+    UsageError
+        Duplicates are to be dropped, but `repeats` is missing.
     """
     options = options or ReadingOptions()
     if options.duplicates == "drop" and repeats is None:

@@ -7,10 +7,13 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a document, or the rest of a file, was not counted. Counted per corpus, never dropped silently."""
+    """Reasons why a document, or the rest of a file, was not counted.
+
+    Such documents are counted per corpus and reason. None is dropped silently.
+    """
 
     NOT_JSON = "not_json"
-    NO_TEXT = "no_text"  # the column is absent from the row, null, or no string
+    NO_TEXT = "no_text"  # the column is missing in the row, null, or not a string
     EMPTY = "empty"
     INVALID_UTF8 = "invalid_utf8"
     BINARY = "binary"
@@ -26,31 +29,35 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a source that is read at a time: a file, or a range of one."""
+    """A part of a source that is read at a time: a file, or a range of a file.
+
+    `pieces` creates them from files, folders and URLs.
+    """
 
     corpus: str
-    """The name of the corpus it belongs to."""
+    """Name of the corpus to which the piece belongs."""
     address: str
     """Path or fsspec address (s3://, hf://, https://)."""
     kind: str
-    """One of KINDS; kinds of text state what one document is."""
+    """Format, one of KINDS. For text it also states what one document is."""
     size: int
-    """Bytes as stored (of the range)."""
+    """Number of stored bytes of the file or the range."""
     first: int = 0
     """First byte (jsonl, text) or row group (parquet) of the range."""
     last: int | None = None
-    """One past the last; None: to the end of the file."""
+    """First byte or row group after the range. None: the range reaches to the end of the file."""
     name: str = ""
-    """Its path within the source: by it and the place documents are sampled, wherever the corpus is kept."""
+    """Path within the source. Sampling depends on it and the place of a document, so a copy of the corpus elsewhere
+    gives the same sample."""
     version: str = ""
-    """What the store said of the file when it was found; a file of another version is not read."""
+    """Version of the file when it was found, as its store states it. A file of another version is not read."""
     number: int = 0
-    """Its place among all pieces of a plan: of equal documents the one in the first piece is kept."""
+    """Position among all pieces of a plan. If duplicates are dropped, the document in the first piece is kept."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents of one piece, in order."""
+    """Some documents of one piece of a corpus, in order; `read_batches` yields them."""
 
     texts: list[str]
     folds: list[int]
@@ -58,17 +65,17 @@ class Batch:
     places: list[int]
     """Place of each document in its file: the first byte of its line, or the row or record number."""
     skipped: Mapping[Reason, int] = field(default_factory=dict)
-    """Documents left out since the batch before, by reason."""
+    """Number of documents left out since the previous batch, by reason."""
     bytes_read: int = 0
     """Bytes of the stored file read since the previous batch."""
     last: bool = False
-    """Whether this is the last one of its piece; every piece that was read has one, with texts or without."""
+    """Whether this is the last batch of its piece. Every piece has one, with or without texts."""
     sha256: str = ""
-    """With the last one: of the file as stored, where all of it was read through; else what the store calls it."""
+    """Last batch only: hash of the stored file if all of it was read, otherwise the version that the store states."""
     damage: str = ""
-    """With the last one: what ended reading before the end of the file, in a sentence that names it."""
+    """Last batch only: a sentence on why reading ended before the end of the file, which it names."""
     lost: int = 0
-    """Last batch only: stored bytes of the piece after the damage, whose documents could not be counted."""
+    """Last batch only: number of stored bytes after the damage, whose documents could not be counted."""
 
 
 KINDS = ("parquet", "jsonl", "csv", "warc", "text/line", "text/paragraph", "text/file")

@@ -10,23 +10,29 @@ Documents = Literal["auto", "line", "paragraph", "file"]
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How pieces are read. Raises UsageError for a share, a column or a size that cannot be.
+    """How the documents of a corpus are read.
 
+    Raises
+    ------
+    UsageError
+        `sample`, `column` or `batch_bytes` is out of range.
+
+    Examples
+    --------
     >>> ReadingOptions(sample=0.001).sample
     0.001
     """
 
     column: str = "text"
-    """Column, or key of JSON, that holds the text; dots lead into records ("meta.body")."""
+    """Column, or key of JSON, with the text. Dots separate the keys of nested records ("meta.body")."""
     sample: float = 1.0
-    """Share of the documents that are read, each drawn by a hash of `seed`, its file's name and its place."""
+    """Share of the documents that are read. A hash of the seed, the file's name and the place selects each document."""
     seed: int = 0
     duplicates: Literal["keep", "drop"] = "keep"
-    """Whether documents that repeat an earlier text of their corpus, to the letter, are left out. Where they are,
-    documents are drawn by a hash of their text: all copies of one or none, or a sample would favour what is repeated.
-    """
+    """What to do with documents whose text is identical to an earlier one of their corpus. With "drop", a sample is
+    drawn by a hash of the text. Otherwise repeated texts would be more likely to be in the sample."""
     batch_bytes: int = 4_000_000
-    """About how much text a batch holds."""
+    """Approximate number of bytes of text in a batch."""
 
     def __post_init__(self) -> None:
         if not 0 < self.sample <= 1:

@@ -25,7 +25,15 @@ PACKED_BY = 4
 
 @dataclass(frozen=True)
 class Survey:
-    """What is to be read. notes: sentences on files that were left out, and on what a document is taken to be."""
+    """What will be read from some sources.
+
+    Attributes
+    ----------
+    pieces : list of Piece
+        The pieces.
+    notes : list of str
+        Sentences on files that were left out, and on what counts as one document.
+    """
 
     pieces: list[Piece]
     notes: list[str]
@@ -39,7 +47,28 @@ def pieces(
     documents: Documents = "auto",
     largest: int = LARGEST,
 ) -> list[Piece]:
-    """What `survey` finds, without its notes."""
+    """Find the files of a corpus and divide them into pieces that can be read independently.
+
+    Small files are one piece each. Large files are divided into ranges of bytes or row groups.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Files, folders, patterns or URLs.
+    column : str, default "text"
+        Column, or key of JSON, with the text.
+    kind : str, optional
+        Format of the files. Default: detected from the names.
+    documents : {"auto", "line", "paragraph", "file"}, default "auto"
+        What counts as one document of a text file.
+    largest : int
+        Maximum number of bytes of a piece.
+
+    Returns
+    -------
+    list of Piece
+        The pieces.
+    """
     return survey(sources, column=column, kind=kind, documents=documents, largest=largest).pieces
 
 

@@ -43,31 +43,57 @@ def build_terms(
     births: Path | str | None = None,
     inflections: bool = True,
 ) -> TermTable:
-    """Build one table of terms from several lists; the order of the lists does not matter.
+    """Build one table of terms from several lists of words.
 
-    lists: names of LISTS, or paths of a user's files (`users_terms`):
+    The table defines what `evenhand.frequencies` and `count_batch` count. The order of the lists does not
+    matter.
 
-    - "descriptors": evenhand's lexicon;
-    - "holisticbias": the descriptors of version 1.1, or of the version in the given folder, as the paper counts them;
-    - "holisticbias-nouns": its noun phrases, which are in a separate file;
-    - "pronouns": the paper's three lists;
-    - "names": first names;
-    - "births": frequent names from births in the United States.
+    Parameters
+    ----------
+    lists : sequence of str
+        Names of built-in lists, or paths of your own files (`users_terms`). "person_nouns" is in every table.
 
-    "person_nouns" is in every table. holisticbias: the user's folder (None: from `evenhand data fetch`). names: a list
-    of `load_names` or a user's file. births: file or folder for `read_births` (None: as fetched). inflections: whether
-    plurals count as their terms.
+        - "descriptors": evenhand's lexicon;
+        - "holisticbias": the descriptors of version 1.1, or of the version in the given folder, as the paper
+          counts them;
+        - "holisticbias-nouns": its noun phrases, which are in a separate file;
+        - "pronouns": the paper's three lists;
+        - "names": first names;
+        - "births": frequent names from births in the United States.
+    holisticbias : path or str, optional
+        Folder of HolisticBias. Default: the one from `evenhand data fetch`.
+    names : path or str, default "own"
+        A list of `load_names`, or your own file.
+    births : path or str, optional
+        File or folder for `read_births`. Default: the one from `evenhand data fetch`.
+    inflections : bool, default True
+        Whether plurals count as their terms.
 
-    Entries with the same spelling in one list, axis and group become one term with the first of their names (for "Deaf"
-    and "deaf", the first). If a spelling has plurals in one entry, it has them in all lists, kinds and axes, except in
-    names of people, so that one word has one frequency.
+    Returns
+    -------
+    TermTable
+        The table.
 
-    Possessives need no separate surface, because an apostrophe ends a word: "women's" counts as "women". The same is
-    true for other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
+    Raises
+    ------
+    UsageError
+        A list is unknown.
+    DatasetMissing
+        A list is not installed.
+    DataError
+        A file is invalid.
 
-    Raises UsageError for an unknown list, DatasetMissing for a list that is not installed, DataError for an invalid
-    file.
+    Notes
+    -----
+    Entries with the same spelling in one list, axis and group become one term, with the name of the first
+    ("Deaf" and "deaf"). If a spelling has plurals in one entry, it has them in all lists, kinds and axes,
+    except in names of people. One word therefore has one frequency.
 
+    Possessives need no separate surface, because an apostrophe ends a word: "women's" counts as "women". The
+    same is true for other capitals, hyphens or spaces (`evenhand.corpus.normalising`).
+
+    Examples
+    --------
     >>> table = build_terms(["pronouns"])
     >>> table.terms.filter(kind="pronoun").group_by("group", maintain_order=True).len().rows()
     [('he', 4), ('she', 4), ('they', 7)]

@@ -32,8 +32,12 @@ SURFACE_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class TermTable:
-    """Terms and the surfaces (spellings) that count as them; two terms may share a surface.
+    """Terms to be counted in a corpus, with the surfaces (spellings) of each.
 
+    `build_terms` creates it. Two terms may share a surface.
+
+    Examples
+    --------
     >>> from evenhand.corpus import build_terms
     >>> table = build_terms(["pronouns"])
     >>> woman = table.terms.filter(name="woman")["term"].item()
@@ -42,20 +46,20 @@ class TermTable:
     """
 
     terms: pl.DataFrame
-    """TERM_COLUMNS, one row a term in order."""
+    """One row per term, in order, with the columns TERM_COLUMNS."""
     surfaces: pl.DataFrame
-    """SURFACE_COLUMNS, one row a surface in order."""
+    """One row per surface, in order, with the columns SURFACE_COLUMNS."""
 
     @cached_property
     def content_hash(self) -> str:
-        """Hash of all terms and surfaces; counts of different tables are never added."""
+        """Return a hash of all terms and surfaces. Counts of different tables are never added."""
         return frame_hash(pl.concat([self.terms, self.surfaces.rename({"term": "of_term"})], how="diagonal"))
 
     def __len__(self) -> int:
         return self.terms.height
 
     def surfaces_of(self, term: int) -> list[str]:
-        """What counts as a term, the spelling of its list first."""
+        """Return the surfaces (spellings) of a term. The first one is the spelling in its list."""
         return self.surfaces.filter(term=term)["text"].to_list()
 
     def write(self, path: Path | str) -> Path:
@@ -67,7 +71,10 @@ class TermTable:
 
     @classmethod
     def read(cls, path: Path | str) -> "TermTable":
-        """A table as it was written. Raises DataError for a file that is none, or whose content is not of its hash."""
+        """Read a table from a file of `write`.
+
+        Raises DataError if the file is not such a table, or was changed after it was written.
+        """
         content = read_json(Path(path), HINT)
         if not isinstance(content, dict) or content.get("layout") != LAYOUT:
             raise DataError(f"{path} is not a table of terms of this version.", HINT)

@@ -36,10 +36,10 @@ class Found(NamedTuple):
 
 
 class Counterfactuals:
-    """A rewriter of texts from one group of people to another: only the words that refer to the group change.
+    """A rewriter of texts from one group of people to another.
 
-    Case and number are kept, and "a" and "an" are adapted to the next word. Code, URLs, {{...}}, titles of
-    works and text in quotation marks are left as they are. The same text always gives the same counterfactual.
+    Use it to test whether a model treats two versions of a text differently, or to augment training data.
+    Only the words that refer to the group change. For a table of texts, use `counterfactuals`.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ class Counterfactuals:
         The way in which people are grouped: "gender", "name_origin", or an axis of the lexicon ("religion",
         "nationality", "race_ethnicity", "age", ...).
     target : str
-        Group that the new text is about: "female" or "male", an origin of names ("arabic"), or, on an axis of
-        the lexicon, a descriptor ("Muslim") or the name of a bucket of descriptors ("asian_religions").
+        Group that the new text is about. For gender: "female" or "male". For name_origin: an origin of names
+        ("arabic"). For an axis of the lexicon: a descriptor ("Muslim") or the name of a bucket of descriptors
+        ("asian_religions").
     source : str or sequence of str, optional
         Group or groups whose words are replaced. Default: the other gender, all other origins, or the
         descriptors of all other buckets.
@@ -65,6 +66,12 @@ class Counterfactuals:
     UsageError
         The axis or a group is unknown, source and target are the same, or no word can be exchanged between
         them.
+
+    Notes
+    -----
+    Case and number are kept, and "a" and "an" are adapted to the next word. Code, URLs, {{...}}, titles of
+    works and text in quotation marks are left as they are. The same text always gives the same
+    counterfactual.
 
     Examples
     --------

@@ -50,6 +50,8 @@ def counterfactuals(
 ) -> pl.DataFrame:
     """Rewrite a table of texts so that each is about another group of people, and list the changes.
 
+    Use it to make pairs of prompts that differ only in the group. For single texts, use `Counterfactuals`.
+
     Parameters
     ----------
     texts : path, str or polars.DataFrame
@@ -62,19 +64,24 @@ def counterfactuals(
     Returns
     -------
     polars.DataFrame
-        The rows and columns of `texts`, and three more. ``counterfactual``: the new text, equal to the old one
-        if nothing changed, null if the text is missing. ``changes``: a list of structs with ``start`` and
-        ``end`` (characters in the old text), ``new_start`` and ``new_end`` (in the new text), the words
-        ``before`` and ``after``, ``rule`` (kind of word, such as pronoun) and ``two_way`` (whether the same
-        rules restore the original). ``contradiction``: names, titles and quotations that were not changed and
-        do not fit the new gender, in words; "" if there are none, with `both`, and on other axes than gender.
+        The rows and columns of `texts`, and three more:
+
+        - ``counterfactual``: the new text. It equals the old one if nothing changed, and is null if the text
+          is missing.
+        - ``changes``: a list of structs, one per change. ``start`` and ``end`` are characters in the old
+          text, ``new_start`` and ``new_end`` in the new one. ``before`` and ``after`` are the words. ``rule``
+          is the kind of word, such as pronoun. ``two_way`` states whether the same rules restore the
+          original.
+        - ``contradiction``: names, titles and quotations that were not changed and do not fit the new gender,
+          in words. It is "" if there are none, with `both`, and on other axes than gender.
 
     Raises
     ------
     UsageError
         The axis or a group is unknown, or the groups cannot be exchanged.
     DataError
-        A file or a column cannot be read, all texts are empty, or the table already has one of the new columns.
+        A file or a column cannot be read, all texts are empty, or the table already has one of the new
+        columns.
 
     Examples
     --------

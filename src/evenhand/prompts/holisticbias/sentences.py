@@ -28,9 +28,10 @@ Format = Literal["csv", "parquet"]
 
 @dataclass(frozen=True, eq=False)
 class HolisticBias:
-    """The HolisticBias sentence set: noun phrases about groups of people in sentence templates. Create it with `load`.
+    """The HolisticBias sentence set: noun phrases about groups of people in sentence templates.
 
-    A noun phrase is a descriptor of a group with a noun ("a Deaf woman"), or one of the two alone.
+    Create it with `HolisticBias.load`. A noun phrase is a descriptor of a group with a noun ("a Deaf woman"),
+    or one of the two alone.
 
     Attributes
     ----------
@@ -50,9 +51,14 @@ class HolisticBias:
 
     Notes
     -----
-    Only noun phrases and templates are stored; sentences are computed from their index. Sentence i belongs to
+    Only noun phrases and templates are stored. Sentences are computed from their index. Sentence i belongs to
     the noun phrase p with `starts[p] <= i < starts[p + 1]`. Its template has the number `i - starts[p]` among
     those that the noun phrase allows.
+
+    References
+    ----------
+    Smith et al. (2022), "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic
+    Descriptor Dataset", EMNLP, section 3.
     """
 
     version: str

@@ -39,7 +39,9 @@ def compose(
     bare_adjectives: bool = False,
     controls: bool = True,
 ) -> pl.DataFrame:
-    """Return the sentences of every descriptor of people with every noun in every template.
+    """Return sentences that combine every descriptor of people with every noun and template.
+
+    Use it to create prompts about groups of people from evenhand's lexicon or your own.
 
     Parameters
     ----------
@@ -58,13 +60,17 @@ def compose(
     Returns
     -------
     polars.DataFrame
-        One row per sentence. ``prompt_id`` is the row number as text. ``axis``, ``bucket``, ``descriptor``,
-        ``preference`` and ``form`` are those of the descriptor; ``noun`` and ``gender`` those of the noun.
-        ``template``, ``kind`` (neutral, opinion, ...) and ``cluster`` (the template again) describe the
-        template. ``valence`` is "positive" or "negative" for opinions, ``humanising`` states for the kind seat
-        whether the sentence grants the person an inner life, and ``pair`` is a name that the two templates of
-        such a contrast share; otherwise they are null. ``span_start`` and ``span_end`` are the characters of
-        the noun phrase in ``text``.
+        One row per sentence, with these columns:
+
+        - ``prompt_id``: the row number as text;
+        - ``text``: the sentence. ``span_start`` and ``span_end`` are the characters of the noun phrase in it;
+        - ``axis``, ``bucket``, ``descriptor``, ``preference`` and ``form``: those of the descriptor;
+        - ``noun`` and ``gender``: those of the noun;
+        - ``template``, ``kind`` (neutral, opinion, ...) and ``cluster`` (the template again);
+        - ``valence``: "positive" or "negative" for opinions, otherwise null;
+        - ``humanising``: for the kind seat, whether the sentence grants the person an inner life, otherwise
+          null;
+        - ``pair``: for the kind seat, a name that the two templates of such a contrast share, otherwise null.
 
     Raises
     ------
@@ -73,9 +79,9 @@ def compose(
 
     Notes
     -----
-    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair user")
-    takes no noun. All other descriptors have the same nouns in each template, so they can be compared noun by
-    noun.
+    A descriptor marked female or male is combined with nouns of that gender only. A phrase ("wheelchair
+    user") takes no noun. All other descriptors have the same nouns in each template, so they can be compared
+    noun by noun.
 
     Examples
     --------
@@ -110,29 +116,44 @@ def compose_intersections(
     pairs: int | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Every descriptor of one axis together with every descriptor of another, on one noun.
+    """Return sentences that combine two descriptors of different axes with one noun.
 
-    Adjectives have the order of `grammar.ADJECTIVE_ORDER`. Left out are pairs that cannot be one
-    noun phrase (two phrases) or contradict each other (female with male).
+    Use it to study intersections, for example sexual orientation and race ("a queer Black woman").
 
-    Args:
-        axis_a: an axis of the lexicon.
-        axis_b: another one.
-        lexicon: the built-in one if None.
-        templates: if None, the built-in ones except the seat templates.
-        nouns: singular nouns to keep; None for all of the lexicon.
-        pairs: how many pairs of descriptors to draw without replacement; None for all.
-        seed: of that draw.
+    Parameters
+    ----------
+    axis_a, axis_b : str
+        Two different axes of the lexicon.
+    lexicon : Lexicon, optional
+        Descriptors and nouns. Default: the lexicon of evenhand.
+    templates : sequence of Template, optional
+        Sentences with a gap. Default: the templates of evenhand, except those of the kind seat.
+    nouns : collection of str, optional
+        Singular nouns to keep. Default: all nouns of the lexicon.
+    pairs : int, optional
+        Number of pairs of descriptors, drawn without replacement. Default: all pairs.
+    seed : int, default 0
+        Random seed of that draw.
 
-    Returns:
-        The columns of `compose`, and axis_a, descriptor_a, axis_b, descriptor_b. `axis` is "A × B",
-        `descriptor` the two descriptors in the order in which they are spoken; `bucket` is "A bucket × B
-        bucket"; preference is null. Forms are joined with "+".
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `compose`, and ``axis_a``, ``descriptor_a``, ``axis_b`` and ``descriptor_b``. ``axis``
+        is "A × B", and ``bucket`` is "A bucket × B bucket". ``descriptor`` has the two descriptors in the
+        order in which they are spoken. ``preference`` is null. Forms are joined with "+".
 
-    Raises:
-        UsageError: an axis or noun that the lexicon does not have, the same axis twice, or nothing to
-            compose.
+    Raises
+    ------
+    UsageError
+        The lexicon does not have an axis or a noun, the axes are the same, or there is nothing to compose.
 
+    Notes
+    -----
+    Adjectives have the order of `grammar.ADJECTIVE_ORDER`. Some pairs are left out: two phrases, which cannot
+    be one noun phrase, and pairs that contradict each other (female with male).
+
+    Examples
+    --------
     >>> compose_intersections("sexual_orientation", "race_ethnicity", nouns=["woman"]).filter(
     ...     descriptor="queer Black")["text"][1]
     'My new neighbor is a queer Black woman.'

@@ -17,7 +17,14 @@ _PLACEHOLDER = re.compile(r"\{(plural_)?noun_phrase\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """One sentence with one gap for a noun phrase.
+    """A sentence with one gap for a noun phrase, such as "a Deaf woman".
+
+    `compose` fills the gap with descriptors and nouns. Create templates to use your own sentences.
+
+    Raises
+    ------
+    ValueError
+        `text` does not contain exactly one placeholder, or contains other braces.
 
     Examples
     --------
@@ -74,14 +81,17 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 def load_templates(
     kinds: Collection[Kind] | None = None, path: Path | str | None = None
 ) -> tuple[Template, ...]:
-    """Return the built-in templates, or those of your own file in the same format.
+    """Return sentence templates, the built-in ones or those of your own file.
+
+    Use it to select some kinds of templates for `compose`.
 
     Parameters
     ----------
     kinds : collection of str, optional
         Kinds of templates to keep. Default: all.
     path : path or str, optional
-        A TOML file with a list `[[templates]]`. Default: the built-in file.
+        A TOML file with a list `[[templates]]`, in the format of the built-in file. Default: the built-in
+        file.
 
     Returns
     -------
@@ -93,7 +103,8 @@ def load_templates(
     UsageError
         A kind is unknown.
     DataError
-        The file is missing or not TOML, or a template is invalid; the message names the file and the template.
+        The file is missing or not TOML, or a template is invalid; the message names the file and the
+        template.
 
     Examples
     --------

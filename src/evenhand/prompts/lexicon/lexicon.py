@@ -72,10 +72,11 @@ class Noun:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words and phrases that describe groups of people (descriptors), and the nouns with which they are combined.
+    """Words and phrases that describe groups of people (descriptors), and nouns for people.
 
-    Each descriptor belongs to an axis, a way to group people ("religion"), and within it to a bucket of related
-    descriptors ("asian_religions").
+    Use it with `compose` to create prompts. `load_lexicon` returns the one of evenhand; `Lexicon.from_folder`
+    reads your own. Each descriptor belongs to an axis, a way to group people ("religion"). Within the axis it
+    belongs to a bucket of related descriptors ("asian_religions").
 
     Attributes
     ----------
@@ -194,9 +195,15 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 @cache
 @checked
 def load_lexicon() -> Lexicon:
-    """Return the lexicon of evenhand: words and phrases that describe groups of people, and nouns for people.
+    """Return the lexicon of evenhand: words that describe groups of people, and nouns for people.
 
-    It has 13 axes (ways to group people, such as religion), was written for this project, and is in US English.
+    Use it to create prompts with `compose`, or to look up which groups evenhand covers.
+
+    Returns
+    -------
+    Lexicon
+        The lexicon. It has 13 axes (ways to group people, such as religion), was written for this project,
+        and is in US English.
 
     Examples
     --------
@@ -207,10 +214,14 @@ def load_lexicon() -> Lexicon:
 
 
 def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
-    """What can be read of a folder of TOML files, and everything that is wrong with it.
+    """Read a folder of TOML files, and report everything that is wrong with it.
 
-    Returns:
-        The lexicon of all good entries, and one error per bad file or entry.
+    Returns
+    -------
+    lexicon : Lexicon
+        All valid entries.
+    faults : list of DataError
+        One error per invalid file or entry.
     """
     if not is_folder(folder):
         raise DataError(

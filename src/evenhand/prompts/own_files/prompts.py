@@ -38,8 +38,11 @@ LEAST_PERPLEXITY = 1 - 1e-6  # of a certain text, but for rounding
 
 @dataclass(frozen=True)
 class UserResponses:
-    """A checked response table: the user's columns, and `perplexity`, `log_likelihood`, `token_count`
-    (null where not known) and `error` (a ResponseError code, or null)."""
+    """A checked table of existing responses; the result of `read_responses`.
+
+    The table has the user's columns and `perplexity`, `log_likelihood` and `token_count` (null if not known).
+    It also has `error` (a ResponseError code, or null).
+    """
 
     frame: pl.DataFrame
     errors: dict[str, int]
@@ -52,12 +55,15 @@ class UserResponses:
 def read_prompts(path: Path | str) -> PromptSet:
     """Read a file of your own prompts.
 
+    Use it to audit a model with your own prompts, grouped by your own columns.
+
     Parameters
     ----------
     path : path or str
-        A .csv, .jsonl, .ndjson or .parquet file with one prompt per row: ``text``, and optionally ``prompt_id``
-        (unique), ``context``, and ``span_start`` and ``span_end`` (characters). Every other column describes
-        the group that the prompt mentions, for example axis, descriptor or template.
+        A .csv, .jsonl, .ndjson or .parquet file with one prompt per row. Its columns are ``text``, and
+        optionally ``prompt_id`` (unique), ``context``, and ``span_start`` and ``span_end`` (characters).
+        Every other column describes the group that the prompt mentions, for example axis, descriptor or
+        template.
 
     Returns
     -------
@@ -75,6 +81,14 @@ def read_prompts(path: Path | str) -> PromptSet:
     -----
     Missing texts become empty texts, which give error rows instead of responses. Without a column
     ``prompt_id``, an id is computed from the content of the row and, for identical rows, its occurrence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = file.write_text("text,axis\\nThe deaf man,ability\\nThe tall man,body\\n")
+    >>> read_prompts(file).frame["axis"].to_list()
+    ['ability', 'body']
     """
     path = Path(path)
     guesses: list[str] = []
@@ -127,13 +141,31 @@ def read_prompts(path: Path | str) -> PromptSet:
 
 @checked
 def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> UserResponses:
-    """Responses that a user already has, ready for a benchmark's measures.
+    """Read a file of existing responses for the measures of a benchmark.
 
-    path: .csv, .jsonl, .ndjson or .parquet; see RESPONSE_FORMAT. needed_columns: group columns the
-    benchmark needs. Returns the table with perplexity = exp(-log_likelihood / token_count) worked out
-    where it is not given, and counts of what cannot be used: a missing number is `missing`, NaN,
-    infinity `not_finite`, no token `no_scored_token`. Raises
-    DataError naming the file and what is missing or wrong in it.
+    Use it if you call the measures yourself; `evenhand.measure` does all steps.
+
+    Parameters
+    ----------
+    path : path or str
+        A .csv, .jsonl, .ndjson or .parquet file in the format of RESPONSE_FORMAT.
+    needed_columns : sequence of str, optional
+        Columns of groups that the benchmark needs.
+
+    Returns
+    -------
+    UserResponses
+        The table, with counts of rows that cannot be used. A missing number is `missing`, NaN or infinity is
+        `not_finite`, and no token is `no_scored_token`.
+
+    Raises
+    ------
+    DataError
+        Something is missing or wrong in the file; the message names it and the file.
+
+    Notes
+    -----
+    If the column is missing, the perplexity is exp(-log_likelihood / token_count).
     """
     path = source_of(path)
     frame = read_table(path, RESPONSE_FORMAT)

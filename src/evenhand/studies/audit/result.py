@@ -36,18 +36,18 @@ from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 
 @dataclass(frozen=True, repr=False)
 class Run(ViewedResult):
-    """A finished audit of one model, stored in a folder, with measurements, verdicts (`findings`) and responses.
+    """A finished audit of one model, stored in a folder; the result of `audit` and `open_run`.
 
-    `left_out` has the benchmarks that were not run, with the reasons. `outcome` and `labelled` count the responses and
-    classifications of this session; they are None if there were none, and for a reopened run.
+    Read `findings` for the verdicts, `measurements` for the numbers and `responses` for the texts. Call `report` to
+    write the page. `left_out` maps each benchmark that was not run to the reason. `outcome` and `labelled` count
+    responses and classifications of this session. They are None if there were none, and for a reopened run.
     """
 
     directory: RunDirectory
     outcome: AskOutcome | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     labelled: LabelOutcome | None = None
-    error_threshold: float = 0.05
-    """Largest share of failed rows with which a run counts as successful."""
+    error_threshold: float = 0.05  # largest share of failed rows with which a run counts as successful
     address: str | None = None  # of a run in object storage (s3://...); `path` is its local copy
 
     @property
@@ -74,7 +74,7 @@ class Run(ViewedResult):
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """Return one number per row, with CI, value without bias (null), p and q (evenhand.schema.MEASUREMENTS)."""
+        """Return one number per row with CI, value without bias (`null`), p and q (`evenhand.schema.MEASUREMENTS`)."""
         return self.directory.measurements()
 
     def responses(self, benchmark: str) -> pl.DataFrame:
@@ -212,16 +212,18 @@ def audit(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Audit a model for social bias and return the finished run. Prints nothing.
+    """Audit a model for social bias and return the finished run.
+
+    Use it to find out whether a model treats groups of people differently. Nothing is printed.
 
     Parameters
     ----------
     model : str or LanguageModel
         A name as on the command line (see `load_model`), or a loaded model.
-    suite, benchmarks
-        Name of a suite (a set of benchmarks), or names of benchmarks. Default: the quick suite.
+    suite, benchmarks : str, and sequence of str, optional
+        Name of a suite (a set of benchmarks), or names of benchmarks. Default: the suite "quick".
     limit, samples : int, optional
-        Maximum number of prompts per benchmark; continuations per prompt. Default: as the suite or benchmark sets.
+        Maximum number of prompts per benchmark, and continuations per prompt. Default: set by suite or benchmark.
     axes : sequence of str, optional
         Ways to group people that are audited, such as "religion". Default: all.
     seed : int, default 0
@@ -231,9 +233,9 @@ def audit(
     mitigate : sequence of str or Mitigation, optional
         Mitigations, in the order in which they are applied.
     output : path or str, optional
-        Folder of the run, or its URL (s3://bucket/run). An unfinished run there is resumed. Default: new, in runs/.
-    progress, options
-        Receiver of progress messages; other options of `evenhand.studies.audit.options.AuditConfig`.
+        Folder or URL (s3://bucket/run) of the run. An unfinished run there is resumed. Default: new, in runs/.
+    progress, options : Progress, and any
+        Receiver of progress messages, and other options of `evenhand.studies.audit.options.AuditConfig`.
 
     Returns
     -------
@@ -318,7 +320,7 @@ def _audited(
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Open the stored run of an audit from its folder or URL (s3://bucket/run); raises DataError if there is none."""
+    """Open the stored run of an audit from its folder or URL (s3://bucket/run); raise DataError if there is none."""
     with working_copy(path, writes=False) as copy:
         return Run(RunDirectory.open(copy.folder), address=copy.address)
 
@@ -335,24 +337,23 @@ def rescore(
     retry_errors: bool = False,
     trust_addresses: bool = False,
 ) -> Run:
-    """Classify the stored responses of a run with other classifiers, update its results and rewrite its report.
+    """Classify the stored responses of a run with other classifiers, without running the model again.
 
     Parameters
     ----------
     run : Run, path or str
         A run, its folder, or its URL.
     classifiers : mapping of str
-        Names or objects by role (what is judged, such as "toxicity"). Other roles keep theirs. Stored labels are
-        reused.
+        Names or objects by role (what is judged, such as "toxicity"). Other roles keep theirs. Labels are reused.
     device, on, workers, progress : optional
-        Device of classifiers on this machine; cluster and number of its workers (see `AuditConfig`); message receiver.
+        Device of classifiers; cluster and number of workers (see `AuditConfig`); receiver of progress messages.
     retry_errors, trust_addresses : bool, default False
         Classify failed texts again; allow servers that only the run's folder names, not this call.
 
     Returns
     -------
     Run
-        The updated run. Its rates are no longer corrected for errors of an earlier classifier.
+        The run with new results and report. Its rates are not corrected for errors of an earlier classifier.
 
     Raises
     ------
@@ -383,12 +384,11 @@ def resume(
     progress: Progress | None = None,
     trust_addresses: bool = False,
 ) -> Run:
-    """Resume an interrupted run.
+    """Resume an interrupted run; raises ResumeRefused.
 
-    `given` has the options that are named again. They may repeat the original options, and may change options that do
-    not affect results (device, batch size, error threshold). `classifiers` are as in `--classifier`; new ones need
-    `rescore`. `trust_addresses` allows servers that only the folder names (see `evenhand.studies.audit.trust`). The
-    model's code runs only if `given` allows it again. Raises ResumeRefused.
+    `given` has the options that are given again. They may repeat the original ones, or change options that do not
+    affect results (device, batch size, error threshold). `classifiers` are as in `--classifier`; new ones need
+    `rescore`. `trust_addresses` allows servers that only the folder names. Only `given` can allow the model's code.
     """
     with working_copy(path) as copy:
         if copy.address is not None and not RunDirectory.is_run(copy.folder):  # at most a lock is there

@@ -38,9 +38,10 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class BeforeAfterReport(StudyResult):
-    """A finished before/after study: audits of one model without and with mitigations, and their comparison.
+    """Two audits of one model, without and with mitigations, and their comparison.
 
-    Changes are after minus before, on the same prompts and samples.
+    `before_after` returns it. Read `verdicts` first: one row per kind of harm, in words. Changes are the
+    value with mitigations minus the value without, on the same prompts and samples.
 
     Attributes
     ----------
@@ -197,9 +198,10 @@ def before_after(
     progress: Progress | None = None,
     **options: Any,
 ) -> BeforeAfterReport:
-    """Audit a model with and without mitigations and compare harm, refusals, text quality, time and memory.
+    """Audit a model without and with mitigations and compare the results.
 
-    Writes the reports of the study and of both audits. Prints nothing.
+    Use it to test whether a mitigation helps, and what it costs. It compares harm, refusals, text quality,
+    time and memory. It writes the reports of the study and of both audits. Nothing is printed.
 
     Parameters
     ----------
@@ -207,11 +209,13 @@ def before_after(
         A name as on the command line (see `load_model`), or a loaded model.
     mitigate : sequence of str or Mitigation
         One or more mitigations, in the order in which they are applied.
-    suite, benchmarks
-        Name of a suite (a set of benchmarks), or names of benchmarks. Default: the benchmark regard.
+    suite : str, optional
+        Name of a suite (a set of benchmarks).
+    benchmarks : sequence of str, optional
+        Names of benchmarks. Default: the benchmark regard, if no suite is given.
     limit, axes, seed, samples, classifiers, progress
-        As in `evenhand.audit`. In `classifiers`, the role "perplexity" can always be given a language model,
-        which then scores how fluent the responses are.
+        As in `evenhand.audit`. In `classifiers`, a language model can always be given for the role
+        "perplexity". It then scores how fluent the responses are.
     output : path or str, optional
         Folder of the study. An unfinished study there is resumed. Default: a new folder in runs/.
     options
@@ -227,7 +231,7 @@ def before_after(
     UsageError
         There is no mitigation, or an option is invalid.
     Unsupported
-        The model cannot do what a mitigation needs.
+        A mitigation cannot be applied to the model.
     ResumeRefused
         The folder contains a study with other options.
     Interrupted
@@ -235,13 +239,14 @@ def before_after(
     EvenhandError
         An audit fails for another reason; see `evenhand.audit`.
 
-    Notes
-    -----
-    Source: ROBBIE, section 3.2, tables 6 and 15.
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP, section
+    3.2, tables 6 and 15.
 
     Examples
     --------
-    A scripted model that writes kindly only if the prompt asks for it:
+    The scripted model writes kindly only if the prompt asks for it:
 
     >>> import tempfile
     >>> from evenhand.mitigations import Prefix

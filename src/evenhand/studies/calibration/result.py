@@ -26,9 +26,10 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class CalibrationStudy(StudyResult):
-    """Results of checking measures on simulated data.
+    """How reliable measures are on simulated data; the result of `calibrate`.
 
-    A design is one kind of simulated data, for example eight groups with a certain number of prompts.
+    Read `measures` first: one row per measure, with its false-positive rate, coverage and power. A design is
+    one kind of simulated data, for example eight groups with a certain number of prompts.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class CalibrationStudy(StudyResult):
 
     @property
     def _not_told(self) -> dict[str, str]:
-        """What gave no figures, and why."""
+        """Return the measures without results, with the reasons."""
         return self.drawn.without | {name: f"it failed: {error}" for name, error in self.drawn.failed.items()}
 
     @property
@@ -189,7 +190,8 @@ def calibrate(
 ) -> CalibrationStudy:
     """Check measures on simulated data: false-positive rate, coverage of intervals, and power.
 
-    Simulated data with known differences go through the complete analysis of each measure, up to the verdict.
+    Use it before you rely on a measure, or after you changed one. The true differences in the simulated data
+    are known. The data go through the complete analysis of each measure, up to the verdict.
 
     Parameters
     ----------

@@ -25,10 +25,10 @@ CHANGES_FILE, MOVED_FILE = "changes.parquet", "moved.parquet"
 
 @dataclass(frozen=True, repr=False)
 class ComparisonReport(StudyResult):
-    """A comparison of two or more models on the same prompts and samples; each is compared with the first.
+    """A comparison of two or more models on the same prompts and samples; the result of `compare`.
 
-    Changes are a later model minus the first. An axis is a way to group people, such as religion; an outcome is
-    what was measured of a response, such as its toxicity.
+    Read `headlines` for sentences and `changes` for the numbers. Each later model is compared with the first,
+    which is the reference. A change is the value of the later model minus that of the first.
 
     Attributes
     ----------
@@ -40,6 +40,11 @@ class ComparisonReport(StudyResult):
         Names of the models, the reference first.
     headlines, changes, texts, summary, moved, course : polars.DataFrame
         Results, described at each property.
+
+    Notes
+    -----
+    An axis is a way to group people, such as religion. An outcome is what was measured of a response, such as
+    its toxicity.
     """
 
     PAGE, NUMBERS = "compare.html", "compare.json"
@@ -180,25 +185,28 @@ def compare(
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
-    Changes are the later model minus the first.
+    Use it to test whether a new version of a model, a mitigation or fine-tuning changed how groups are
+    treated. A change is the value of the later model minus that of the first.
 
     Parameters
     ----------
     runs : Run, path or str
-        Two or more audits or their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's
-        scores).
+        Two or more audits or their folders, or files of other programs (lm_eval samples, Inspect logs,
+        ROBBIE's scores).
     names : sequence of str, optional
         One name per run. Default: the names of the models.
     alpha : float, default 0.05
-        Probability of any false verdict on a benchmark and outcome if nothing changed.
+        Significance level: the probability of any false verdict on a benchmark and outcome if nothing
+        changed.
     margin : float, optional
-        Also test non-inferiority: a group passes if, relative to the other groups of its axis, it became worse
-        by less than this. In the unit of the outcome, so 0.05 is five points of a rate.
+        Margin of a non-inferiority test, in the unit of the outcome: 0.05 is five points of a rate. A group
+        passes if it became worse by less than this, relative to the other groups of its axis. Default: no
+        such test.
     seed : int, default 0
         Random seed of tests and intervals.
     by : str, optional
         Order of the models: "size" (parameters), "date" (start of the run) or "NAME=NUMBER,NUMBER,...", for
-        example training steps, one number per run.
+        example training steps, with one number per run.
     output : path or str, optional
         Folder into which the report is written when you call `report`. Default: a new folder in runs/.
 

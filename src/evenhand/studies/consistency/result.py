@@ -28,11 +28,10 @@ FORMAT = 2
 
 @dataclass(frozen=True, repr=False)
 class Checked(StudyResult):
-    """A finished consistency check of one mitigation: does its wording matter, or would any text help?
+    """A finished consistency check of one mitigation; the result of `check_consistency`.
 
-    The model was run without the mitigation and with several wordings of it, called levels: "default" (no
-    mitigation), "original", "opposite", "nonsensical" and "blank". A domain is a set of prompts, "adversarial"
-    or "neutral".
+    It answers whether the wording of the mitigation matters, or whether any text would help. Read `decisions`
+    first: the outcome of each test, with the reason.
 
     Attributes
     ----------
@@ -42,6 +41,12 @@ class Checked(StudyResult):
         Outcome of each test under the chosen rule.
     findings, table, boundaries, nonsense, scores : polars.DataFrame
         Decisions under all rules, and the numbers behind them.
+
+    Notes
+    -----
+    The model was run without the mitigation and with several wordings of it. These conditions are called
+    levels: "default" (no mitigation), "original", "opposite", "nonsensical" and "blank". A domain is a set of
+    prompts, "adversarial" or "neutral".
     """
 
     PAGE, NUMBERS = "consistency.html", "consistency.json"
@@ -155,11 +160,11 @@ def check_consistency(
     progress: Progress | None = None,
     **options: Any,
 ) -> Checked:
-    """Test whether a mitigation works because of what its text says (Morabito et al., 2023). Prints nothing.
+    """Test whether a mitigation works because of what its text says.
 
-    The model continues the prompts without the mitigation and with its original, opposite, nonsensical and
-    blank wording. The tests ask: does the original lower harm (effect), does the opposite raise it (polarity),
-    do nonsense and blank texts help much less (importance), and do neutral prompts show the same (transfer)?
+    Use it before you trust an instruction or prefix that lowers harm: nonsense might help as much. The model
+    continues the prompts without the mitigation and with four kinds of wording. These are the original, the
+    opposite, nonsensical texts and blank texts. Nothing is printed.
 
     Parameters
     ----------
@@ -168,15 +173,15 @@ def check_consistency(
     model : str or LanguageModel
         A name (see `load_model`), or a loaded model.
     prompts, neutral : path or str, optional
-        Files of adversarial and neutral prompts that replace those of RealToxicityPrompts. neutral="none" tests
-        adversarial prompts only.
+        Files of adversarial and of neutral prompts. Default: prompts of RealToxicityPrompts. With
+        neutral="none", only adversarial prompts are tested.
     opposite : str or sequence of str, optional
         Opposite wording that replaces the one of the mitigation: one text, or one for each of its prefixes.
     classifier : str or Classifier, optional
         Classifier of the responses. Default: Perspective.
     output : path or str, optional
-        Folder of the study. A study there is resumed and keeps its nonsense wordings. Default: a new folder in
-        runs/.
+        Folder of the study. A study there is resumed and keeps its nonsense wordings. Default: a new folder
+        in runs/.
     progress : Progress, optional
         Receives progress messages.
     options
@@ -201,7 +206,17 @@ def check_consistency(
 
     Notes
     -----
-    Source: Morabito et al. 2023, section 3.
+    There are four tests:
+
+    - effect: the original wording lowers harm;
+    - polarity: the opposite wording raises it;
+    - importance: nonsense and blank texts help much less than the original;
+    - transfer: neutral prompts show the same as adversarial ones.
+
+    References
+    ----------
+    Morabito et al. (2023), "Debiasing should be Good and Bad: Measuring the Consistency of Debiasing
+    Techniques in Language Models", Findings of ACL, section 3.
     """
     given = {
         "method": method if isinstance(method, str) else method.name,

@@ -64,7 +64,9 @@ class UnchosenSearch(StudyResult):
 
 @dataclass(frozen=True, repr=False)
 class Debiased(DebiasStudy, StudyResult):
-    """A trained model in a folder, with the record of its training. You can pass it wherever a folder is expected.
+    """A model that was trained to reduce a bias, with the record of its training; the result of `debias`.
+
+    You can pass it to every function that expects a model or its folder.
 
     Attributes
     ----------
@@ -129,33 +131,37 @@ def debias(
     progress: Progress | None = None,
     **options: Any,
 ) -> Debiased:
-    """Train a model to reduce a bias, and write a folder that every command accepts as a model. Prints nothing.
+    """Train a model to reduce a bias, and write the trained model to a folder.
+
+    Use it if a prompt or another rule for decoding is not enough and you can change the weights. Every
+    command accepts the folder as a model. Nothing is printed.
 
     Parameters
     ----------
     model : str or LanguageModel
-        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A LanguageModel
-        object is changed by the training.
+        A causal Hugging Face model, or an encoder-decoder for methods that train on dialogues. A
+        LanguageModel object is changed by the training.
     method : str
         A name from `evenhand list methods`, with its options.
     output : path or str
-        Folder of the model. A training that was started there is resumed if everything that determines the
-        weights is the same.
+        Folder of the trained model. An interrupted training there is resumed if everything that determines
+        the weights is the same.
     bias : str, optional
         A published bias type of RedditBias ("race"), or "evenhand/AXIS" for evenhand's own sentences
         ("evenhand/religion").
     specification : path or str, optional
-        A TOML file with your own terms of two groups, in place of `bias`; it requires `data`.
+        A TOML file with your own terms of two groups. It replaces `bias` and requires `data`.
     data : path or str, optional
-        Your own texts, or pairs of a chosen and a rejected text, or dialogues, as the method needs.
+        Your own data. The method determines the kind: texts, pairs of a chosen and a rejected text, or
+        dialogues.
     source : path or str, optional
         Folder with the files of RedditBias. Default: those of `evenhand data fetch redditbias`.
     progress : Progress, optional
         Receives progress messages.
     options
         All other options of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...).
-        With search="grid" or "random" and over=["weight=0.1,1,10", ...], several settings are trained and one
-        is chosen.
+        To train with several settings and keep the best, set search="grid" or "random" and
+        over=["weight=0.1,1,10", ...].
 
     Returns
     -------
@@ -180,9 +186,10 @@ def debias(
         In a search, every trial raised the perplexity of neutral texts to more than `guard` times (1.05) that
         of the original model. The numbers are written.
 
-    Notes
-    -----
-    Source: RedditBias, sections 4 and 5.1.
+    References
+    ----------
+    Barikeri et al. (2021), "RedditBias: A Real-World Resource for Bias Evaluation and Debiasing of
+    Conversational Language Models", ACL, sections 4 and 5.1.
 
     Examples
     --------

@@ -33,10 +33,11 @@ CHANGEABLE = NOT_DECIDING - {"sources", "data", "inflections", "rank_bytes"}
 
 @dataclass(frozen=True, repr=False)
 class Frequencies(StudyResult):
-    """A finished count of how often groups are mentioned in corpora.
+    """A finished count of how often groups are mentioned in corpora; the result of `frequencies`.
 
-    Terms are the words that were counted, such as descriptors of groups and pronouns. Shares in the tables are
-    percentages of documents, with 95% CIs.
+    Use `tables` for the shares, and `join` to relate them to the bias of a model. Shares are percentages of
+    documents, with 95% CIs. Terms are the words that were counted, such as descriptors of groups and
+    pronouns.
 
     Attributes
     ----------
@@ -198,17 +199,20 @@ def frequencies(
     progress: Progress | None = None,
     **options: Any,
 ) -> Frequencies:
-    """Count how often groups are mentioned in corpora, and which words occur near them.
+    """Count how often groups of people are mentioned in corpora, and which words occur near them.
+
+    Use it to describe training data, or to test whether a model's bias follows its training data.
 
     Parameters
     ----------
     sources : path, str or sequence of them
-        Files, folders, patterns or URLs (s3://, hf://, https://) of Parquet, JSON lines, CSV, text or WARC,
-        plain or compressed. NAME=URL names a corpus. The folder of an earlier count is resumed or shown.
+        Files, folders, patterns or URLs (s3://, hf://, https://). Formats: Parquet, JSON lines, CSV, text and
+        WARC, plain or compressed. NAME=URL names a corpus. If you give the folder of an earlier count, that
+        count is resumed or shown.
     output : path or str, optional
         Folder of the count. If it contains a part of the same count, the count is resumed. Default: a new
         folder in runs/.
-    terms : str or sequence of str
+    terms : str or sequence of str, optional
         Lists of the terms to count: names (descriptors, holisticbias, pronouns, names), or your own CSV.
     column : str, default "text"
         Column with the text.
@@ -225,8 +229,8 @@ def frequencies(
     progress : Progress, optional
         Receives progress messages.
     options
-        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published, seed,
-        slurm, ...).
+        All other options of `evenhand.studies.frequencies.FrequencyOptions` (window, pairs, as_published,
+        seed, slurm, ...).
 
     Returns
     -------
@@ -249,7 +253,13 @@ def frequencies(
     A script must call this function under `if __name__ == "__main__":`, because worker processes import the
     script.
 
-    Sources: ROBBIE (Esiobu et al. 2023), section 6, Tables 7 and 20 to 24; HolisticBias (Smith et al. 2022).
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP, section
+    6, tables 7 and 20 to 24.
+
+    Smith et al. (2022), "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic
+    Descriptor Dataset", EMNLP.
 
     Examples
     --------

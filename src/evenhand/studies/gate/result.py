@@ -42,20 +42,20 @@ CASES = {
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """The outcome of checking a result against release conditions.
+    """Whether a result passes release conditions, with the reasons; what `gate` returns.
 
-    An axis is a way to group people, such as religion.
+    Use `passed` in a script, or `raise_for_failure` to end it with an error.
 
     Attributes
     ----------
     cases : tuple of Case
-        One case per condition and axis, with its status: "failed", "passed" or "could not have been seen" (not
-        measurable, or too little power).
+        One case per condition and axis (a way to group people, such as religion). Its status is "failed",
+        "passed" or "could not have been seen". The last means not measurable, or too little power.
     notes : tuple of str
         Parts of the result that no condition or no power requirement covered.
     levels : tuple of str
-        Rises of the level, which is the harm rate of all groups together. They do not violate conditions on
-        differences between groups.
+        Sentences about rises of the level, which is the harm rate of all groups together. A rise does not
+        violate a condition on differences between groups.
     """
 
     cases: tuple[Case, ...]
@@ -66,8 +66,8 @@ class GateOutcome:
     def passed(self) -> bool:
         """Return True if no case makes the gate fail.
 
-        A case does so if it failed. One that could not have been seen does so if power was required, or if no
-        case of its condition could have been seen.
+        A failed case makes the gate fail. A case that could not have been seen makes it fail in two
+        situations: power was required, or no case of its condition could have been seen.
         """
         return not any(case.ends for case in self.cases)
 
@@ -134,6 +134,8 @@ def gate(
 ) -> GateOutcome:
     """Check a result against release conditions and return whether it passes, with reasons.
 
+    Use it in continuous integration to stop the release of a biased model. Nothing is printed or written.
+
     Parameters
     ----------
     result : StudyResult
@@ -143,12 +145,12 @@ def gate(
         comparison, "fails" for a consistency check.
     require_power : str, float or sequence of them, optional
         Largest acceptable minimum detectable effect, in points or with a unit ("0.5 nats"). An axis (such as
-        religion) with a larger one, or one that is not measurable, does not pass.
+        religion) does not pass if its minimum detectable effect is larger, or if it is not measurable.
 
     Returns
     -------
     GateOutcome
-        Outcome with reasons. A condition without evidence never passes. Nothing is printed or written.
+        Outcome with reasons. A condition without evidence never passes.
 
     Raises
     ------
@@ -160,17 +162,22 @@ def gate(
     Each condition may end with "on AXIS" and "in BENCHMARK". Sizes are in points (of rates), nats (of
     likelihoods) or units (of scores).
 
-    - One model or a comparison: "biased"; "disparity > 5 points" (the 95% CI of a detected difference is
-      completely beyond 5 points on the harmful side); "disparity may exceed 5 points" (a CI reaches beyond 5
-      points).
-    - A comparison, in which a disparity is a change, also: "worse", "new biased", "level higher", "level > 5
-      points", "refusals higher", "refusals > 5 points".
-    - A consistency check: "fails", "not decided", "not applicable", also after the name of a test ("polarity
-      fails").
+    For one model or a comparison:
+
+    - "biased";
+    - "disparity > 5 points": the 95% CI of a detected difference is completely beyond 5 points on the harmful
+      side;
+    - "disparity may exceed 5 points": a CI reaches beyond 5 points.
+
+    For a comparison, where a disparity is a change, also: "worse", "new biased", "level higher", "level > 5
+    points", "refusals higher" and "refusals > 5 points".
+
+    For a consistency check: "fails", "not decided" and "not applicable". The name of a test may precede them
+    ("polarity fails").
 
     Examples
     --------
-    A scripted model that writes hostile text about one group:
+    The scripted model writes hostile text about one group:
 
     >>> import tempfile
     >>> from evenhand import audit

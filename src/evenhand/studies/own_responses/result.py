@@ -24,9 +24,10 @@ DETAILS = "details/"
 
 @dataclass(frozen=True, repr=False)
 class FileMeasurements(ViewedResult):
-    """Bias measures of existing responses, with verdicts.
+    """Bias measures of existing responses, with verdicts; the result of `measure`.
 
-    An axis is one column of groups, such as gender.
+    Read `told` first: it lists what was guessed about your table. Then read `findings` for the verdicts. An
+    axis is one column of groups, such as gender.
 
     Attributes
     ----------
@@ -149,13 +150,16 @@ def measure(
     device: str = "auto",
     output: Path | str | None = None,
 ) -> FileMeasurements:
-    """Measure bias in a table of existing responses. No language model is needed.
+    """Measure bias in a table of existing responses; no language model is needed.
+
+    Use it if you already have responses of any system (a model, a service or people) and know which group
+    each is about.
 
     Parameters
     ----------
     answers : path, DataFrame, dict or list of dict
-        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a dict
-        of columns, or a list of rows. One row per response.
+        A file (CSV with any delimiter, TSV, JSON Lines, Parquet, a workbook), a Polars or pandas frame, a
+        dict of columns, or a list of rows. One row per response.
     benchmark : str, optional
         Benchmark whose measures are computed. Default: `answers`, which accepts responses to any prompts.
     columns : mapping or sequence of str, optional
@@ -164,15 +168,16 @@ def measure(
     negative : str or sequence of str, optional
         Labels that are negative.
     classifiers : str, mapping or sequence of str, optional
-        Classifiers for the texts of the responses: names or objects by role (what is judged, such as toxicity),
-        or as in `--classifier`.
+        Classifiers for the texts of the responses: names or objects by role (what is judged, such as
+        toxicity), or as in `--classifier`.
     threshold : float, optional
-        A response is negative if its score is at least this. Default: groups are compared by their mean scores.
+        A response is negative if its score is at least this. Default: groups are compared by their mean
+        scores.
     reference : str, optional
         Group with which every other group of its axis (column of groups) is also compared.
     classifier_error : path or str, optional
-        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`), for which
-        rates are corrected.
+        File with the error rates of the classifier for each group (`evenhand.measures.error_counts`). Rates
+        are corrected for them.
     delimiter, encoding, decimal, sheet : str, optional
         Format of the file, if it cannot be detected.
     missing : str or sequence of str, optional
@@ -180,8 +185,8 @@ def measure(
     seed : int, default 0
         Random seed of permutations and bootstrap.
     margin : float, default 0.5
-        Likelihood benchmarks only: difference in nats from which two descriptors count as different, in
-        descriptions that do not affect verdicts.
+        Difference in nats from which two descriptors count as different. It affects only descriptions of
+        likelihood benchmarks, not verdicts.
     alpha : float, default 0.05
         Significance level: largest probability that any axis is called biased if none is.
     device : str, default "auto"
@@ -205,13 +210,15 @@ def measure(
     -----
     Meanings of columns:
 
-    - group: whom the response is about, or who gave it. Each such column is an axis of its own, unless a column
-      axis names several axes in one table.
+    - group: whom the response is about, or who gave it. Each such column is an axis, unless there is a column
+      with the meaning axis.
+    - axis: the axis of the row, if one table contains several axes.
     - question: what was asked; the same for all groups.
-    - unit: the person or case, if one has several rows. rater: who judged the row. sample: number of the
-      response to a question.
-    - The outcome, one of: continuation (text to classify), score (number), label (category), negative (true or
-      false).
+    - unit: the person or case, if one has several rows.
+    - rater: who judged the row.
+    - sample: number of the response to a question.
+    - continuation (text to classify), score (number), label (category) or negative (true or false): the
+      outcome. Give one of them.
     - error: why there is no response.
 
     Examples

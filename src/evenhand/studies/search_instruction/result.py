@@ -30,10 +30,10 @@ REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
 
 @dataclass(frozen=True, repr=False)
 class Revision(RevisionStudy, StudyResult):
-    """The result of a search for an instruction that reduces harmful continuations.
+    """The result of `search_instruction`: an instruction that reduces harmful continuations, and how it was found.
 
-    Rates are proportions of negative continuations. Changes are with the instruction minus without it, so they
-    are negative if the instruction helps.
+    Rates are proportions of negative continuations. A change is the rate with the instruction minus the rate
+    without it. It is negative if the instruction helps.
 
     Attributes
     ----------
@@ -97,10 +97,11 @@ def search_instruction(
     progress: Progress | None = None,
     **options: Any,
 ) -> Revision:
-    """Search for the instruction with which a model writes the fewest harmful continuations. Prints nothing.
+    """Search for the instruction with which a model writes the fewest harmful continuations.
 
-    In each round, the best instructions are reworded, put before every prompt and compared. The final choice
-    uses new prompts.
+    Use it if a fixed instruction does not help enough and you cannot train the model. In each round, the best
+    instructions are reworded, put before every prompt and compared. The final choice uses new prompts.
+    Nothing is printed.
 
     Parameters
     ----------
@@ -142,13 +143,14 @@ def search_instruction(
     Interrupted
         The search was interrupted and can be resumed.
 
-    Notes
-    -----
-    Source: ROBBIE, section B.3.1.
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP, section
+    B.3.1.
 
     Examples
     --------
-    A scripted model that writes kindly only if an instruction mentions dignity:
+    The scripted model writes kindly only if an instruction mentions dignity:
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes

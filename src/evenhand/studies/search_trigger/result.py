@@ -101,25 +101,26 @@ def search_trigger(
     on_sweep: OnSweep | None = None,
     **options: Any,
 ) -> FoundTrigger:
-    """Search for tokens that, placed before any prompt, make a model behave as requested. Prints nothing.
+    """Search for tokens that, placed before any prompt, make a model behave as requested.
 
-    By default, they make negative continuations less likely. Later, use the file with `--mitigate
-    trigger=FILE`.
+    By default, the tokens make negative continuations less likely. Use the resulting file as a mitigation:
+    `--mitigate trigger=FILE`. Nothing is printed.
 
     Parameters
     ----------
     model : str or LanguageModel
         A causal Hugging Face model: a name as on the command line, or a loaded model.
     prompts : path or str
-        A file with a column ``text``, and optionally ``group`` (whom the prompt is about) and ``split``: train
-        (search), dev (choice) or test (effect).
+        A file with a column ``text``, and optionally ``group`` (whom the prompt is about) and ``split``:
+        train (search), dev (choice) or test (effect).
     classifier : str or Classifier
         Classifier that decides which continuations are negative.
     examples : path or str, optional
-        A file of labelled continuations on which to search: ``text`` (prompt), ``continuation``, ``group``, and
-        ``label`` (negative, neutral or positive). Default: the model's own continuations.
+        A file of labelled continuations on which to search. Columns: ``text`` (prompt), ``continuation``,
+        ``group``, and ``label`` (negative, neutral or positive). Default: the model's own continuations.
     output : path or str, default "trigger.json"
-        The trigger file. The state is stored next to it; after an interruption the same call resumes.
+        The trigger file. The state is stored next to it. After an interruption the same call resumes the
+        search.
     on_sweep : callable, optional
         Called with each new row of the history, a dictionary. A sweep is one pass through all tokens.
     options
@@ -145,9 +146,10 @@ def search_trigger(
     Interrupted
         The search was interrupted and can be resumed.
 
-    Notes
-    -----
-    Source: ROBBIE, section B.3.3.
+    References
+    ----------
+    Esiobu et al. (2023), "ROBBIE: Robust Bias Evaluation of Large Generative Language Models", EMNLP, section
+    B.3.3.
 
     Examples
     --------

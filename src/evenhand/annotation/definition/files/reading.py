@@ -32,12 +32,15 @@ class StudyError(DataError):
 
 @checked
 def read_study(path: Path | str) -> Study:
-    """Read a study file; `items`, `onboarding.items` and `hidden.gold` may be `{file: NAME.jsonl}` in the same folder.
+    """Read the definition of a human evaluation from a YAML file.
+
+    Use it for a study that you wrote yourself; `build_study` creates one from model texts.
 
     Parameters
     ----------
     path : path or str
-        The YAML file.
+        The YAML file. The lists `items`, `onboarding.items` and `hidden.gold` can be in other files of the same
+        folder; write `{file: NAME.jsonl}` in place of the list.
 
     Returns
     -------
@@ -47,8 +50,8 @@ def read_study(path: Path | str) -> Study:
     Raises
     ------
     StudyError
-        A DataError that names file, line, problem, expected value and the nearest known word, for all problems
-        at once.
+        The definition is invalid. The message lists all problems, each with file, line, expected value and the
+        nearest known word. StudyError is a kind of DataError.
     DataError
         The file is missing, too large or not text.
     """
