@@ -11,8 +11,12 @@ MOST_NAMED = 5
 
 
 def alike_names(names: Iterable[str]) -> list[list[str]]:
-    """Sets of different names that differ in case, white space, hidden characters or the way of writing accents alone.
+    """Return sets of names that look alike.
 
+    They differ only in case, white space, hidden characters or the encoding of accents.
+
+    Examples
+    --------
     >>> alike_names(["old", "Old", "young", " old"])
     [[' old', 'Old', 'old']]
     """
@@ -24,9 +28,9 @@ def alike_names(names: Iterable[str]) -> list[list[str]]:
 
 
 def alike_groups(view: ReportView) -> str:
-    """A sentence naming the axes and groups of the user's own prompts or responses that look alike; empty without any.
+    """Return a sentence on axes and groups of the user's own data whose names look alike; empty if there are none.
 
-    They are not merged, because the difference may be intended.
+    They may be one group with two spellings. They are not merged, because the difference may be intended.
     """
     arguments = view.manifest.get("arguments_resolved", {})
     if arguments.get("prompts") is None and arguments.get("file") is None:

@@ -7,8 +7,12 @@ from evenhand.reports.wording import decimals, known
 
 
 def smallest_effect(value: float) -> str:
-    """Return a minimum detectable effect as text: two significant digits, whole numbers from ten on.
+    """Return a minimum detectable effect as text.
 
+    It has two significant digits. Values of 10 or more are whole numbers.
+
+    Examples
+    --------
     >>> [smallest_effect(value) for value in (123.4, 10.6, 6.65, 0.378, 0.0123, 7.0)]
     ['123', '11', '6.7', '0.38', '0.012', '7']
     >>> smallest_effect(float("nan"))
@@ -23,8 +27,12 @@ def smallest_effect(value: float) -> str:
 
 
 def places_of(values: Iterable[float | None], unit: str | None) -> int:
-    """Return the decimals of a column in a unit: one for percents, as in sentences, two if none reaches 1 %.
+    """Return the number of decimals for the values of a column in a unit.
 
+    Percents have one decimal, as in sentences, or two if no value reaches 1%.
+
+    Examples
+    --------
     >>> places_of([3.18, 1.92, 5.24], "% of responses"), places_of([0.0167, 0.2], "%"), places_of([0.835], "nats")
     (1, 2, 3)
     >>> places_of([0.00003], "percentage points")
@@ -40,8 +48,10 @@ def places_of(values: Iterable[float | None], unit: str | None) -> int:
 
 
 def short_count(value: int | None) -> str:
-    """Return a count in at most four characters, or nothing for None.
+    """Return a count as text of at most four characters; empty for None.
 
+    Examples
+    --------
     >>> short_count(123_456), short_count(None)
     ('123k', '')
     """

@@ -18,7 +18,10 @@ SUNSET = (
 
 
 def axis_svg(scale: Scale, labels: Sequence[str] | None = None) -> Markup:
-    """The scale itself: tick labels under a chart's rows. Hidden from screen readers, who get numbers."""
+    """Return the scale below the rows of a chart, with tick labels.
+
+    It is hidden from screen readers, which read the numbers of each row instead.
+    """
     words = labels or [tick_text(tick, scale.ticks) for tick in scale.ticks]
     ticks = [text(scale.at(tick), 14, word) for tick, word in zip(scale.ticks, words, strict=True)]
     return svg("axis", 20, ticks)
@@ -36,11 +39,24 @@ def interval_svg(
     kind: str = "",
     filled: bool = True,
 ) -> Markup:
-    """One row of a forest plot: gridlines, null (line or band), interval, estimate.
+    """Return one row of a forest plot: gridlines, value without bias, interval and estimate.
 
-    described: what a screen reader says. null: drawn as a dashed line. band: range of values an
-    unbiased model would give. kind: class that colours the marker. filled: a hollow marker says
-    "not significant" without colour.
+    Parameters
+    ----------
+    scale : Scale
+        The horizontal scale.
+    estimate, low, high : float or None
+        The estimate and its interval.
+    described : str
+        Text for screen readers.
+    null : float, optional
+        Value without bias, drawn as a dashed line.
+    band : tuple of (float or None, float or None)
+        Range of values that a model without bias would give.
+    kind : str, default ""
+        CSS class that colours the marker.
+    filled : bool, default True
+        Whether the marker is filled. A hollow marker means "not significant", so that colour is not needed.
     """
     parts = _grid(scale, 30)
     if (ends := _ends(scale, *band)) is not None:
@@ -72,8 +88,10 @@ def histogram_svg(
 
 
 def diverging_class(value: float | None, largest: float) -> str:
-    """The CSS class (`h0` … `h10`, colours of SUNSET) of a value between -largest and +largest.
+    """Return the CSS class (`h0` to `h10`, colours of SUNSET) of a value between -largest and +largest.
 
+    Examples
+    --------
     >>> diverging_class(0.0, 2.0), diverging_class(-5.0, 2.0), diverging_class(None, 2.0)
     ('h5', 'h0', 'hx')
     """

@@ -22,8 +22,10 @@ LONGEST_LABEL = 24  # characters
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear axis from `low` to `high` with round ticks.
+    """A linear axis from `low` to `high` with round ticks; `scale_over` creates it.
 
+    Examples
+    --------
     >>> scale_over([0.02, 0.98]).ticks
     (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     """
@@ -37,16 +39,29 @@ class Scale:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
     def at(self, value: float) -> float:
-        """Horizontal position of a value in per cent, kept inside the drawing."""
+        """Return the horizontal position of a value, in percent of the width, inside the drawing."""
         return round(MARGIN + (100 - 2 * MARGIN) * self.part(value), 2)
 
 
 def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (), ticks: int = 5) -> Scale:
     """Return the smallest scale with round ends that contains all values.
 
-    values: numbers; None and NaN are ignored. include: values that must be on it (a
-    null). ticks: about how many. Returns a scale from 0 to 1 if there is no value.
+    Parameters
+    ----------
+    values : iterable of float or None
+        The values. None and NaN are ignored.
+    include : sequence of float
+        Values that must be on the scale, such as the value without bias.
+    ticks : int, default 5
+        Approximate number of ticks.
 
+    Returns
+    -------
+    Scale
+        The scale; from 0 to 1 if there is no value.
+
+    Examples
+    --------
     >>> scale_over([3.0, None], include=[0.0]).high
     3.0
     """
@@ -62,8 +77,10 @@ def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (),
 
 
 def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
-    """Return a scale of log-ratios around 0 with ticks at round factors, and their labels.
+    """Return a scale of log ratios around 0 with ticks at round factors, and their labels.
 
+    Examples
+    --------
     >>> factor_scale([-0.6, 0.5])[1]
     ['×0.67', '×1', '×1.5']
     """
@@ -89,10 +106,18 @@ def tick_text(value: float, ticks: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class PlotArea:
-    """The positions of numbers in a drawing of two axes.
+    """The area of a plot with two scales; converts numbers into positions.
 
-    across, up: the scales. height: of the drawing; top, bottom: what is free above and below the grid, in pixels. left,
-    right: ends of the grid in per cent.
+    Attributes
+    ----------
+    across, up : Scale
+        The horizontal and the vertical scale.
+    left, right : float
+        Ends of the grid, in percent of the width.
+    height : int
+        Height of the drawing, in pixels.
+    top, bottom : int
+        Free space above and below the grid, in pixels.
     """
 
     across: Scale
@@ -105,19 +130,19 @@ class PlotArea:
 
     @property
     def floor(self) -> int:
-        """Return the end of the grid, in pixels from above."""
+        """Return the lower end of the grid, in pixels from the top."""
         return self.height - self.bottom
 
     def x(self, value: float) -> float:
-        """Position of a value across, in per cent."""
+        """Return the horizontal position of a value, in percent of the width."""
         return self.left + (self.right - self.left) * self.across.part(value)
 
     def y(self, value: float) -> float:
-        """Position of a value from above, in pixels."""
+        """Return the vertical position of a value, in pixels from the top."""
         return self.floor - (self.floor - self.top) * self.up.part(value)
 
     def grid(self, unit: str = "", *, null: float | None = None) -> list[Markup]:
-        """Return lines and labels at the ticks of both scales; a tick of `up` at `null` is drawn as a null."""
+        """Return lines and labels at the ticks of both scales; the vertical tick at `null` is drawn as a null line."""
         parts = []
         for tick in self.up.ticks:
             y = self.y(tick)
@@ -133,7 +158,7 @@ class PlotArea:
         return parts
 
     def under(self, x: float, words: str, row: int = 0, *, anchor: str = "middle", kind: str = "") -> Markup:
-        """Words below the grid, in the first row or a further one."""
+        """Return a text below the grid, in the first row or a later one."""
         return text(x, self.floor + 18 + 14 * row, words, anchor=anchor, kind=kind)
 
     def interval_up(self, kind: str, x: float, low: float | None, high: float | None) -> Markup:
@@ -208,7 +233,21 @@ class PlotArea:
 
 @dataclass(frozen=True)
 class Label:
-    """Words in a drawing: x of `anchor` in per cent, y of the baseline in pixels, CSS class."""
+    """A text in a drawing.
+
+    Attributes
+    ----------
+    words : str
+        The text.
+    x : float
+        Position of `anchor`, in percent of the width.
+    y : float
+        Position of the baseline, in pixels.
+    anchor : {"start", "middle", "end"}, default "middle"
+        The point of the text that is at `x`.
+    kind : str, default "name"
+        CSS class.
+    """
 
     words: str
     x: float
@@ -218,7 +257,7 @@ class Label:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return their start and end on a phone, in per cent."""
+        """Return the start and end of the text on a phone, in percent of the width."""
         width = CHARACTER * len(self.words)
         start = self.x - {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
         return start, start + width
@@ -265,8 +304,12 @@ def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_H
 
 
 def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the first row for each span in which it overlaps no earlier span.
+    """Return a row for each span, so that spans in one row do not overlap.
 
+    Each span gets the first row in which it overlaps no earlier span.
+
+    Examples
+    --------
     >>> rows_of([(0, 30), (20, 50), (40, 70)])
     [0, 1, 0]
     """
@@ -323,13 +366,13 @@ def svg(kind: str, height: float, parts: Iterable[Markup], *, described: str = "
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    """A straight line; kind: its class. Here and below x is in per cent and y in pixels."""
+    """Return a straight line as SVG; x is in percent, y in pixels, and `kind` is the CSS class."""
     ends = (round(place, 2) for place in (x1, y1, x2, y2))
     return Markup('<line class="{}" x1="{}%" y1="{}" x2="{}%" y2="{}"/>').format(kind, *ends)
 
 
 def dot(kind: str, x: float, y: float, radius: float = 4.5) -> Markup:
-    """A point."""
+    """Return a point as SVG."""
     place = round(x, 2), round(y, 2)
     return Markup('<circle class="{}" cx="{}%" cy="{}" r="{}"/>').format(kind, *place, radius)
 

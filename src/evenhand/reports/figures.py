@@ -20,10 +20,11 @@ HEAT_COLUMNS = 14
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Templates (rows) by descriptors (columns).
+    """A heat map with templates as rows and descriptors as columns.
 
-    rows: template and its cells as (CSS class, perplexity, factor relative to the template's median). smallest,
-    largest: factors at the ends of the colours. shown_of: number of descriptors of the axis.
+    `rows` has each template with its cells: CSS class, perplexity, and factor relative to the template's
+    median. `smallest` and `largest` are the factors at the ends of the colour scale. `shown_of` is the number
+    of descriptors of the axis.
     """
 
     descriptors: tuple[str, ...]
@@ -36,10 +37,10 @@ class HeatMap:
 def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
     """Return how likely the most unusual descriptors of an axis are in every template.
 
-    Colours compare surprisal with the template's median for the descriptors of the axis, in the same cells as
-    the measure does (`log_ratio`; perplexity where a table has none); the numbers are median perplexities,
-    which also depend on how the tokenizer cuts a descriptor. None where the
-    benchmark has no `descriptor_templates` detail for the axis.
+    It is None if the benchmark has no detail table `descriptor_templates` for the axis. Colours compare
+    surprisal with the template's median over the descriptors of the axis, in the cells that the measure uses.
+    They show `log_ratio`, or perplexity if the table has none. The numbers are median perplexities, which
+    also depend on how the tokenizer splits a descriptor.
     """
     frame = benchmark.detail("descriptor_templates", axis)
     if frame is None:
@@ -115,7 +116,7 @@ EXTREMES = 8
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A line of a forest plot, its numbers already text."""
+    """A row of a forest plot, with its numbers as text."""
 
     label: str
     svg: Markup
@@ -139,7 +140,7 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Rows on one scale. `left` and `right` describe the meaning of the two directions."""
+    """The rows of a forest plot on one scale; `left` and `right` describe the meaning of the two directions."""
 
     rows: tuple[ForestRow, ...]
     axis: Markup
@@ -166,11 +167,11 @@ def measure_forest(
     heads: tuple[str, ...] = (),
     further: Further = MappingProxyType({}),
 ) -> Forest | None:
-    """Return a measure's estimate on every axis, with its null; None if it has no such rows.
+    """Return a measure's estimate on every axis with its null; None if it has no such rows.
 
-    Where the benchmark has a `groups` detail with nulls and this is its first measure, the range an unbiased
-    model would give is drawn as a band and ties are counted. heads: names of further columns. further: their texts,
-    by axis.
+    `heads` are names of further columns, and `further` their texts by axis. For the first measure of a
+    benchmark with a detail table `groups` with nulls, the range of a model without bias is drawn as a band,
+    and ties are counted.
     """
     rows = view.rows(benchmark.name, measure).to_dicts()
     if not rows:
@@ -219,8 +220,9 @@ def forest_row(
 ) -> ForestRow:
     """Return one estimate as a row of a forest plot.
 
-    row: estimate, low, high, null, q, n, verdict, note. name, under: its label and the small text next to it. band:
-    null_low, null_high and ties, if known. kind: class of the marker without a verdict. cells: further columns.
+    `row` has estimate, low, high, null, q, n, verdict and note. `name` is the label and `under` the small
+    text next to it. `band` has null_low, null_high and ties, if they are known. `kind` is the CSS class of
+    the marker if there is no verdict. `cells` are further columns.
     """
     verdict = told_verdict(row)
     interval = _interval(row["low"], row["high"], places)

@@ -11,9 +11,11 @@ FORMAT = 1
 def measurement_numbers(view: ReportView) -> dict[str, Any]:
     """Return measurements, findings and manifest as plain data, as in measurements.json.
 
-    view: the report. Numbers that are NaN or infinite become null; rows keep the order and the columns of the tables,
-    the manifest's keys are sorted, so that equal views give equal files.
+    Numbers that are NaN or infinite become null. Rows and columns keep the order of the tables, and the keys
+    of the manifest are sorted. Equal views therefore give equal files.
 
+    Examples
+    --------
     >>> import polars as pl
     >>> from evenhand.schema import FINDINGS, MEASUREMENTS
     >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)

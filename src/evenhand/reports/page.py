@@ -19,10 +19,11 @@ UNFOLD_FOR_PRINT = (
 
 
 def rendered(template: Path, **values: Any) -> str:
-    """Return a page: styles and drawings are inside, every text is escaped and has no control characters.
+    """Return an HTML page from a template; the page contains its styles and drawings and loads nothing.
 
-    template: the file of the page; it may include files of the same folder and of `templates/`. The content security
-    policy forbids all requests and all scripts but one, which unfolds sections before printing.
+    Every text is escaped and has no control characters. `template` is a file. It may include files of its
+    folder and of `templates/`. The content security policy forbids all requests and all scripts except one,
+    which unfolds sections before printing.
     """
     import jinja2
 

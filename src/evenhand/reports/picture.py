@@ -38,9 +38,22 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class PictureRow:
-    """A line of a picture: `label`, small text `under` it, numbers, verdict in words, colour class.
+    """A row of a picture.
 
-    null: its value without bias.
+    Attributes
+    ----------
+    label, under : str
+        The label, and small text below it.
+    estimate, low, high : float or None
+        The estimate and its interval.
+    verdict : str
+        The verdict in words.
+    kind : str
+        Class that determines the colour.
+    filled : bool, default True
+        Whether the marker is filled.
+    null : float, optional
+        Value without bias.
     """
 
     label: str
@@ -56,11 +69,24 @@ class PictureRow:
 
 @dataclass(frozen=True)
 class Picture:
-    """A forest plot with its words.
+    """A forest plot with its texts, as data for `picture_svg` or `write_picture`.
 
-    title: whose. sentence: what it shows. what: what is on the scale, with its unit. null_words: what the nulls of the
-    rows are. rows: drawn from above, at most MOST_ROWS. note: what is not drawn. foot: the
-    small line at the end.
+    Attributes
+    ----------
+    title : str
+        Name of the model or the result.
+    sentence : str
+        What the picture shows.
+    what : str
+        The quantity on the scale, with its unit.
+    rows : tuple of PictureRow
+        The rows from top to bottom, at most MOST_ROWS.
+    null_words : str, default "unbiased"
+        Meaning of the null values of the rows.
+    note : str, default ""
+        Rows that are not drawn.
+    foot : str, default ""
+        Small text at the end.
     """
 
     title: str
@@ -73,10 +99,12 @@ class Picture:
 
 
 def picture_svg(picture: Picture) -> str:
-    """Return the picture as a standalone SVG document, with every text escaped.
+    """Return a picture as a standalone SVG document of 1600 x 900 pixels.
 
-    picture: what to draw. Returns the document, 1600 x 900.
+    Every text is escaped. Use `write_picture` to write a file.
 
+    Examples
+    --------
     >>> row = PictureRow("<b>", "religion", 3.0, 1.0, 5.0, "worse", "biased", null=0.0)
     >>> svg = picture_svg(Picture("gpt2", "Worse for <b>.", "points", (row,)))
     >>> "&lt;b&gt;" in svg, "<b>" in svg, svg.startswith("<svg xmlns=")
@@ -123,9 +151,26 @@ def picture_svg(picture: Picture) -> str:
 
 
 def write_picture(picture: Picture, path: Path | str) -> Path:
-    """Write a picture in the format of its file name, .svg or .png; return the path.
+    """Write a picture to a file in the format of its ending, .svg or .png.
 
-    Raises UsageError for another ending, or where the library that makes PNG is absent; WriteError.
+    Parameters
+    ----------
+    picture : Picture
+        The picture, for example from `evenhand.studies.picture_of`.
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UsageError
+        The path has another ending, or the library for PNG is not installed.
+    WriteError
+        The file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower()
@@ -139,9 +184,10 @@ def write_picture(picture: Picture, path: Path | str) -> Path:
 
 
 def png_of(svg: str) -> bytes:
-    """Return an SVG document as PNG. Raises UsageError if resvg-py is not installed.
+    """Return an SVG document as PNG.
 
-    Letters are those of the machine's fonts: on one without any, write SVG.
+    Texts use the fonts of this machine. If it has none, write SVG instead. Raises UsageError if resvg-py is
+    not installed.
     """
     try:
         import resvg_py
@@ -209,7 +255,7 @@ def _dot(x: float, y: float, colour: str, *, filled: bool) -> Markup:
 
 
 def shown_rows(rows: Sequence[PictureRow]) -> str:
-    """Return a note on the rows that a picture leaves out; empty if it has all."""
+    """Return a note on the rows that a picture leaves out; empty if it shows all."""
     left = len(rows) - MOST_ROWS
     return (
         ""

@@ -30,7 +30,10 @@ MOST_MODELS = 6
 
 @dataclass(frozen=True)
 class Slope:
-    """A line: its value for each model or None; kind: CSS class; overall: drawn strongly."""
+    """A line in `slope_svg`: its value (or None) for each model.
+
+    `kind` is the CSS class. With `overall`, the line is drawn thick.
+    """
 
     label: str
     values: tuple[float | None, ...]
@@ -45,7 +48,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class SizedRate:
-    """A model: how large, and its rate with limits."""
+    """A model in `size_svg`: its number of parameters, and its rate with the interval."""
 
     label: str
     parameters: float
@@ -56,9 +59,10 @@ class SizedRate:
 
 @dataclass(frozen=True)
 class WeighedPoint:
-    """One of several candidates: its relative cost, and the remaining amount of what should be small.
+    """A candidate in `front_svg`: its relative cost (`times`) and its remaining bias (`value`).
 
-    kind: CSS class of its dot; on_front: whether no other is better in both; named: whether its label is shown.
+    `kind` is the CSS class of its dot. `on_front` states whether no other candidate is better in both.
+    `named` states whether its label is shown.
     """
 
     label: str
@@ -76,9 +80,10 @@ MOST_LINEAR = 2.0
 def front_svg(
     points: Sequence[WeighedPoint], limit: float | None, *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """Return remaining bias against cost, with the Pareto front as steps; None if no point has both numbers.
+    """Return a plot of remaining bias against cost with the Pareto front as steps.
 
-    limit: times the cost that is allowed, a line; None: any. across: what the cost is called.
+    It is None if no point has both numbers. `limit` is the largest allowed cost, drawn as a line (None: no
+    limit). `across` is the name of the cost.
     """
     known = [point for point in points if math.isfinite(point.times) and math.isfinite(point.value)]
     if not known:
@@ -124,11 +129,12 @@ def slope_svg(
     unit: str = "",
     at: Sequence[float] = (),
 ) -> Markup | None:
-    """Return lines from model to model, each labelled at its right end; None without data or with too many models.
+    """Return a plot of lines from model to model, each with a label at its right end.
 
-    Names of models, without their common parts, use as many rows as a phone needs. Overlapping labels are moved apart
-    and connected to their lines. at: position of each model (a size, a time), in rising order with at least two
-    different values; empty for equal steps. With positions, the number of models is not limited.
+    It is None without data or with too many models. Names of models, without their common parts, use as many
+    rows as a phone needs. Overlapping labels are moved apart and connected to their lines. `at` is the
+    position of each model (a size, a time), in rising order with at least two different values. If it is
+    empty, steps are equal. With positions, the number of models is not limited.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
     if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):
@@ -174,7 +180,7 @@ def _model_name(name: str, x: float) -> Label:
 
 
 def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> Markup | None:
-    """Rates against the number of parameters (logarithmic), with intervals; None without two sizes."""
+    """Return a plot of rates against numbers of parameters (logarithmic), with intervals; None without two sizes."""
     known = sorted(
         (p for p in points if p.value is not None and p.parameters > 0), key=lambda p: p.parameters
     )

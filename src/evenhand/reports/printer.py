@@ -41,7 +41,10 @@ LONGEST_WORD = 24
 
 
 class Printer:
-    """Prints texts without markup or control codes, in characters that the console can encode."""
+    """Prints texts without markup or control codes, in characters that the console can encode.
+
+    Use it for everything that comes from users or models, because such texts may contain control codes.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console

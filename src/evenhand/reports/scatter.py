@@ -30,8 +30,11 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """label: its name. across: natural logarithm of a share. up: its value. kind: number of its category.
-    never: whether its share is 0; `across` is then a placeholder."""
+    """A point in `scatter_svg`.
+
+    `label` is its name, `across` the natural logarithm of a share, `up` its value and `kind` the number of
+    its category. `never` states whether the share is 0; `across` is then a placeholder.
+    """
 
     label: str
     across: float
@@ -41,8 +44,10 @@ class ScatterPoint:
 
 
 def scatter_key(kinds: Sequence[str]) -> Markup:
-    """Return the key of colours and kinds.
+    """Return the legend of a scatter plot: colours and categories.
 
+    Examples
+    --------
     >>> scatter_key(["age"])
     Markup('<p class="key"><span class="hue0">● age</span></p>')
     """
@@ -56,11 +61,10 @@ def scatter_key(kinds: Sequence[str]) -> Markup:
 def scatter_svg(
     points: Sequence[ScatterPoint], *, described: str, across: str, unit: str = ""
 ) -> Markup | None:
-    """Return values against logarithms of shares; None without data.
+    """Return a scatter plot of values against logarithms of shares; None without data.
 
-    The farthest points are labelled, and points without a share are marked.
-
-    across: what the shares are, with their unit percent. unit: of the values.
+    The farthest points are labelled, and points without a share are marked. `across` names the shares, in
+    percent. `unit` is that of the values.
     """
     drawn = [one for one in points if math.isfinite(one.across) and math.isfinite(one.up)]
     if len(drawn) < 2:

@@ -13,11 +13,24 @@ JUDGED = ("verdict", "note", "direction")
 
 @dataclass(frozen=True)
 class ClassifierView:
-    """A classifier that labelled the continuations of a benchmark in one role, and the texts that it got.
+    """A classifier of a report: what it labelled in one role, and the facts about it.
 
-    name, revision, licence, threshold: as the classifier states them, in words; empty if it does not. text: a
-    description of its input. card: that of a known classifier. notice: its notice of discontinuation.
-    texts: number of distinct texts classified. facts: all facts of the classifier, as plain data.
+    Attributes
+    ----------
+    role, name : str
+        What is judged, and the name of the classifier.
+    text : str
+        Description of the text that it got.
+    revision, licence, threshold : str
+        As the classifier states them; empty if it does not.
+    notice : str
+        Notice that the classifier will be discontinued.
+    texts : int or None
+        Number of distinct texts that were classified.
+    card : Card or None
+        The card, if the classifier is known.
+    facts : mapping of str
+        All facts of the classifier as plain data.
     """
 
     role: str
@@ -34,11 +47,19 @@ class ClassifierView:
 
 @dataclass(frozen=True)
 class WrittenView:
-    """The continuations of a benchmark: requested, generated and classified.
+    """The continuations of a benchmark in a report: how many were requested, generated and classified.
 
-    n_prompts, samples: prompts, and continuations of each. decoding: how they were written and why so, in words.
-    asked: columns axis, group, n: continuations asked for. failures: columns axis, group, step ("written", or the role
-    that judged), error, count; a continuation that was not written is not listed as unjudged again.
+    Attributes
+    ----------
+    n_prompts, samples : int
+        Number of prompts, and of continuations per prompt.
+    asked : polars.DataFrame
+        Requested continuations: columns axis, group and n.
+    failures : polars.DataFrame
+        Columns axis, group, step, error and count. The step is "written" or the role of a classifier. A
+        continuation that was not generated is not listed again as unclassified.
+    decoding : str
+        The decoding and the reason for it, in words.
     """
 
     n_prompts: int
@@ -48,15 +69,17 @@ class WrittenView:
     decoding: str = ""
     classifiers: tuple[ClassifierView, ...] = ()
     conversations: bool = False
-    """Whether the prompts open conversations; samples are then the replies behind each."""
+    """Whether the prompts open conversations. `samples` is then the number of replies after each."""
     gathered: bool = False
-    """Whether the prompts are answers that somebody gathered, one each."""
+    """Whether the texts are existing responses that the user collected, one per prompt."""
     units: int | None = None
-    """Number of people or things that gathered responses are about, if a column identifies them."""
+    """Number of people or cases that the collected responses are about, if a column identifies them."""
 
     def told(self, answers: int) -> str:
-        """Return the numbers of texts and prompts, in words; answers: the requested texts.
+        """Return the numbers of texts and prompts in words; `answers` is the number of requested texts.
 
+        Examples
+        --------
         >>> empty = pl.DataFrame()
         >>> WrittenView(60, 4, empty, empty).told(240), WrittenView(9, 11, empty, empty, conversations=True).told(95)
         ('60 prompts × 4 = 240 continuations', '9 conversations, 95 replies')
@@ -74,15 +97,32 @@ class WrittenView:
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """One benchmark's share of a report.
+    """One benchmark's part of a report.
 
-    name and card: as in `evenhand.benchmarks`. details: the analysis' frames by name, each optional
-    (`descriptors`, `descriptor_templates`, `pairs`, `valence`, `valence_axes`,
-    `valence_pairs`, `distribution`, `groups`, `scorings`). n_prompts: answers asked for: one a prompt, of
-    continuations one a sample. n_errors: how many of them have no number. errors: columns axis, error, count.
-    examples: some prompts to show (axis, text, perplexity).
-    written: for a benchmark of continuations. n_axes: that it defines, each tested at its share of the level.
+    Attributes
+    ----------
+    name : str
+        Name of the benchmark.
+    card : Card
+        Its card.
+    details : mapping of str to polars.DataFrame
+        Detail tables of the analysis by name, each optional: `descriptors`, `descriptor_templates`, `pairs`,
+        `valence`, `valence_axes`, `valence_pairs`, `distribution`, `groups`, `scorings`.
+    n_prompts : int
+        Number of requested responses: one per prompt, or one per prompt and sample.
+    n_errors : int
+        Number of these without a result.
+    errors : polars.DataFrame, optional
+        Columns axis, error and count.
+    examples : polars.DataFrame, optional
+        Some prompts to show (axis, text, perplexity).
+    written : WrittenView, optional
+        For a benchmark of continuations.
+    n_axes : int, default 1
+        Number of axes of the benchmark; each is tested at its share of the significance level.
 
+    Examples
+    --------
     >>> BenchmarkView("mine", Card("mine", "one line"), n_prompts=4).detail("pairs") is None
     True
     """
@@ -108,13 +148,31 @@ class BenchmarkView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything a report shows, and nothing it would have to compute.
+    """Everything that a report shows, already computed.
 
-    title: usually the model's name. model: `LanguageModel.describe()`. manifest: the run's manifest
-    as plain data. measurements, findings: the tables of `evenhand.schema`. measure_cards: the card of
-    each measure by name. paths: files of the run to point at, by what they are. alpha: the level the
-    findings were judged at.
+    Every report is written from it: terminal, HTML page, JSON and model card.
 
+    Attributes
+    ----------
+    title : str
+        Usually the name of the model.
+    model : mapping of str
+        Result of `LanguageModel.describe()`.
+    manifest : mapping of str
+        The manifest of the run as plain data.
+    measurements, findings : polars.DataFrame
+        The tables of `evenhand.schema`.
+    benchmarks : tuple of BenchmarkView
+        One per benchmark.
+    measure_cards : mapping of str to Card
+        The card of each measure.
+    paths : mapping of str to str
+        Files of the run to list, by kind.
+    alpha : float, default 0.05
+        Significance level of the findings.
+
+    Examples
+    --------
     >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
     >>> ReportView("gpt2", {}, {}, *empty, benchmarks=()).measures("crows-pairs")
     []
@@ -132,7 +190,7 @@ class ReportView:
     left_out: tuple[str, ...] = ()
     """Benchmarks of the suite that were not run, each with the reason."""
     headlines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HEADLINES))
-    """What each axis came to, in a sentence (evenhand.schema.HEADLINES)."""
+    """The result of each axis in a sentence (evenhand.schema.HEADLINES)."""
 
     def __post_init__(self) -> None:
         for name, frame, schema in (
@@ -143,17 +201,23 @@ class ReportView:
                 raise ValueError(f"the {name} table of a report lacks the columns {', '.join(lacking)}")
 
     def measures(self, benchmark: str) -> list[str]:
-        """Names of a benchmark's measures, in the order they were written."""
+        """Return the names of a benchmark's measures, in the order in which they were written."""
         rows = self.measurements.filter(pl.col("benchmark") == benchmark)
         return rows["measure"].unique(maintain_order=True).to_list()
 
     def rows(
         self, benchmark: str, measure: str, *, groups: bool = False, strata: bool = False
     ) -> pl.DataFrame:
-        """Return measurements with `verdict`, `note` and `direction` (null without a test).
+        """Return the measurements of a measure with `verdict`, `note` and `direction` (null without a test).
 
-        benchmark, measure: which. groups: rows of single groups instead of rows of whole axes. strata: rows of
-        single strata instead of pooled ones. Returns the measurement columns, `verdict`, `note` and `direction`.
+        Parameters
+        ----------
+        benchmark, measure : str
+            The benchmark and the measure.
+        groups : bool, default False
+            Return rows of single groups instead of rows of whole axes.
+        strata : bool, default False
+            Return rows of single strata instead of pooled rows.
         """
         keys = ["benchmark", "measure", "axis", "group", "stratum"]
         mine = (pl.col("benchmark") == benchmark) & (pl.col("measure") == measure)

@@ -46,8 +46,10 @@ JOINERS = "\u200c\u200d"
 
 
 def known(value: float | None) -> bool:
-    """Whether a value is a finite number.
+    """Return whether a value is a finite number.
 
+    Examples
+    --------
     >>> known(0.0), known(None), known(float("nan"))
     (True, False, False)
     """
@@ -55,8 +57,10 @@ def known(value: float | None) -> bool:
 
 
 def label(name: str | None) -> str:
-    """Return the display name of an axis, group or measure, cut if it is longer than any name.
+    """Return the display name of an axis, group or measure; very long names are cut.
 
+    Examples
+    --------
     >>> label("race_ethnicity"), label(None), len(label("x" * 5000)), label("stereoset_ss")
     ('race and ethnicity', 'all axes', 200, 'stereotype score (SS)')
     """
@@ -65,8 +69,10 @@ def label(name: str | None) -> str:
 
 
 def decimals(values: Iterable[float | None]) -> int:
-    """Return the decimals that give a column's largest value about three digits.
+    """Return the number of decimals with which the largest value of a column has about three digits.
 
+    Examples
+    --------
     >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0]), decimals([2e-17])
     (3, 1, 0, 5, 3)
     """
@@ -77,8 +83,10 @@ def decimals(values: Iterable[float | None]) -> int:
 
 
 def number(value: float | None, places: int | None = None) -> str:
-    """Return a number with fixed decimals, or an en dash without one.
+    """Return a number as text with fixed decimals; an en dash for None and NaN.
 
+    Examples
+    --------
     >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6), number(1.5e110)
     ('0.12', '–', '–', '−12,346', '1.50e110')
     """
@@ -93,8 +101,10 @@ def number(value: float | None, places: int | None = None) -> str:
 
 
 def signed(value: float | None, places: int | None = None) -> str:
-    """Return a number with its sign, including plus.
+    """Return a number as text with its sign, including plus.
 
+    Examples
+    --------
     >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1), signed(None)
     ('+0.2', '−3', '0.0', '–')
     """
@@ -112,8 +122,10 @@ def interval(low: float | None, high: float | None, places: int | None = None) -
 
 
 def probability(value: float | None) -> str:
-    """A p or q value.
+    """Return a p or q value as text.
 
+    Examples
+    --------
     >>> probability(0.2), probability(0.0000123), probability(None)
     ('0.200', '<0.001', '–')
     """
@@ -174,8 +186,10 @@ def share(part: int, whole: int) -> str:
 
 
 def listing(items: Sequence[str]) -> str:
-    """Names as in a sentence.
+    """Return names as a list in a sentence.
 
+    Examples
+    --------
     >>> listing(["age", "ability", "religion"])
     'age, ability and religion'
     """
@@ -221,8 +235,10 @@ def printable(text: str, characters: int | None = None) -> str:
 
 
 def bytes_of(size: float) -> str:
-    """A size on disk.
+    """Return a size on disk as text.
 
+    Examples
+    --------
     >>> bytes_of(532), bytes_of(3_400_000)
     ('532 B', '3.4 MB')
     """

@@ -39,13 +39,29 @@ HOPELESS = 20
 
 
 def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
-    """The response rows of each request, one for each sample; a text on which the model fails gets error rows.
+    """Send requests to a model and return one row per request and sample.
 
-    When a batch fails it is halved, level by level, until the texts that cause it stand alone.
+    If a batch fails, it is halved until the texts that cause the failure are found. They get rows with an
+    error.
 
-    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same values of KINDS.
-    Returns: a RESPONSES frame (in another order if a batch failed).
-    Raises EvenhandError as the model raises it, and ModelError if it answers nothing at all.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    requests : polars.DataFrame
+        Rows of `Plan.requests` with the same values of KINDS.
+
+    Returns
+    -------
+    polars.DataFrame
+        The table RESPONSES. Its order differs if a batch failed.
+
+    Raises
+    ------
+    EvenhandError
+        The model raises it.
+    ModelError
+        The model fails on every text.
     """
     stored = requests["decoding"][0]
     if stored is not None:

@@ -54,8 +54,10 @@ SPEAKER = "The format in which the model receives conversations has changed. Sta
 
 
 def default_path(model: str, suite: str) -> Path:
-    """A new folder under runs/, named by time (UTC), model and suite.
+    """Return a new folder under runs/, named after the time (UTC), the model and the suite.
 
+    Examples
+    --------
     >>> default_path("org/some-model", "quick").name[19:]
     '_some-model_quick'
     """
@@ -67,7 +69,10 @@ def default_path(model: str, suite: str) -> Path:
 
 
 class RunDirectory:
-    """The folder of one run and its manifest. Only this class and the engine write into it."""
+    """The folder of one run, with its manifest.
+
+    Use `RunDirectory.open` to read a stored run. Only this class and the engine write into the folder.
+    """
 
     def __init__(self, path: Path, manifest: Manifest):
         self.path = path

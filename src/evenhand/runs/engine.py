@@ -31,30 +31,30 @@ WRITTEN_FOR_ONE_SCORED = 8
 
 @dataclass(frozen=True)
 class AskOutcome:
-    """How a session of a run ended; the run has all rows of every request."""
+    """How a session of a run ended; the result of `execute`. The run has all rows of every request."""
 
     requests: int
-    """Distinct requests of the plan."""
+    """Number of distinct requests of the plan."""
     prompts: int
-    """Prompts of the plan, of which several may make the same request."""
+    """Number of prompts of the plan. Several prompts may share a request."""
     answers: int
-    """What the prompts should have: one answer each, or one for each sample."""
+    """Number of responses that the prompts need: one per prompt, or one per prompt and sample."""
     answered: int
-    """Requests asked in this session."""
+    """Number of requests that were sent in this session."""
     tokens: int
-    """Scored or written in this session."""
+    """Number of tokens that were scored or generated in this session."""
     seconds: float
-    """Of this session."""
+    """Duration of this session, in seconds."""
     errors: dict[str, int]
-    """Answers that failed by code, over the whole run; an answer that prompts share counts for each."""
+    """Number of failed responses of the whole run by error code. A response that prompts share counts for each."""
     above_threshold: bool
-    """The share of error rows is above what was allowed: exit code 3."""
+    """Whether the share of failed rows is above the allowed share. The exit code is then 3."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, such as parts that were set aside."""
+    """Messages for the user, for example on parts that were set aside."""
 
     @property
     def error_share(self) -> float:
-        """Share of the answers that failed; a failed sample is a share of its prompt."""
+        """Return the share of responses that failed; every sample counts as one response."""
         return sum(self.errors.values()) / self.answers
 
 
@@ -70,22 +70,55 @@ def execute(
     max_shard: int = 32768,
     retry_errors: bool = False,
 ) -> AskOutcome:
-    """Ask everything in the plan that has no answer in the directory yet, and record it.
+    """Send every request of a plan that has no response yet to the model, and store the responses.
 
-    Conversations are asked round by round, an utterance each, once all else is answered; they end as the run's prompts
-    (see `evenhand.runs.self_chats`).
+    Call it again with the same folder to resume. Requests are sent in shards, which grow or shrink until one
+    takes about `shard_seconds`. The responses do not depend on the size of shards.
 
-    Shards grow or shrink until one takes about `shard_seconds`; the answers do not depend on that.
+    Parameters
+    ----------
+    plan : Plan
+        The requests.
+    model : LanguageModel
+        The model.
+    directory : RunDirectory
+        Folder of the run.
+    error_threshold : float, default 0.05
+        Largest share of failed rows with which the run counts as successful.
+    progress : Progress, optional
+        Receives a message after each shard.
+    shard_seconds : float, default 30.0
+        Target duration of a shard, in seconds.
+    first_shard, max_shard : int
+        Number of requests in the first and in the largest shard. For generations, the first shard has an
+        eighth, and less if there are several samples.
+    retry_errors : bool, default False
+        Send requests again if the model failed (not if the text is invalid).
 
-    Arguments: error_threshold: largest share of error rows that still counts as a good run.
-    progress: told after each shard; nothing by default. first_shard, max_shard: requests; of generations the
-    first shard has an eighth, less where there are several samples.
-    retry_errors: ask again where the model failed (not where the text is at fault).
-    Returns: the outcome, once every request has a row.
-    Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
-    another model or other prompts, UsageError if another process runs it, WriteError if a shard
-    cannot be written or the folder has been moved (resumable), DataError if parts are gone that were written
-    (resumable), and any EvenhandError of the model (resumable).
+    Returns
+    -------
+    AskOutcome
+        The outcome, once every request has a row.
+
+    Raises
+    ------
+    Interrupted
+        The run was stopped by Ctrl-C or SIGTERM. You can resume it.
+    ResumeRefused
+        The folder belongs to another model or other prompts.
+    UsageError
+        Another process works on the run.
+    WriteError
+        A shard cannot be written, or the folder was moved. You can resume the run.
+    DataError
+        Stored parts are missing. You can resume the run.
+    EvenhandError
+        The model raises it. You can resume the run.
+
+    Notes
+    -----
+    Conversations come last, round by round, with one utterance of each. They end as the prompts of the run
+    require (see `evenhand.runs.self_chats`).
     """
     progress = progress or Silence()
     with directory.lock(), Stopping() as stopping:

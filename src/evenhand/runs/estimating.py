@@ -30,25 +30,49 @@ FEW = 8
 def estimate(
     plan: Plan, model: LanguageModel, probe: int = 4096, seconds: float = 10.0, few: int = FEW
 ) -> dict[str, Any]:
-    """Requests, tokens, time and disk of a plan, extrapolated from rounds of growing size.
+    """Estimate the requests, tokens, time and disk space of a plan from a short probe.
 
-    Each kind of request (a masking, a decoding) is probed by itself. Rounds double while time remains, because models
-    answer large batches faster than small ones; the last and largest gives the rate. A shard shares still more
-    prefixes, so the time is rather too long than too short.
+    Use it before an expensive run; `evenhand audit --plan` shows the same numbers.
 
-    A model that asks a service (its description has `service`) gets `few` requests in total, regardless of the time.
-    A failure of the service is not an error: the estimate then has no time, and `not_estimated` gives the reason.
+    Parameters
+    ----------
+    plan : Plan
+        The requests.
+    model : LanguageModel
+        The model.
+    probe : int, default 4096
+        Maximum number of requests in a round of the probe.
+    seconds : float, default 10.0
+        Approximate duration of the probe.
+    few : int
+        Maximum number of requests to a service, in addition to those with which it is checked (a greeting, a
+        check of likelihoods).
 
-    Of conversations first replies are probed, and a few conversations are held to see how much longer later replies
-    take (not of a service).
+    Returns
+    -------
+    dict of str
+        `requests` (prompts), `distinct_requests`, `tokens` (scored and generated), `seconds` and
+        `disk_bytes`. `probe_requests`, `probe_seconds` and `probe_errors` (rows) describe the probe. For a
+        service there are also `asked` (requests that were sent), and `at_once` and `concurrency`
+        (simultaneous requests in the probe and in the run). Tokens, seconds and disk are None if they are not
+        known.
 
-    Arguments: probe: requests in a round at most. seconds: about how long the probe may take. few: requests that a
-    service is asked at most, besides what it asks to make sure of itself (a greeting, the check of likelihoods).
-    Returns: `requests` (prompts), `distinct_requests`, `tokens` (scored and written), `seconds`, `disk_bytes`, and
-    what they rest on: `probe_requests`, `probe_seconds`, `probe_errors` (rows). Of a service also `asked` (requests
-    that were sent), `at_once` and `concurrency` (side by side: in the probe, in the run); tokens, seconds and disk
-    are None where they are not known.
-    Raises EvenhandError as the model raises it, unless it asks a service.
+    Raises
+    ------
+    EvenhandError
+        The model raises it, unless it uses a service.
+
+    Notes
+    -----
+    Each kind of request (a masking, a decoding) is probed separately. Rounds double while time remains,
+    because models are faster with large batches. The last and largest round gives the rate. A real shard
+    shares more prefixes, so the time is rather too long than too short.
+
+    A model uses a service if its description has `service`. A failure of the service is not an error: the
+    estimate has no time, and `not_estimated` gives the reason.
+
+    For conversations, first replies are probed. A few conversations are continued to measure how much longer
+    later replies take (not with a service).
     """
     began = time.perf_counter()
     kinds = [_kind(plan, model, part) for part in plan.requests.partition_by(KINDS, maintain_order=True)]

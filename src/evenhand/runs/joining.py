@@ -21,15 +21,30 @@ CONTINUATION_SUFFIX = " written"  # no prompt column is called that
 
 
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A benchmark's prompts joined with their responses, in prompt order.
+    """Return the prompts of a benchmark with the responses of a run, in the order of the prompts.
 
-    One row for each prompt; of continuations one for each prompt and sample, in addition to the judgements that count;
-    of conversations one for each reply, with the opener as its prompt and the lines before it in `lines_before`.
+    Use it to read a stored run, complete or not.
 
-    Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
-    prompts, those wanted (names that are not there are left out); all by default.
-    Returns: see `join_answers`, and for continuations `join_continuations`.
-    Raises DataError if the prompts, a part of the responses or one of the labels cannot be read.
+    Parameters
+    ----------
+    directory : RunDirectory
+        Folder of the run.
+    benchmark : str
+        One of `directory.benchmarks`.
+    columns : sequence of str, optional
+        Columns of the prompts to keep; missing ones are ignored. Default: all.
+
+    Returns
+    -------
+    polars.DataFrame
+        For likelihoods, one row per prompt (see `join_answers`). For continuations, one row per prompt and
+        sample, with the current labels (see `join_continuations`). For conversations, one row per reply, with
+        the opener as its prompt and the lines before it in `lines_before`.
+
+    Raises
+    ------
+    DataError
+        The prompts, a part of the responses or a label cannot be read.
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is not None and asked.decoding is not None:
@@ -47,12 +62,29 @@ def continuations(
     *,
     responses: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """A benchmark's prompts joined with their continuations.
+    """Return the prompts of a benchmark with their continuations, without labels.
 
-    Arguments: directory: of a run, complete or not. benchmark: one that asks for continuations. columns: of the
-    prompts, those wanted; all by default. responses: of the run, if they have been read already.
-    Returns: see `join_continuations`. Raises DataError if the benchmark was not asked for continuations, or its
-    prompts or a part of the responses cannot be read.
+    Parameters
+    ----------
+    directory : RunDirectory
+        Folder of a run, complete or not.
+    benchmark : str
+        A benchmark that requests continuations.
+    columns : sequence of str, optional
+        Columns of the prompts to keep. Default: all.
+    responses : polars.DataFrame, optional
+        Responses of the run, if they have already been read.
+
+    Returns
+    -------
+    polars.DataFrame
+        The table of `join_continuations`.
+
+    Raises
+    ------
+    DataError
+        The benchmark does not request continuations, or its prompts or a part of the responses cannot be
+        read.
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is None or asked.decoding is None:
@@ -78,14 +110,31 @@ def continuations(
 
 
 def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
-    """The conversations of a benchmark as one row an utterance, the given openers among them.
+    """Return the conversations of a benchmark with one row per utterance, including the given openers.
 
-    Arguments: directory: of a run. benchmark: one that asks for conversations.
-    Returns: the columns of the prompts (`conversation` and what is known of each), `turn` (1 is the opener), `speaker`
-    (A or B), `name_in_context` (whether the speaker still read the opener whole), `text` and `continuation` (what was
-    said; null where that failed, which ends a conversation), `lines_before` (the up to four lines before, as judges who
-    read contexts get them), `finish`, `error` and the columns of the judges; see `conversing.told`.
-    Raises DataError as `answers`, and for a benchmark of the run that asks for no conversations.
+    Parameters
+    ----------
+    directory : RunDirectory
+        Folder of a run.
+    benchmark : str
+        A benchmark that requests conversations.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of the prompts (such as `conversation`), `finish`, `error`, the columns of the
+        classifiers, and:
+
+        - `turn`: 1 is the opener;
+        - `speaker`: A or B;
+        - `name_in_context`: whether the speaker could still read the whole opener;
+        - `text` and `continuation`: the utterance, null if it failed, which ends a conversation;
+        - `lines_before`: up to four lines before it, as classifiers that read contexts get them.
+
+    Raises
+    ------
+    DataError
+        The benchmark does not request conversations, or see `answers`.
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is None or asked.turns is None:
@@ -97,20 +146,37 @@ def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
 
 
 def written_benchmarks(directory: RunDirectory) -> list[str]:
-    """The benchmarks of a run that ask for continuations, by name."""
+    """Return the names of the benchmarks of a run that request continuations."""
     return sorted(name for name, asked in directory.manifest.asked.items() if asked.decoding is not None)
 
 
 def judgements(
     directory: RunDirectory, benchmark: str, role: str, classifier_key: str | None = None
 ) -> pl.DataFrame:
-    """What a classifier said of each continuation of a benchmark.
+    """Return the label that a classifier gave to each continuation of a benchmark.
 
-    Arguments: directory: of a run. benchmark, role: as judged. classifier_key: one that judged this role, now or
-    earlier (see `label_folders`); by default the one that counts.
-    Returns: prompt_id, sample, judged_text, label, score, negative, scores, error (of the response, where that
-    failed; `missing` where the text has not been judged); in prompt order.
-    Raises DataError if no classifier of this name has judged it, or a table cannot be read.
+    Use it to read labels of an earlier classifier; `answers` returns the current ones.
+
+    Parameters
+    ----------
+    directory : RunDirectory
+        Folder of a run.
+    benchmark, role : str
+        The benchmark, and what was judged, such as "toxicity".
+    classifier_key : str, optional
+        A classifier that judged this role, now or earlier (see `label_folders`). Default: the current one.
+
+    Returns
+    -------
+    polars.DataFrame
+        prompt_id, sample, judged_text, label, score, negative, scores and error, in the order of the prompts.
+        If the response failed, the error is that of the response. If the text has not been judged, it is
+        `missing`.
+
+    Raises
+    ------
+    DataError
+        No classifier of this name has judged it, or a table cannot be read.
     """
     judged = _judgement(directory, benchmark, role, classifier_key)
     rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
@@ -126,14 +192,28 @@ def judgements(
 def join_answers(
     prompts: pl.DataFrame, responses: pl.DataFrame, *, keep_tokens: bool = False
 ) -> pl.DataFrame:
-    """Join prompts with their responses, by `request_id`.
+    """Join prompts with their likelihoods by `request_id`.
 
-    Arguments: prompts: a planned prompt table. responses: a RESPONSES frame, one row a request.
-    keep_tokens: also give the token columns.
-    Returns: the prompts' columns and `log_likelihood` (nats), `token_count`, `perplexity`
-    (exp(-log_likelihood / token_count); null where there is an error), `error` (`missing` where there
-    is no row), `detail`.
+    Parameters
+    ----------
+    prompts : polars.DataFrame
+        Prompts of a plan.
+    responses : polars.DataFrame
+        The table RESPONSES, with one row per request.
+    keep_tokens : bool, default False
+        Also return the token columns.
 
+    Returns
+    -------
+    polars.DataFrame
+        The columns of the prompts and:
+
+        - `log_likelihood` (nats) and `token_count`;
+        - `perplexity`: exp(-log_likelihood / token_count), null if there is an error;
+        - `error` and `detail`. The error is `missing` if there is no row.
+
+    Examples
+    --------
     >>> prompts = pl.DataFrame({"prompt_id": ["a", "b"], "request_id": ["1", "2"]})
     >>> row = {"request_id": "1", "sample": 0, "log_likelihood": 0.0, "token_count": 2}
     >>> responses = pl.DataFrame([row | {"error": None, "detail": None}])
@@ -159,13 +239,25 @@ def join_answers(
 
 
 def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: int = 1) -> pl.DataFrame:
-    """Join prompts with their continuations, one row for each prompt and sample, in prompt order.
+    """Join prompts with their continuations: one row per prompt and sample, in the order of the prompts.
 
-    Arguments: prompts: a planned prompt table. responses: a RESPONSES frame. samples: continuations a prompt should
-    have.
-    Returns: the prompts' columns and `sample`, `continuation` (null where it failed), `finish`, `log_likelihood`
-    (nats), `token_count`, `error` (`missing` where there is no row), `detail`.
+    Parameters
+    ----------
+    prompts : polars.DataFrame
+        Prompts of a plan.
+    responses : polars.DataFrame
+        The table RESPONSES.
+    samples : int, default 1
+        Requested number of continuations per prompt.
 
+    Returns
+    -------
+    polars.DataFrame
+        The columns of the prompts, `sample`, `continuation` (null if it failed), `finish`, `log_likelihood`
+        (nats), `token_count`, `error` (`missing` if there is no row) and `detail`.
+
+    Examples
+    --------
     >>> prompts = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["She", "He"], "request_id": ["1", "2"]})
     >>> row = {"request_id": "1", "sample": 0, "text": " cooks.", "log_likelihood": -3.0, "token_count": 2}
     >>> responses = pl.DataFrame([row | {"finish": "end", "error": None, "detail": None}])

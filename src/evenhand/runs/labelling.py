@@ -50,35 +50,38 @@ INFINITE = "the classifier gave infinity as a score"
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels that are wanted: of a benchmark's continuations, in a role, by a classifier."""
+    """A request for labels: the continuations of a benchmark, in one role, by one classifier."""
 
     benchmark: str
     role: str
     classifier: str
-    """A name among those given to `label`."""
+    """One of the names that are passed to `label`."""
     rule: ClassifiedText = field(default_factory=ClassifiedText)
 
 
 @dataclass(frozen=True)
 class LabelOutcome:
-    """How labelling ended; every continuation that is there has a label or an error from each classifier."""
+    """How a session of labelling ended; the result of `label`.
+
+    Every existing continuation has a label or an error from each classifier.
+    """
 
     texts: int
-    """Distinct ones, summed over classifiers."""
+    """Number of distinct texts, summed over classifiers."""
     judged: int
-    """How many of these a classifier labelled in this session."""
+    """Number of these texts that were labelled in this session."""
     seconds: float
-    """Of this session."""
+    """Duration of this session, in seconds."""
     errors: dict[str, int]
-    """Texts without a label by code, of this session and earlier ones."""
+    """Number of texts without a label by error code, in this session and earlier ones."""
     folders: dict[str, str]
-    """By the classifier's name as given: the key of its labels."""
+    """Key of the labels of each classifier, by the name that was given."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, such as parts that were set aside."""
+    """Messages for the user, for example on parts that were set aside."""
 
     @property
     def error_share(self) -> float:
-        """Share of the texts that could not be judged; 0 where there is none."""
+        """Return the share of texts that could not be classified; 0 if there are no texts."""
         return sum(self.errors.values()) / self.texts if self.texts else 0.0
 
 
@@ -105,20 +108,31 @@ def label(
     max_shard: int = 32768,
     retry_errors: bool = False,
 ) -> LabelOutcome:
-    """Label what has no label yet and let these labels count; earlier ones are kept as well.
+    """Classify all continuations of a run that have no label yet, and make these labels the current ones.
 
-    Responses are never touched; continuations that failed or are missing get no label. Labels count once all texts
-    have them, so that a stop leaves what counted before.
+    Responses are never changed, and earlier labels are kept. Continuations that failed or are missing get no
+    label. New labels become current only when all texts have one. If the call is stopped, the earlier ones
+    stay.
 
-    Arguments: directory: of a run with continuations. wanted: each benchmark and role once. classifiers: by the
-    names `wanted` uses. progress: told after each shard. shard_seconds, first_shard, max_shard: as for `execute`, in
-    texts. retry_errors: ask again where the classifier failed (not where the text is at fault).
-    Returns: the outcome, once every text has a row.
-    Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
-    process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts
-    are removed meanwhile,
-    WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and any
-    EvenhandError that it raises (resumable).
+    Parameters
+    ----------
+    directory : RunDirectory
+        Folder of a run with continuations.
+    wanted : sequence of Labelling
+        Each benchmark and role once.
+    classifiers : mapping of str to Classifier
+        Classifiers by the names that `wanted` uses.
+    progress, shard_seconds, first_shard, max_shard
+        As in `execute`, but shards are counted in texts.
+    retry_errors : bool, default False
+        Classify texts again if the classifier failed (not if the text is invalid).
+
+    Notes
+    -----
+    The function returns once every text has a row. You can resume after the errors Interrupted (Ctrl-C or
+    SIGTERM), WriteError, and those of a classifier. Raises UsageError if a classifier is missing or another
+    process works on the run. Raises DataError if there are no such continuations, their texts cannot be made,
+    or parts are removed meanwhile. Raises ModelError if a classifier fails on every text.
     """
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
@@ -301,11 +315,11 @@ def _let_count(directory: RunDirectory, labelling: Labelling, key: str) -> None:
 
 
 def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
-    """One label row for each text; a text on which the classifier fails becomes an error row.
+    """Classify texts and return one row per text; a text on which the classifier fails gets a row with an error.
 
-    Arguments: classifier: who is asked. texts: columns text_id, text, context (null where there is none).
-    Returns: a LABELS frame (in another order if a batch failed).
-    Raises EvenhandError as the classifier raises it, and ModelError if it judges nothing at all.
+    `texts` has the columns text_id, text and context (null if there is none). The result is a table LABELS,
+    in another order if a batch failed. Raises EvenhandError as the classifier does, and ModelError if it
+    fails on every text.
     """
 
     def rows(batch: pl.DataFrame, judgements: Labels) -> pl.DataFrame:

@@ -18,7 +18,7 @@ MOST_REASONS, LONGEST_REASON = 3, 200
 
 
 def classifier_key(classifier: Classifier) -> str:
-    """The name of the folder that holds a classifier's labels: its name and 12 characters of its digest."""
+    """Return the name of the folder with a classifier's labels: its name and 12 characters of its digest."""
     fingerprint = as_json(classifier.fingerprint)
     name = quote(str(fingerprint.get("name") or type(classifier).__name__), safe="")
     # File systems take names of 255 bytes; a classifier may be called by a long path.
@@ -26,20 +26,32 @@ def classifier_key(classifier: Classifier) -> str:
 
 
 def label_folders(directory: RunDirectory) -> dict[str, Path]:
-    """The folders of labels of a run by classifier key, whether their labels count for a role or not."""
+    """Return the folders with labels of a run by classifier key, including labels that are not current."""
     return {key: directory.labels_folder(key) for key in sorted(directory.manifest.labels)}
 
 
 def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
-    """The judged text of every continuation and its identity.
+    """Return the text that is classified for each continuation, with its id and context.
 
-    A prompt, or earlier lines, that are part of the judged text are not its context as well. The context of an
-    utterance of a conversation are the lines before it.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns text (the prompt), continuation and the one that the rule masks; for conversations also
+        lines_before.
+    rule : ClassifiedText
+        How the text is made.
+    reads_context : bool
+        Whether the classifier reads the context.
 
-    Arguments: frame: columns text (the prompt), continuation and the one the rule masks; of conversations also
-    lines_before. reads_context: whether the
-    classifier does.
-    Returns: text_id, text, context; all null where there is no continuation.
+    Returns
+    -------
+    polars.DataFrame
+        text_id, text and context; all null if there is no continuation.
+
+    Notes
+    -----
+    The context of an utterance of a conversation is the lines before it. A prompt, or earlier lines, that are
+    part of the classified text are not part of the context.
     """
     texts = classified_texts(frame, rule)
     behind = reads_context and rule.part == "continuation" and not rule.behind
@@ -57,9 +69,8 @@ def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool
 def describe_unjudged(labels: pl.DataFrame, classifier: str) -> str | None:
     """Return a sentence on the texts that a classifier did not judge; None if it judged all of them.
 
-    labels: a LABELS frame. classifier: its name.
-    Raises ModelError if it judged none because of its own failure, such as a server error. A text that is empty, too
-    long or refused is no such reason.
+    `labels` is a table LABELS, and `classifier` the name. Raises ModelError if it judged no text because of
+    its own failure, such as a server error. Texts that are empty, too long or refused are not such a failure.
     """
     failed = labels.filter(pl.col("error").is_not_null())
     if failed.is_empty():

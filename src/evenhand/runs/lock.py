@@ -13,13 +13,16 @@ from evenhand.schema import UsageError, WriteError, parse_json, write_json
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file at `path`.
+    """Hold a lock file while the block runs; a context manager.
 
-    The lock belongs to the open file, not to its existence: however a holder ends, the
-    next process takes over. The file stays (removing it would let two processes lock two files). A file
-    next to it names the holder, because a locked file cannot be read on all systems.
+    `path` is the lock file. Raises UsageError if a running process holds it, and WriteError if the file
+    cannot be opened.
 
-    Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
+    Notes
+    -----
+    The lock belongs to the open file, not to its existence. The next process can therefore take it, however
+    its holder ended. The file is not removed, because two processes could then lock two files. A second file
+    names the holder, because a locked file cannot be read on all systems.
     """
     from filelock import FileLock, Timeout
 

@@ -60,13 +60,13 @@ class ModelRecord(Record):
 
 
 class PromptSetRecord(Record):
-    """What was said."""
+    """The prompts of a benchmark in a run."""
 
     content_hash: str
     rows: int
     card: dict[str, str] = Field(default_factory=dict)
     own: str = ""
-    """What reports call it where it is the user's (`PromptSet.own`)."""
+    """Name in reports if the prompts are the user's (`PromptSet.own`)."""
 
 
 class AskedRecord(Record):
@@ -97,19 +97,19 @@ class AskedRecord(Record):
 
 
 class ClassifierRecord(Record):
-    """Who judged, under the name of the folder that holds its labels."""
+    """A classifier of a run, stored under the name of the folder with its labels."""
 
     fingerprint: dict[str, Any]
     description: dict[str, Any]
     """`Classifier.describe()` after the last session, with counts added up over sessions."""
     labels: tuple[str, ...]
-    """What the places of `scores` mean."""
+    """Names of the columns of `scores`."""
     reads_context: bool = False
-    """Whether a label belongs to a text together with the text before it."""
+    """Whether a label depends on the text before the classified one."""
     texts: int = 0
     """Number of distinct texts judged."""
     errors: dict[str, int] = Field(default_factory=dict)
-    """How many of these have no label, by error code."""
+    """Number of these texts without a label, by error code."""
     seconds: float = 0.0
     """Summed over sessions."""
     environment: Environment | None = None
@@ -119,7 +119,7 @@ class ClassifierRecord(Record):
 
 
 class LabelledRecord(Record):
-    """Which labels count for a role, and what of prompt and continuation they are of."""
+    """The labels that count for a role, and how the classified text was made."""
 
     classifier: str
     """A key of `Manifest.labels`."""
@@ -159,27 +159,27 @@ class Session(Record):
 
 
 class MitigationRecord(Record):
-    """One mitigation in front of the model that answered."""
+    """A mitigation of the model of a run."""
 
     name: str
     words: str
     """The text with which the user named it."""
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """Everything its effect depends on; part of the model's fingerprint."""
+    """Everything that determines its effect; part of the model's fingerprint."""
     card: dict[str, str] = Field(default_factory=dict)
 
 
 class Manifest(Record):
-    """The whole record of a run."""
+    """The complete record of a run."""
 
     version: int = VERSION
     created: str
     status: Status = "running"
     """Status of the responses: complete once every request has a row."""
     arguments_given: dict[str, Any] = Field(default_factory=dict)
-    """As the user wrote them; a later session adds the arguments that it names, and replaces those named again."""
+    """Arguments as the user wrote them. A later session adds its arguments, and replaces those given again."""
     arguments_resolved: dict[str, Any] = Field(default_factory=dict)
-    """With every default filled in; a resume must bring the same."""
+    """Arguments with all defaults. To resume a run, they must be the same."""
     model: ModelRecord = Field(default_factory=ModelRecord)
     mitigations: list[MitigationRecord] = Field(default_factory=list)
     """In the order of application."""
@@ -259,8 +259,19 @@ class Manifest(Record):
 
 
 def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, Any], hint: str) -> None:
-    """Raise ResumeRefused listing every leaf in which two nested mappings differ; else do nothing.
+    """Raise ResumeRefused with every difference between stored and new options; return if there is none.
 
+    Parameters
+    ----------
+    what : str
+        Subject of the message, for example "The run".
+    stored, now : mapping of str
+        Nested mappings that are compared.
+    hint : str
+        What to do.
+
+    Examples
+    --------
     >>> refuse_differences("The run", {"a": {"seed": 0}}, {"a": {"seed": 1}}, "Start another.")
     Traceback (most recent call last):
     evenhand.schema.errors.ResumeRefused: The run was started with other options:

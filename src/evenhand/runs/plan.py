@@ -47,49 +47,52 @@ CONTINUATION = frozenset({"continuation", conversing.CONTEXT})
 
 @dataclass(frozen=True)
 class Part:
-    """One benchmark's share of a run: its prompts and how they are put to the model."""
+    """The share of one benchmark in a run: its prompts and the kind of request."""
 
     benchmark: str
     prompts: pl.DataFrame
-    """PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`. Where the request
-    is for conversations, the openers; in a plan the utterances that are asked for now (see `conversing.opened`)."""
+    """Columns PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`. For
+    conversations they are the openers, and in a plan the utterances that are requested now (`conversing.opened`)."""
     request: Request = field(default_factory=ScoreRequest)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All requests of a run, each once, in the order in which they are asked."""
+    """All distinct requests of a run, in the order in which they are sent; the result of `make_plan`."""
 
     parts: tuple[Part, ...]
     requests: pl.DataFrame
-    """Columns REQUESTS; likelihoods sorted so that neighbours share prefixes, then generations so that they are
-    of like length."""
+    """Columns REQUESTS. Likelihoods are sorted so that neighbours share prefixes. Generations follow, sorted so that
+    neighbours have similar lengths."""
     fingerprint: Mapping[str, Any]
-    """Properties of the model that the requests are for."""
+    """Fingerprint of the model for which the requests are."""
     speaker: TextGenerator | None = None
-    """Who replies in conversations; None where there are none."""
+    """Model that replies in conversations; None if there are none."""
 
     @property
     def digest(self) -> str:
-        """The fingerprint in 64 hex characters."""
+        """Return the digest of the fingerprint, 64 hexadecimal characters."""
         return fingerprint_digest(self.fingerprint)
 
     @property
     def prompts(self) -> int:
-        """Prompts of all parts, among them every utterance of a conversation but its opener."""
+        """Return the number of prompts of all parts; every utterance of a conversation except its opener counts."""
         return sum(part.prompts.height * rounds_of(part.request) for part in self.parts)
 
     @property
     def answers(self) -> int:
-        """Answers of all parts: one a prompt, or one for each of its samples."""
+        """Return the number of responses of all parts: one per prompt, or one per prompt and sample."""
         return sum(
             part.prompts.height * rounds_of(part.request) * samples_of(part.request) for part in self.parts
         )
 
     def stages(self) -> list["Plan"]:
-        """The plan in parts, each to be asked as a whole with all that follows it: what is no conversation; then the
-        conversations, as many at a time as the speaker says (`conversations_at_once`), so that it still has at hand
-        what it has read of one when it goes on; all at once if it says nothing."""
+        """Split the plan into stages that are completed one after the other.
+
+        The first stage has everything except conversations. Then come the conversations, as many at a time as
+        the speaker states (`conversations_at_once`). The speaker can then reuse what it has computed for a
+        conversation. If it states nothing, all conversations are one stage.
+        """
         alone = tuple(part for part in self.parts if not isinstance(part.request, ConversationRequest))
         held = [part for part in self.parts if isinstance(part.request, ConversationRequest)]
         size = getattr(self.speaker, "conversations_at_once", None)
@@ -144,16 +147,38 @@ class Plan:
 def make_plan(
     parts: Sequence[Part], fingerprint: Mapping[str, Any], speaker: TextGenerator | None = None
 ) -> Plan:
-    """Give every prompt its request, and list each distinct request of all parts once.
+    """Make a plan: give every prompt its request, and list each distinct request once.
 
-    Of conversations the first reply is asked for; `Plan.following` plans the next ones.
+    Two benchmarks with the same text share the request and its response.
 
-    Arguments: parts: one per benchmark. fingerprint: of the model that will answer. speaker: who replies in
-    conversations, given histories as lines of text.
-    Returns: the plan; its prompts have a `request_id` column, in the order given.
-    Raises UsageError if there are no requests or no speaker, or a benchmark occurs twice, DataError if a prompt
-    table lacks a column, has one the engine writes itself, or holds a null or repeated key.
+    Parameters
+    ----------
+    parts : sequence of Part
+        One per benchmark.
+    fingerprint : mapping of str
+        Fingerprint of the model.
+    speaker : TextGenerator, optional
+        Model that replies in conversations, given histories as lines of text.
 
+    Returns
+    -------
+    Plan
+        The plan. Its prompts have a column `request_id`, in the given order.
+
+    Raises
+    ------
+    UsageError
+        There are no requests or no speaker, or a benchmark occurs twice.
+    DataError
+        A table of prompts lacks a column, has one that the engine writes itself, or has a null or repeated
+        key.
+
+    Notes
+    -----
+    For conversations, only the first reply is planned. `Plan.following` plans the next ones.
+
+    Examples
+    --------
     >>> frame = pl.DataFrame({"prompt_id": ["a", "b", "c"], "text": ["Hi.", "Hello.", "Hi."]})
     >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})
     >>> plan.parts[0].prompts.height, plan.requests["text"].to_list()

@@ -21,23 +21,26 @@ DONE_TO: dict[Unit, tuple[str, str]] = {
 
 
 class Progress(Protocol):
-    """What the engine tells while it runs."""
+    """Interface of an object that receives progress messages of the engine.
+
+    Implement it to show the progress of an audit in your own program.
+    """
 
     def start(self, total: int, done: int, unit: Unit = "requests") -> None:
-        """Requests in the plan and those already answered, texts to judge and those judged, or data sets likewise."""
+        """Start a session with the number of requests (or texts, or data sets) in total and already finished."""
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
-        """A shard is on disk: report the number of additional requests or texts, including errors."""
+        """Report the requests (or texts), tokens and errors of a shard that was stored; errors count as requests."""
 
     def note(self, message: str) -> None:
-        """Something a reader should know now."""
+        """Report a message for the user."""
 
     def stop(self) -> None:
-        """The session ends, whichever way."""
+        """End the session, whether it succeeded or not."""
 
 
 class Silence:
-    """Tells nothing: what library callers get."""
+    """A receiver of progress messages that shows nothing; the default in Python."""
 
     def start(self, total: int, done: int, unit: Unit = "requests") -> None: ...
 
@@ -166,8 +169,10 @@ def _plain(message: str) -> str:
 
 @contextmanager
 def shown(progress: Progress, total: int, done: int, unit: Unit = "requests") -> Iterator[Progress]:
-    """Start a progress, and stop it whichever way the block ends.
+    """Start a progress, and stop it when the block ends, also after an error; a context manager.
 
+    Examples
+    --------
     >>> with shown(Silence(), total=3, done=0) as progress:
     ...     progress.advance(3, 30, 0)
     """
@@ -179,7 +184,10 @@ def shown(progress: Progress, total: int, done: int, unit: Unit = "requests") ->
 
 
 def progress_for(stream: TextIO | None = None) -> Progress:
-    """A bar if the stream (standard error by default) is a terminal, else lines."""
+    """Return a progress bar if the stream is a terminal, otherwise progress lines.
+
+    The default stream is the standard error.
+    """
     stream = stream or sys.stderr
     return Bar(stream) if stream.isatty() else Lines(stream)
 

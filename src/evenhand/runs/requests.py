@@ -15,8 +15,11 @@ TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Ask for likelihoods. `masking` for masked models (see Texts);
-    `keep_tokens` stores per-token values, which some measures need."""
+    """A request for likelihoods.
+
+    `masking` is for masked models (see `Texts`). `keep_tokens` stores values per token, which some measures
+    need.
+    """
 
     masking: Masking | None = None
     keep_tokens: bool = False
@@ -24,15 +27,23 @@ class ScoreRequest:
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """Ask for continuations, written as `decoding` says (see TextGenerator.generate)."""
+    """A request for continuations, generated with `decoding` (see `TextGenerator.generate`)."""
 
     decoding: Decoding
 
 
 @dataclass(frozen=True)
 class ConversationRequest:
-    """Ask for conversations of `turns` utterances: the prompt opens, the replies are written as `decoding` says, one
-    of each speaker at a time (`conversing.py`). Of two turns, an opener and its reply, several samples can be asked."""
+    """A request for conversations of `turns` utterances.
+
+    The prompt is the first utterance. The speakers take turns, and each reply is generated with `decoding`
+    (`conversing.py`). With two turns (an opener and its reply), several samples are allowed.
+
+    Raises
+    ------
+    UsageError
+        There are fewer than two turns, or several samples with more than two turns.
+    """
 
     decoding: Decoding
     turns: int
@@ -86,11 +97,12 @@ def decoding_of(stored: str) -> Decoding:
 
 
 def fingerprint_digest(fingerprint: Mapping[str, Any]) -> str:
-    """Return a model's fingerprint as 64 hex characters, independent of the order of its keys.
+    """Return the digest of a model's fingerprint, 64 hexadecimal characters.
 
-    Arguments: fingerprint: what `LanguageModel.fingerprint` gives; must be JSON-serialisable.
-    Raises TypeError if it is not.
+    The order of the keys does not matter. Raises TypeError if the fingerprint is not JSON-serialisable.
 
+    Examples
+    --------
     >>> fingerprint_digest({"name": "a", "dtype": "f"}) == fingerprint_digest({"dtype": "f", "name": "a"})
     True
     """
@@ -106,15 +118,37 @@ def request_ids(
     fingerprint: Mapping[str, Any],
     start_tokens: Sequence[str | None] | None = None,
 ) -> list[str]:
-    """The identity of each request: 32 hex characters of its content, never of its position or path.
+    """Return an identifier of each request that depends only on its content.
 
-    `keep_tokens` is left out because it affects only what is stored. Two benchmarks
-    that share a text therefore share its response. Everything of a decoding counts.
+    Two benchmarks that share a text therefore share its response.
 
-    Arguments: texts: n strings. contexts, spans, start_tokens: n values (or None) as for `Texts`; a list of Nones is
-    the same as None. request: kind and parameters. fingerprint: of the model that answers.
-    Returns: n identifiers. Raises ValueError if the lengths differ.
+    Parameters
+    ----------
+    texts : sequence of str, length n
+        The texts.
+    contexts, spans, start_tokens : sequence, length n, or None
+        As in `Texts`. A list of Nones is the same as None.
+    request : Request
+        Kind and parameters of the requests.
+    fingerprint : mapping of str
+        Fingerprint of the model.
 
+    Returns
+    -------
+    list of str, length n
+        32 hexadecimal characters each.
+
+    Raises
+    ------
+    ValueError
+        The lengths differ.
+
+    Notes
+    -----
+    All options of a decoding count. `keep_tokens` does not, because it affects only what is stored.
+
+    Examples
+    --------
     >>> model = {"name": "a model"}
     >>> one, two = request_ids(["Hi.", "Hello."], None, None, ScoreRequest(), model)
     >>> one == two, one == request_ids(["Hi."], [None], [None], ScoreRequest(), model)[0]

@@ -82,13 +82,16 @@ class _Watch:
 
 
 class Stopping:
-    """While entered, the first signal stops the work in flight and the second ends the process.
+    """A context manager in which the first signal stops the work and the second ends the process.
 
-    A shard that is being written is completed first: it takes a moment, and its answers may have
-    taken half a minute. One within another shares what has come.
+    A shard that is being written is completed first, because its responses may have taken half a minute.
+    Nested objects share the received signals.
 
-    last_words: what the outermost, that of a command, says where a second signal ends the process; None: the second
-    does what it did before.
+    Parameters
+    ----------
+    last_words : str, optional
+        Message of the outermost object if a second signal ends the process. None: the second signal has its
+        previous effect.
     """
 
     def __init__(self, last_words: str | None = None) -> None:
@@ -139,9 +142,14 @@ class Stopping:
 def resumable(
     go_on: str, stopped: str = "Stopped between two steps. All results so far are saved."
 ) -> Iterator[None]:
-    """While entered, Ctrl-C and SIGTERM raise Interrupted, which explains how to resume.
+    """Raise Interrupted on Ctrl-C and SIGTERM, with an explanation of how to resume; a context manager.
 
-    go_on: how. stopped: the message for a stop without a more specific message.
+    Parameters
+    ----------
+    go_on : str
+        How to resume.
+    stopped : str
+        Message for a stop without a more specific one.
     """
     try:
         with Stopping() as stopping, stopping.in_flight():

@@ -57,12 +57,25 @@ SEVERAL = (Sequence, Collection, Iterable, list, tuple, set, frozenset)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that refuses arguments of another kind than its annotations say, before it does anything.
+    """Make a function check its arguments against its annotations before it runs.
 
-    Seeds must be such that everything can draw by them, levels chances, margins 0 or more, numbers no NaN. What an
-    annotation leaves open is the function's own to check. Raises UsageError, and DataError for a table that is none of
-    polars.
+    Use it as a decorator of public functions, so that a wrong argument gives a readable error. Seeds must be
+    usable by all random number generators. Levels must be probabilities, margins at least 0, and numbers not
+    NaN.
 
+    Parameters
+    ----------
+    function : callable
+        The function. It checks itself what the annotations do not state.
+
+    Returns
+    -------
+    callable
+        The function with checks. It raises UsageError for an invalid argument, and DataError for a table that
+        is not from Polars.
+
+    Examples
+    --------
     >>> @checked
     ... def draw(n: int, seed: int = 0) -> int:
     ...     return n + seed
@@ -76,7 +89,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
-    """The same for a function that says itself, in the words of its users, which numbers cannot be."""
+    """Make a function check the types of its arguments, but not the ranges of numbers.
+
+    Use it instead of `checked` if the function reports invalid numbers itself, in the words of its users.
+    """
     return _guarded(function, numbers=False)
 
 
@@ -95,7 +111,20 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
 
 
 def check_fields(value: Any, *names: str) -> None:
-    """The same for fields of a dataclass, called when it is made; names: those that are checked, by default all."""
+    """Check the fields of a dataclass object as `checked` checks arguments; call it in `__post_init__`.
+
+    Parameters
+    ----------
+    value : Any
+        The object.
+    names : str
+        Fields that are checked. Default: all.
+
+    Raises
+    ------
+    UsageError, DataError
+        A field has an invalid value.
+    """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
         if name in (names or kind.__dataclass_fields__):
@@ -164,11 +193,13 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def is_a(value: Any, kind: type[Any]) -> bool:
-    """`isinstance`, which of a protocol looks whether each name is there and reads none.
+    """Return whether an object is of a class or implements a protocol, without reading its properties.
 
-    Before Python 3.12 `isinstance` reads every property, and some are costly: a served model is greeted for its
-    fingerprint. Raises TypeError for a protocol that is for type checkers alone.
+    Before Python 3.12, `isinstance` reads every property of a protocol. Some are costly: a served model
+    contacts its server for its fingerprint. Raises TypeError for a protocol that is only for type checkers.
 
+    Examples
+    --------
     >>> is_a(Path("a"), Iterable), is_a([], Iterable)
     (False, True)
     """
@@ -178,10 +209,13 @@ def is_a(value: Any, kind: type[Any]) -> bool:
 
 
 def missing_members(value: Any, protocol: type[Any]) -> list[str]:
-    """Return the members of a protocol that an object lacks, without reading any, in alphabetical order.
+    """Return the members of a protocol that an object lacks, in alphabetical order.
 
-    A method that is None is lacking, as for `isinstance`: this is how a class takes a method of its parent away.
+    No member is read. A method that is None counts as missing, as for `isinstance`, because a class removes a
+    method of its parent in this way.
 
+    Examples
+    --------
     >>> from typing import Protocol
     >>> class Named(Protocol):
     ...     name: str

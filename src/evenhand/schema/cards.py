@@ -5,8 +5,16 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Card:
-    """What a number claims and what it cannot say. Empty strings are allowed only where a field
-    does not apply (a data set has no ideal value)."""
+    """A description of a measure, benchmark, model, classifier or mitigation: what it claims and its limits.
+
+    Write one for everything that you add to evenhand. `evenhand show NAME` prints it. Leave a field empty
+    only if it does not apply (a data set has no ideal value).
+
+    Raises
+    ------
+    ValueError
+        The name or the summary is empty.
+    """
 
     name: str
     summary: str
@@ -14,21 +22,21 @@ class Card:
     construct: str = ""
     """What is meant to be measured."""
     harm: str = ""
-    """Who is hurt, and how, if the construct is present."""
+    """Who is harmed, and how, if the construct is present."""
     groups: str = ""
-    """Which groups are compared, and what is held fixed."""
+    """The groups that are compared, and what is held fixed."""
     ideal: str = ""
     """The value of a model without the bias."""
     direction: str = ""
-    """Which way is worse."""
+    """The direction that is worse."""
     null: str = ""
-    """What an unbiased model gives, and how that is computed."""
+    """The value of a model without bias (null), and how it is computed."""
     critique: str = ""
-    """Known objections and what the number cannot say."""
+    """Known objections, and what the number cannot show."""
     citation: str = ""
     licence: str = ""
     source: str = ""
-    """Where it is defined or published: paper and section, or address."""
+    """Where it is defined or published: paper and section, or URL."""
     details: str = ""
     """Anything else a reader needs (Markdown): planted values, counts, quirks kept."""
 
@@ -37,5 +45,5 @@ class Card:
             raise ValueError("a card requires a name and a summary of one line")
 
     def to_dict(self) -> dict[str, str]:
-        """All fields by name, empty ones included."""
+        """Return all fields by name, including empty ones."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -19,10 +19,13 @@ HF_COMMAND = 'Install what models and classifiers of Hugging Face need: pip inst
 
 @dataclass(frozen=True)
 class AnsweredBefore:
-    """What a model or classifier had settled of a batch when an error ended its work."""
+    """The part of a batch that a model or classifier had finished when an error ended its work.
+
+    The engine keeps these results, so that they need not be computed again.
+    """
 
     by: object
-    """Who was asked. What one inside another answered is not yet the other's answer."""
+    """The model or classifier that finished them. A model inside another one does not finish texts for the other."""
     places: list[int]
     """Positions of the finished texts in the batch, in order."""
     answers: Any
@@ -53,26 +56,26 @@ class EvenhandError(Exception):
         self.message = message
         self.hint = hint
         self.before: AnsweredBefore | None = None
-        """Set by a backend that knows part of the answers, so that they need not be asked for again."""
+        """Set by a backend that has finished a part of the batch, so that this part need not be computed again."""
         self.rows: tuple[pl.DataFrame, pl.DataFrame] | None = None
-        """The requests of a shard that were settled before it, and their rows; kept by the engine."""
+        """Requests of a shard that were finished before the error, and their rows. The engine stores them."""
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\n{self.hint}"
 
 
 class UsageError(EvenhandError):
-    """The call itself is wrong: an unknown name, a bad option value, an empty selection."""
+    """The call is invalid: an unknown name, an invalid option value, or an empty selection."""
 
     exit_code = 2
 
 
 class ResumeRefused(UsageError):
-    """A run directory was given with arguments other than those it was started with."""
+    """A folder cannot be resumed because it was started with other arguments."""
 
 
 class DataError(EvenhandError):
-    """A file is missing, unreadable, or lacks what it must hold."""
+    """A file or table is missing, unreadable, or lacks required content."""
 
 
 class DatasetMissing(DataError):
@@ -80,17 +83,20 @@ class DatasetMissing(DataError):
 
 
 class ChecksumMismatch(DataError):
-    """A file's content is not the content that was pinned."""
+    """The content of a file differs from the pinned content."""
 
 
 class ModelError(EvenhandError):
-    """A model cannot be loaded or cannot run: unknown, gated, too large, wrong architecture."""
+    """A model cannot be loaded or run: it is unknown, gated, too large, or has the wrong architecture."""
 
 
 class HuggingFaceMissing(ModelError):
-    """What was asked for needs torch and transformers, and only evenhand's light core is installed.
+    """torch and transformers are needed but not installed.
 
-    message: what needs them.
+    Parameters
+    ----------
+    message : str
+        What needs them.
     """
 
     def __init__(self, message: str):
@@ -98,25 +104,28 @@ class HuggingFaceMissing(ModelError):
 
 
 class Unsupported(ModelError):
-    """This backend cannot answer this kind of request; the hint names one that can."""
+    """The backend cannot fulfil this kind of request; the hint names one that can."""
 
 
 class ServiceUnavailable(EvenhandError):
-    """A service cannot be reached, is down, or does not take the key. What it answered before is kept."""
+    """A service cannot be reached, is down, or does not accept the key. Earlier responses are kept."""
 
 
 class WriteError(EvenhandError):
-    """A result could not be written (full disk, no permission). What was written before is intact."""
+    """A result cannot be written (full disk, no permission). Files that were written before are intact."""
 
 
 class GateFailed(EvenhandError):
-    """A result does not meet what was asked of it (`--fail-if`, `--require-power`); it is complete and written."""
+    """A finished result does not meet the conditions of `--fail-if` or `--require-power`.
+
+    The result is complete and written.
+    """
 
     exit_code = 4
 
 
 class Interrupted(EvenhandError):
-    """The run was stopped by the user and can be resumed."""
+    """The user stopped the run; it can be resumed."""
 
     exit_code = 130
 
@@ -126,8 +135,24 @@ MOST_LISTED = 60
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """A UsageError for a misspelt name, with the nearest known ones.
+    """Return an error for an unknown name, with the most similar known names.
 
+    Parameters
+    ----------
+    kind : str
+        What is named, for example "benchmark".
+    name : str
+        The unknown name.
+    known : iterable of str
+        The known names.
+
+    Returns
+    -------
+    UsageError
+        The error. It is not raised.
+
+    Examples
+    --------
     >>> print(unknown_name("benchmark", "crow-pairs", ["crows-pairs", "stereoset"]))
     Unknown benchmark: 'crow-pairs'. Did you mean 'crows-pairs'?
     Known: crows-pairs, stereoset.

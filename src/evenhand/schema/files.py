@@ -32,11 +32,11 @@ TableKind = Literal["parquet", "csv", "jsonl"]
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file next to `path`; on success flush it to disk and rename it into place.
+    """Open a temporary file next to `path` and rename it to `path` if the block succeeds.
 
-    An existing file at `path` stays until the new content is complete. The temporary name is unpredictable. If a
-    killed writer leaves a temporary file, the next writer into the folder removes it. Raises WriteError (full disk, no
-    permission) and removes the temporary file.
+    An existing file at `path` stays until the new content is complete and on disk. The temporary name is
+    unpredictable. If a killed writer leaves a temporary file, the next writer into the folder removes it.
+    Raises WriteError (full disk, no permission) and removes the temporary file.
     """
     path = Path(path)
     if not path.name:
@@ -66,10 +66,13 @@ def _mend_of(error: OSError) -> str:
 
 
 def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:
-    """Write a table, whole or not at all; returns the path.
+    """Write a table to a file and return its path; the file appears only when it is complete.
 
-    kind: by the ending of the path if None. Raises WriteError (full disk, no permission).
+    `kind` is the format; None means that the ending of the path determines it. Raises WriteError (full disk,
+    no permission).
 
+    Examples
+    --------
     >>> import polars as pl, tempfile
     >>> path = write_table(Path(tempfile.mkdtemp()) / "ages.csv", pl.DataFrame({"age": [3, 4]}))
     >>> path.read_text()
@@ -83,8 +86,12 @@ def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None 
 
 
 def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """A table whose texts no spreadsheet takes for formulas: an apostrophe before = + - @ and |, no control characters.
+    """Return a table whose texts no spreadsheet reads as formulas.
 
+    Texts that start with = + - @ or | get an apostrophe in front. Control characters are replaced.
+
+    Examples
+    --------
     >>> import polars as pl
     >>> names = pl.DataFrame({"name": ["=1+1", "-ish", "a\\x1bb", "deaf"], "number": [-1, 2, 3, 4]})
     >>> for_spreadsheets(names)["name"].to_list()
@@ -98,9 +105,10 @@ def for_spreadsheets(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) -> memoryview:
-    """A table as a file of it would hold it, Parquet with a checksum; how: options of the polars writer.
+    """Return the bytes of a file with a table; Parquet gets a checksum.
 
-    Encoded in memory, because polars reports a full disk with a different error when it writes into a handle.
+    `how` has options of the polars writer. The table is encoded in memory, because polars reports a full disk
+    with another error when it writes to an open file.
     """
     content = io.BytesIO()
     match kind:
@@ -117,10 +125,13 @@ def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) 
 
 
 def write_json(path: Path | str, content: Any) -> Path:
-    """Write data as JSON (see `as_json`), whole or not at all; returns the path. Raises WriteError.
+    """Write data to a JSON file (see `as_json`) and return its path; the file appears only when it is complete.
 
-    The file can be shown in a terminal: control characters and those that turn the direction of writing are escaped.
+    The file can be shown safely in a terminal: control characters and characters that change the direction of
+    writing are escaped. Raises WriteError.
 
+    Examples
+    --------
     >>> import tempfile
     >>> write_json(Path(tempfile.mkdtemp()) / "a.json", {"p": float("nan")}).read_text()
     '{\\n "p": null\\n}\\n'
@@ -130,15 +141,16 @@ def write_json(path: Path | str, content: Any) -> Path:
 
 
 def write_text(path: Path | str, text: str) -> Path:
-    """Write text as UTF-8, whole or not at all; returns the path. Raises WriteError.
+    """Write text to a UTF-8 file and return its path; the file appears only when it is complete.
 
-    A lone surrogate, which UTF-8 cannot hold, is written as an escape: in JSON it is read back as what it was.
+    A lone surrogate, which UTF-8 cannot store, is written as an escape. In JSON it is read back as the
+    original. Raises WriteError.
     """
     return write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: Path | str, content: bytes) -> Path:
-    """Write bytes, whole or not at all; returns the path. Raises WriteError."""
+    """Write bytes to a file and return its path; the file appears only when it is complete. Raises WriteError."""
     path = Path(path)
     with atomic_write(path) as handle:
         handle.write(content)
@@ -146,8 +158,10 @@ def write_bytes(path: Path | str, content: bytes) -> Path:
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether there is such a file; False also for what no system takes as a name: too long, a NUL within.
+    """Return whether the file exists; False also for an invalid name (too long, or with a NUL).
 
+    Examples
+    --------
     >>> is_file("x" * 5000)
     False
     """
@@ -157,17 +171,20 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path | str) -> bool:
-    """Whether there is such a folder; False also for what no system takes as a name."""
+    """Return whether the folder exists; False also for an invalid name."""
     with suppress(OSError, ValueError):
         return Path(path).is_dir()
     return False
 
 
 def parse_json(content: str | bytes) -> Any:
-    """What a JSON text holds; all JSON of files and services is read by this.
+    """Return the content of a JSON text; all JSON of files and services is read by this function.
 
-    Raises json.JSONDecodeError, also for too deep nesting or too long a number, UnicodeDecodeError for other bytes.
+    Raises json.JSONDecodeError for invalid JSON, for too deep nesting and for too long a number. Raises
+    UnicodeDecodeError for bytes that are not text.
 
+    Examples
+    --------
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
     """
@@ -182,10 +199,12 @@ def parse_json(content: str | bytes) -> Any:
 
 
 def parse_toml(content: str) -> dict[str, Any]:
-    """What a TOML text holds; all TOML of users is read by this.
+    """Return the content of a TOML text; all TOML of users is read by this function.
 
-    Raises tomllib.TOMLDecodeError, also for what is nested too deeply to be read.
+    Raises tomllib.TOMLDecodeError for invalid TOML and for too deep nesting.
 
+    Examples
+    --------
     >>> parse_toml("a = [1]")
     {'a': [1]}
     """
@@ -199,10 +218,13 @@ def parse_toml(content: str) -> dict[str, Any]:
 
 
 def parse_yaml(content: str | bytes, loader: Any = None) -> Any:
-    """Return what a YAML text contains; raises yaml.YAMLError for anything that cannot be read.
+    """Return the content of a YAML text.
 
-    loader: a class of PyYAML; SafeLoader by default. All YAML of users that needs no places is read by this.
+    All YAML of users that needs no line numbers is read by this function. `loader` is a class of PyYAML
+    (default: SafeLoader). Raises yaml.YAMLError for text that cannot be read.
 
+    Examples
+    --------
     >>> parse_yaml("a: [1]")
     {'a': [1]}
     """
@@ -220,7 +242,7 @@ def parse_yaml(content: str | bytes, loader: Any = None) -> Any:
 
 
 def read_json(path: Path, hint: str, *, most: int | None = None) -> Any:
-    """What a JSON file holds; raises DataError with `hint` if it cannot be read or has more than `most` bytes."""
+    """Return the content of a JSON file; raise DataError with `hint` if it is unreadable or has over `most` bytes."""
     try:
         if most is not None and (size := path.stat().st_size) > most:
             raise DataError(f"{path} has {size:,} bytes, but at most {most:,} are allowed.", hint)
@@ -238,8 +260,10 @@ def without_surrogates(text: str | None) -> str | None: ...
 
 
 def without_surrogates(text: str | None) -> str | None:
-    """A text with U+FFFD in place of each lone surrogate, which no table can hold; None stays None.
+    """Return a text with U+FFFD in place of each lone surrogate, which no table can store; None stays None.
 
+    Examples
+    --------
     >>> without_surrogates("x \\ud800 y")
     'x \ufffd y'
     """
@@ -255,11 +279,14 @@ def as_json(value: Any, *, ordered: bool = False) -> Any: ...
 
 
 def as_json(value: Any, *, ordered: bool = False) -> Any:
-    """Data as it comes back from a JSON file: tuples are lists, sets sorted lists, paths and other objects text.
+    """Return data as it would come back from a JSON file.
 
-    Keys become text (and are sorted if `ordered`), NumPy's numbers Python's; numbers that are not finite, which JSON
-    does not know, become None.
+    Tuples become lists, sets sorted lists, paths and other objects text, and numbers of NumPy numbers of
+    Python. Numbers that are not finite, which JSON does not have, become None. Keys become text, sorted if
+    `ordered`.
 
+    Examples
+    --------
     >>> as_json({"axes": ("age",), "folder": Path("data"), 3: float("inf")})
     {'axes': ['age'], 'folder': 'data', '3': None}
     """
@@ -285,7 +312,7 @@ def as_json(value: Any, *, ordered: bool = False) -> Any:
 
 
 def sha256_of(path: Path) -> str:
-    """Hex SHA-256 of a file, read in pieces."""
+    """Return the SHA-256 of a file as hexadecimal text; the file is read in pieces."""
     digest = hashlib.sha256()
     with open(path, "rb") as handle:
         while piece := handle.read(1 << 20):

@@ -10,12 +10,27 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def frame_hash(frame: pl.DataFrame) -> str:
-    """SHA-256 (hex) of the column names and of every value in row order.
+    """Return the SHA-256 of a table: of its column names, and of every value in row order.
 
-    frame: any table of strings, numbers, booleans or nested values. Columns are taken by name, so their
-    order is free; categories count as their strings, integers of all widths as 64 bit; null differs from
-    the empty string and from NaN. Returns 64 hex digits.
+    Use it to check whether two tables have the same content.
 
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        A table of strings, numbers, booleans or nested values.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Notes
+    -----
+    The order of the columns does not matter. Categories count as their strings, and integers of all widths as
+    64 bits. Null differs from the empty string and from NaN.
+
+    Examples
+    --------
     >>> a = pl.DataFrame({"x": ["a", None], "y": [1, 2]})
     >>> frame_hash(a) == frame_hash(a.select("y", "x").cast({"y": pl.Int8, "x": pl.Categorical}))
     True

@@ -30,11 +30,31 @@ IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str
 
 
 def split_options(words: str, *, blank: bool = True, plus: bool = False) -> tuple[str, dict[str, str]]:
-    """A name and the options behind its "?", as texts.
+    """Split a text into a name and the options after "?".
 
-    blank: whether an option may have the empty text as its value. plus: whether "+" is a space, as in the query of an
-    address. Raises UsageError for a part that is no option=value, or an option given twice.
+    Parameters
+    ----------
+    words : str
+        `NAME` or `NAME?option=value&option=value`.
+    blank : bool, default True
+        Whether the value of an option may be empty.
+    plus : bool, default False
+        Whether "+" means a space, as in the query of a URL.
 
+    Returns
+    -------
+    name : str
+        The name.
+    options : dict of str to str
+        The options.
+
+    Raises
+    ------
+    UsageError
+        A part is not option=value, or an option occurs twice.
+
+    Examples
+    --------
     >>> split_options("regard?threshold=0.4&model=a%26b")
     ('regard', {'threshold': '0.4', 'model': 'a&b'})
     """
@@ -54,10 +74,12 @@ def split_options(words: str, *, blank: bool = True, plus: bool = False) -> tupl
 
 
 def split_value(words: str) -> tuple[str, str | None, dict[str, str]]:
-    """A name with the value behind "=", or with the options behind "?": whichever sign comes first.
+    """Split a text into a name and its value after "=", or its options after "?".
 
-    Raises UsageError as `split_options` does.
+    The sign that comes first counts. Raises UsageError as `split_options` does.
 
+    Examples
+    --------
     >>> split_value("prefix=Be kind? Yes & no."), split_value("prefix?text=Be kind.")
     (('prefix', 'Be kind? Yes & no.', {}), ('prefix', None, {'text': 'Be kind.'}))
     """
@@ -68,11 +90,14 @@ def split_value(words: str) -> tuple[str, str | None, dict[str, str]]:
 
 
 def split_role(words: str, roles: Collection[str] = ()) -> tuple[str | None, str]:
-    """What `--classifier` says: `ROLE=NAME`, or NAME alone, which may hold an equals sign as no role does.
+    """Split the text of `--classifier`, `ROLE=NAME` or only NAME, into role and name.
 
-    roles: those there are; where none is called people, `people=FILE` is the name people:FILE. Raises UsageError where
-    the role or the name is empty.
+    An equals sign inside a name, as in "scores:FILE?column=x", does not end a role. `roles` are the known
+    roles. If none of them is "people", `people=FILE` means the name people:FILE. Raises UsageError if the
+    role or the name is empty.
 
+    Examples
+    --------
     >>> split_role("toxicity=vader"), split_role("scores:FILE?column=x"), split_role("people=FILE")
     (('toxicity', 'vader'), (None, 'scores:FILE?column=x'), (None, 'people:FILE'))
     """
@@ -89,9 +114,19 @@ def split_role(words: str, roles: Collection[str] = ()) -> tuple[str | None, str
 
 
 def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> dict[str, inspect.Parameter]:
-    """The options that a function or class takes, by name, with the types they ask for.
+    """Return the options that a function or class accepts, by name, with their types.
 
-    hidden: names of parameters that are no options; one without a default is an option all the same.
+    Parameters
+    ----------
+    target : callable
+        The function or class.
+    hidden : collection of str
+        Names of parameters that are not options. A hidden parameter without a default is still an option.
+
+    Returns
+    -------
+    dict of str to inspect.Parameter
+        The options.
     """
     hints = _hints(target)
     return {
@@ -105,12 +140,30 @@ def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> d
 def typed_options(
     owner: str, values: Mapping[str, Any], takes: Mapping[str, inspect.Parameter]
 ) -> dict[str, Any]:
-    """Options as their receiver wants them.
+    """Return options in the types that their receiver expects.
 
-    owner: of the options, for messages. values: texts as a user wrote them, or Python values; None counts as not
-    given. takes: see `options_of`. Raises UsageError for an option that there is not, with the nearest there is, and
-    for a value of another type, with what was expected.
+    Parameters
+    ----------
+    owner : str
+        Name of the receiver, for messages.
+    values : mapping of str
+        Texts that a user wrote, or Python values. None counts as missing.
+    takes : mapping of str to inspect.Parameter
+        The options of the receiver, from `options_of`.
 
+    Returns
+    -------
+    dict of str
+        The options.
+
+    Raises
+    ------
+    UsageError
+        An option does not exist (the message names the most similar one), or a value has another type (the
+        message states what was expected).
+
+    Examples
+    --------
     >>> def soften(strength: float = 1.0, words: tuple[str, ...] = ()) -> None: ...
     >>> typed_options("soften", {"strength": "0.5", "words": "a, b"}, options_of(soften))
     {'strength': 0.5, 'words': ('a', 'b')}
@@ -126,7 +179,7 @@ def typed_options(
 
 
 def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """One value as `parameter` wants it; see `typed_options`."""
+    """Convert one value to the type of `parameter`; raises the errors of `typed_options`."""
     hint = parameter.annotation
     if hint is Any:  # no type is given: that of the default
         kind = type(parameter.default)

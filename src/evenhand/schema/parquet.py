@@ -48,11 +48,16 @@ class DamagedParquet(pl.exceptions.PolarsError):
 
 
 class Parquet:
-    """A Parquet file that was found whole, held in memory.
+    """A Parquet file that was checked and read into memory.
 
-    Through memory, because reading must not keep a map of the file open while another process replaces it.
-    Raises OSError for what is no plain file, DamagedParquet for what is not as it was written, or cannot be read
-    without harm.
+    The file is not mapped, so another process can replace it meanwhile.
+
+    Raises
+    ------
+    OSError
+        The path is not a regular file.
+    DamagedParquet
+        The file has changed since it was written, or it cannot be read safely.
     """
 
     def __init__(self, path: Path):
@@ -90,7 +95,7 @@ class Parquet:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A table from a Parquet file, or these columns of it; every such file is read by this or by `Parquet`.
+    """Read a Parquet file, or some of its columns; all Parquet files are read by this function or by `Parquet`.
 
     Raises one of UNREADABLE for any defect of the file.
     """
@@ -98,7 +103,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
 
 
 def read_sealed(content: bytes) -> pl.DataFrame:
-    """A table from Parquet that `table_bytes` made and that lay within another file; raises one of UNREADABLE."""
+    """Read a table from bytes of `table_bytes` that were stored in another file; raises one of UNREADABLE."""
     if not _is_as_sealed(content):
         raise DamagedParquet("it has changed since it was written (wrong or missing checksum)")
     try:
@@ -108,12 +113,12 @@ def read_sealed(content: bytes) -> pl.DataFrame:
 
 
 def is_sealed(path: Path) -> bool:
-    """Whether a file is Parquet with our seal, by its end alone; it may be damaged all the same."""
+    """Return whether a file is Parquet with evenhand's checksum, judged only by its end. It may still be damaged."""
     return _has_seal(path) is True
 
 
 def read_kept(path: Path) -> pl.DataFrame:
-    """A table that a study keeps, to find it again; raises DataError for one that cannot be read."""
+    """Read a table that a study stored; raise DataError if it cannot be read."""
     try:
         return read_parquet(path)
     except UNREADABLE as error:
@@ -136,10 +141,10 @@ def sealed(content: bytes | memoryview) -> bytes:
 
 
 def read_apart(paths: Sequence[Path]) -> list[str | None]:
-    """What reading files without a seal would do to this process: None for no harm, else what it did to another one.
+    """Check in another process what reading files without a checksum would do.
 
-    Files with a seal, and missing files, are not checked. A file that was harmless is not read again
-    until it changes.
+    Returns None for each harmless file, otherwise a text on what happened to the other process. Files with a
+    checksum and missing files are not checked. A harmless file is not checked again until it changes.
     """
     keys = [_key(path) for path in paths]
     left = [

@@ -19,12 +19,14 @@ T = TypeVar("T")
 
 
 class ExtensionError(EvenhandError):
-    """What a package adds to evenhand cannot be used; the message names the package."""
+    """An extension of evenhand from another package cannot be used; the message names the package."""
 
 
 def unusable(name: str, error: EvenhandError) -> Card:
-    """The card of what is listed and cannot be used: why, and how to mend it.
+    """Return a card for something that is listed but cannot be used, with the reason and what to do.
 
+    Examples
+    --------
     >>> unusable("polite", ExtensionError("It is broken.", "Mend it.")).summary
     'Cannot be used: It is broken.'
     """
@@ -53,50 +55,58 @@ def stated_card(thing: object, name: str) -> Card | None:
 
 @dataclass(frozen=True)
 class Registry(Generic[T]):
-    """Things of one kind by name, each loaded when it is asked for.
+    """Objects of one kind (such as benchmarks) by name; each is loaded when it is needed.
 
-    Names of this package come first. A name that two packages claim, or that a package claims although it is ours,
-    is refused when it is asked for, and named with both: it would mean one thing today and another tomorrow.
+    Other packages add objects with entry points. Names of evenhand come first.
+
+    Notes
+    -----
+    A name is ambiguous if two packages add it, or if a package adds a name of evenhand. Loading such a name
+    is refused with an error that names both packages. Otherwise its meaning could change between two runs.
     """
 
     kind: str
-    """In messages: "benchmark"."""
+    """Name of the kind in messages, for example "benchmark"."""
     group: str
-    """Entry-point group under which other packages add theirs."""
+    """Entry-point group under which other packages add objects."""
     built_in: Mapping[str, Any] = field(default_factory=dict)
-    """Ours, by name: "module:object" or "module", imported at first use, or the thing itself."""
+    """Objects of evenhand by name: "module:object" or "module", imported at first use, or the object itself."""
     expected: str = "a function that makes it"
-    """What an entry has to be, in words."""
+    """Description of a valid object, for messages."""
     accepts: Callable[[Any], bool] = callable
-    """Whether an object is one."""
+    """Function that returns whether an object is valid."""
     card_of: Callable[[Any, str], Card | None] = stated_card
-    """The card of an object under its name."""
+    """Function of an object and its name that returns the card."""
     needs_card: bool = True
-    """Whether a thing of another package is refused that has no card; ours are held to it by our tests."""
+    """Whether objects of other packages need a card. Tests check the cards of evenhand's own objects."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.built_in or name in self.added()
 
     def names(self) -> list[str]:
-        """All names: ours in their order, then those of other packages, sorted. Nothing is imported."""
+        """Return all names: first those of evenhand in their order, then those of other packages, sorted.
+
+        Nothing is imported.
+        """
         return [*self.built_in, *(name for name in sorted(self.added()) if name not in self.built_in)]
 
     def added(self) -> dict[str, tuple[EntryPoint, ...]]:
-        """What packages add, by name; more than one where they disagree."""
+        """Return what other packages add by name; a name has several entries if packages disagree."""
         by_name: dict[str, tuple[EntryPoint, ...]] = {}
         for point in _points(self.group, tuple(sys.path)):
             by_name[point.name] = (*by_name.get(point.name, ()), point)
         return by_name
 
     def package(self, name: str) -> str:
-        """The package that adds a name; "evenhand" for ours."""
+        """Return the package that adds a name; "evenhand" for built-in ones."""
         return "evenhand" if name in self.built_in else _package(self.added()[name][0])
 
     def load(self, name: str) -> T:
-        """The thing of that name.
+        """Return the object with a name.
 
-        Raises UsageError with the nearest names if there is none, ExtensionError, naming the package, if two claim
-        the name, if it cannot be imported, is something else, or has no card where one is needed.
+        Raises UsageError with similar names if the name is unknown. Raises ExtensionError, which names the
+        package, if two packages add the name, or if the object cannot be imported, is of another kind, or
+        lacks a required card.
         """
         point = self._entry(name)
         loaded = self._ours(name) if point is None else self._theirs(name, point)

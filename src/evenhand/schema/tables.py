@@ -97,14 +97,14 @@ ADDED = frozenset({"axis_p", "n_units", "obstacle", "direction"})
 
 
 class ResponseError(StrEnum):
-    """Why a row has no number."""
+    """Reasons why a row has no number."""
 
     EMPTY_TEXT = "empty_text"
     NO_SCORED_TOKEN = "no_scored_token"  # one token and nothing before it to condition on
     TOO_LONG = "too_long"
     NOT_FINITE = "not_finite"  # the model returned NaN or infinity
-    OUTSIDE_WORLD = "outside_world"  # a World gives this text probability zero
-    OUT_OF_MEMORY = "out_of_memory"  # even alone, at the smallest batch
+    OUTSIDE_WORLD = "outside_world"  # a World (a synthetic model) gives this text probability zero
+    OUT_OF_MEMORY = "out_of_memory"  # even if the text is alone in a batch
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
     REQUEST_REFUSED = (
@@ -124,14 +124,21 @@ measure counts them as a response that is missing."""
 
 
 def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Expr:
-    """Return an expression that is True for rows that a limit of the run's setup left without a number.
+    """Return a Polars expression that is True for rows without a number because of a limit of the setup.
+
+    An example is a text that is too long for the model. Such rows say nothing about the model's behaviour.
 
     Parameters
     ----------
-    columns
-        Columns of the table. The expression reads `error` (of the response), if it is there.
-    role
+    columns : collection of str
+        Columns of the table. The expression reads `error` (of the response) if it exists.
+    role : str, optional
         The role of a classifier, whose column `<role>_error` is read as well.
+
+    Returns
+    -------
+    polars.Expr
+        The expression.
 
     Examples
     --------
@@ -147,9 +154,10 @@ def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Ex
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One number and its null value: one row of the measurements table.
+    """One number of a measure with its null value (the value without bias): a row of the table MEASUREMENTS.
 
-    `q` is filled in by `evenhand.stats.reach_verdicts`, which knows the whole family of tests.
+    Leave `q` empty. `evenhand.stats.reach_verdicts` computes it, because it depends on all tests of a
+    benchmark.
     """
 
     measure: str
@@ -170,17 +178,19 @@ class Measurement:
     effect_unit: str | None = None
     """Unit of minimum_detectable; None means the same as `unit`."""
     axis_p: float | None = None
-    """p of the axis that a group's row belongs to: a group is named only within an axis that is found."""
+    """p of the group's axis. A group gets a verdict of bias only if its axis has one."""
     n_units: int | None = None
-    """Independent units the estimate rests on: prompts, templates, nouns, clusters."""
+    """Number of independent units behind the estimate: prompts, templates, nouns, clusters."""
     obstacle: str | None = None
     """One sentence that states why no effect is detectable here; the verdict is then "not measurable"."""
     benchmark: str = ""
 
 
 def measurement_frame(rows: Iterable[Measurement]) -> pl.DataFrame:
-    """The measurements table of some rows (possibly none).
+    """Return measurements as a table with the columns MEASUREMENTS; there may be none.
 
+    Examples
+    --------
     >>> measurement_frame([Measurement(measure="m", estimate=0.5)])["estimate"].to_list()
     [0.5]
     """
@@ -191,12 +201,28 @@ def measurement_frame(rows: Iterable[Measurement]) -> pl.DataFrame:
 def measurement_rows(
     frame: pl.DataFrame, measure: str, unit: str, *, names: Mapping[str, str] | None = None, **constants: Any
 ) -> list[Measurement]:
-    """One Measurement per row of a measure's table.
+    """Return one Measurement per row of a measure's table.
 
-    frame: columns called like the fields of Measurement are taken, others ignored. names: fields that other
-    columns hold, as {column: field}. constants: fields that are the same in every row; they win. `q` is never
-    taken: it is `evenhand.stats.reach_verdicts`'s, over the whole family.
+    Use it in the analysis of your own benchmark.
 
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table. Columns with the names of fields of Measurement are used, others are ignored.
+    measure, unit : str
+        Name of the measure, and unit of its estimate.
+    names : mapping of str to str, optional
+        Other columns that contain fields, as {column: field}.
+    constants : Any
+        Fields with the same value in every row. They replace columns.
+
+    Returns
+    -------
+    list of Measurement
+        The rows. `q` is empty: `evenhand.stats.reach_verdicts` computes it from all tests.
+
+    Examples
+    --------
     >>> table = pl.DataFrame({"axis": ["age"], "descriptor": ["old"], "shift": [0.5], "note": ["x"]})
     >>> rows = measurement_rows(table, "m", "nats", names={"descriptor": "group", "shift": "estimate"}, null=0.0)
     >>> rows[0].group, rows[0].estimate, rows[0].null

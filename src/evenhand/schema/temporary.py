@@ -28,9 +28,10 @@ def is_temporary(path: Path) -> bool:
 
 @contextmanager
 def temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A new file under a random name, opened exclusively and locked; removed in the end unless it was renamed.
+    """Create a locked file with a random name, and remove it at the end unless it was renamed.
 
-    folder: where; left-over temporary files in it are removed first. Raises OSError.
+    `folder` is where the file is created. Temporary files of ended writers in it are removed first. Raises
+    OSError.
     """
     sweep(folder)
     handle, path = _opened(folder)
@@ -43,7 +44,7 @@ def temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files of writers that are no more; what a living one holds stays, and whatever is not ours."""
+    """Remove temporary files of evenhand whose writer has ended; files of running writers and other files stay."""
     with suppress(OSError):  # a folder that cannot be read is not the sweeper's to report
         for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
             with suppress(OSError):

@@ -30,12 +30,23 @@ GROWING = frozenset({"halvings"})
 def with_session(
     before: Mapping[str, Any], start: Mapping[str, Any], end: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a description with its counts added up over earlier sessions and this one.
+    """Add the counts of a session to those of earlier sessions of a run.
 
-    before: the description that the run holds of earlier sessions; empty for the first. start, end: what the model or
-    classifier reports when this session begins and ends: an object that worked before counts on. Facts that are no
-    counts are those of `end`.
+    Parameters
+    ----------
+    before : mapping of str
+        The stored description, of earlier sessions; empty for the first.
+    start, end : mapping of str
+        What the model or classifier reports at the beginning and the end of this session. The counts of an
+        object that worked before do not start at 0, so the difference counts.
 
+    Returns
+    -------
+    dict of str
+        The description with the total counts. Facts that are not counts are those of `end`.
+
+    Examples
+    --------
     >>> with_session({"device": "cpu", "texts": 78}, {"device": "cuda", "texts": 10}, {"device": "cuda", "texts": 220})
     {'device': 'cuda', 'texts': 288}
     """

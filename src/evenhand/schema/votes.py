@@ -59,8 +59,9 @@ Where = Callable[[int], str]
 
 
 def is_annotations(path: Path | str) -> bool:
-    """Whether a file says of itself that it holds people's answers; it may be damaged or of another version all the
-    same. False for a file that is not there.
+    """Return whether a file states that it contains human judgements.
+
+    The file may still be damaged or of another version. False if there is no such file.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS or not is_file(path):
@@ -81,10 +82,30 @@ def is_annotations(path: Path | str) -> bool:
 
 
 def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any]) -> Path:
-    """Write people's answers, whole or not at all; returns the path.
+    """Write human judgements to a file, which appears only when it is complete.
 
-    path: .jsonl, .csv or .parquet. votes: VOTES. study: the definition without items, for the first line; a CSV goes
-    without. Raises UsageError for another ending, DataError for what `read_votes` would refuse, WriteError.
+    Parameters
+    ----------
+    path : path or str
+        A .jsonl, .csv or .parquet file.
+    votes : polars.DataFrame
+        The judgements, with the columns VOTES.
+    study : mapping of str
+        Definition of the study without items, for the first line. A CSV does not contain it.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UsageError
+        The path has another ending.
+    DataError
+        `read_votes` would refuse the table.
+    WriteError
+        The file cannot be written.
     """
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
@@ -115,11 +136,26 @@ def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any])
 
 
 def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """People's answers as `write_votes` wrote them: VOTES, and the first line ({} of a CSV).
+    """Read human judgements from a file of `write_votes`.
 
-    Raises DataError naming the line for what is not: another version, columns or types, a word that a column does not
-    know, numbers that cannot be, an answer that its question does not offer or that stands there twice, rows that are
-    missing.
+    Parameters
+    ----------
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    votes : polars.DataFrame
+        The judgements, with the columns VOTES.
+    study : dict of str
+        The first line of the file, which describes the study; {} for a CSV.
+
+    Raises
+    ------
+    DataError
+        The file is invalid. The message names the line. Examples are another version, other columns or types,
+        an unknown word, an impossible number, missing rows, and an answer that is not offered or occurs
+        twice.
     """
     path = Path(path).expanduser()
     if not is_file(path):

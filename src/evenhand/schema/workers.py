@@ -14,7 +14,10 @@ HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
 
 
 def end_with(parent: Connection) -> None:
-    """Have this process end as soon as the other end of the connection is closed, by its owner or by its death."""
+    """End this process as soon as the other end of a connection is closed.
+
+    The other end is closed by its owner, or by the system if its owner dies.
+    """
     for number in HEARD_BY_THE_PARENT:
         signal.signal(number, signal.SIG_IGN)
 
@@ -27,7 +30,10 @@ def end_with(parent: Connection) -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Processes begun meanwhile are deaf to the signals of the parent, which hears them afterwards."""
+    """Make processes that are started inside the block ignore the signals of the parent; a context manager.
+
+    The parent itself receives the signals afterwards.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -40,7 +46,7 @@ def unheard() -> Iterator[None]:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Processes begun meanwhile compute with one thread."""
+    """Limit processes that are started inside the block to one thread; a context manager."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:

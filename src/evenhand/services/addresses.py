@@ -6,11 +6,14 @@ from evenhand.schema import UsageError
 
 
 def address_parts(address: str) -> SplitResult:
-    """The parts of an address; raises UsageError for a password in it, and for what no address has.
+    """Return the parts of a URL of a server.
 
-    Libraries differ in where the host of an address with `@` or a backslash begins: what is checked would not be what
-    is asked.
+    Raises UsageError for a URL with a password or in an invalid form. URLs whose host is ambiguous (with `@`
+    or a backslash) are also refused: libraries differ in where the host begins, so another server could be
+    contacted than the one that was checked.
 
+    Examples
+    --------
     >>> address_parts("http://localhost:8000/v1").port
     8000
     """

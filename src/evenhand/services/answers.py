@@ -25,24 +25,26 @@ NO_SECRETS = Redaction({})
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one question, after all attempts."""
+    """The outcome of one request to a service, after all attempts."""
 
     status: int | None
     """Status of the last attempt; None if no response came."""
     body: dict[str, Any] | None
-    """The JSON object of a good answer; of a refusal where it sent one. At most DEEPEST levels."""
+    """JSON object of a successful response, or of a refusal that has one. It has at most DEEPEST levels."""
     error: ResponseError | None
-    """None if the answer is good; else TIMED_OUT, QUOTA or MODEL_ERROR."""
+    """None if the response is successful; otherwise TIMED_OUT, QUOTA or MODEL_ERROR."""
     detail: str | None
-    """The message behind the code, the service's own words where it gave any."""
+    """Message for the error, in the service's own words if it gave any."""
     attempts: int
     seconds: float
     """Duration of the last attempt, without pauses."""
 
     @property
     def reason(self) -> str:
-        """In two words what was wrong with it, for counts.
+        """Return what failed in two words, for counts.
 
+        Examples
+        --------
         >>> Answer(503, None, ResponseError.MODEL_ERROR, "status 503: busy", 1, 0.1).reason
         'status 503'
         """
@@ -54,7 +56,7 @@ class Answer:
 
     @property
     def code(self) -> str | None:
-        """The service's own code of a refusal, such as "context_length_exceeded"; None where it gives none."""
+        """Return the service's own error code, such as "context_length_exceeded"; None if it gives none."""
         error = (self.body or {}).get("error")
         code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
         return None if code is None else str(code)
@@ -133,10 +135,12 @@ def read_response(
 
 
 def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The choice that answers a question in OpenAI's form: that of index 0, wherever it stands.
+    """Return the choice with index 0 of a response in OpenAI's form, wherever it is in the list.
 
-    Servers that number none have but one, and it stands first. None where there is no such choice.
+    If no choice has an index, there is only one, and it is returned. Returns None if there is no such choice.
 
+    Examples
+    --------
     >>> first_choice({"choices": [{"index": 1, "text": "b"}, {"index": 0, "text": "a"}]})
     {'index': 0, 'text': 'a'}
     >>> first_choice({"choices": [{"text": "a"}]}), first_choice({"choices": [{"index": 1, "text": "b"}]})

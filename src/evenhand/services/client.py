@@ -38,15 +38,36 @@ LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hea
 
 
 class ServiceClient:
-    """One service, asked by up to `concurrency` threads.
+    """A client of one HTTP service, which retries requests and limits their rate.
 
-    base_url: http(s)://host/path in front of every request's path. headers: sent with every request.
-    attempts: tries a question; being told to slow down (429) is forgiven once the service has answered
-    somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
-    wait between tries. timeout: seconds a try may take, to the last byte. per_minute: attempts per minute, for all
-    threads together. key_variable: the environment variable that holds the key, for the hint when it is refused.
-    largest: bytes of an answer that are read at most.
-    Raises UsageError for what is not an HTTP address.
+    Up to `concurrency` threads send requests at the same time.
+
+    Parameters
+    ----------
+    base_url : str
+        http(s)://host/path, put before the path of every request.
+    headers : mapping of str to str, optional
+        Headers of every request.
+    concurrency : int, default 8
+        Maximum number of simultaneous requests.
+    attempts : int, default 6
+        Attempts per request. "Too many requests" (429) does not count if the service has responded to any
+        request since, up to FORGIVEN times as many attempts.
+    pause, longest_pause : float
+        First and longest pause between attempts, in seconds.
+    timeout : float, default 60.0
+        Maximum duration of an attempt, to the last byte, in seconds.
+    per_minute : float, optional
+        Maximum number of attempts per minute, for all threads together.
+    key_variable : str, optional
+        Environment variable with the API key, named in the hint if the key is refused.
+    largest : int
+        Maximum number of bytes of a response.
+
+    Raises
+    ------
+    UsageError
+        `base_url` is not an HTTP URL.
     """
 
     def __init__(

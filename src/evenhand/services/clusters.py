@@ -35,11 +35,12 @@ QUIET = {
 
 @contextmanager
 def ray_cluster(on: str) -> Iterator[Any]:
-    """Connect with a Ray cluster, unless that is done; what was begun for it ends on leaving.
+    """Connect to a Ray cluster while the block runs; a context manager that yields the package `ray`.
 
-    on: ray (one of this machine's own: without a dashboard, in a folder that nobody else reads), auto (the one it
-    belongs to, by $RAY_ADDRESS or this user's own `ray start`), or ray://HOST:PORT. Yields the package `ray`.
-    Raises UsageError where Ray is not installed, no cluster answers, or only another user's file names one.
+    `on` is "ray" (a temporary cluster on this machine, without a dashboard, in a private folder), "auto" (the
+    cluster of this machine, by $RAY_ADDRESS or this user's `ray start`), or ray://HOST:PORT. An existing
+    connection is used. What was started for the block ends with it. Raises UsageError if Ray is not
+    installed, no cluster responds, or only another user's file names one.
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     if on != LOCAL and _token_given(on):

@@ -16,9 +16,10 @@ _answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", defa
 
 @contextmanager
 def answered_before(known: bool) -> Iterator[None]:
-    """While entered: whether the current run has responses to requests of this kind from any source.
+    """State, while the block runs, whether the run has responses to requests of this kind from any source.
 
-    A service that has given any is not one that takes nothing, even if all that is left to ask is refused.
+    A service that has given a response does not refuse everything, even if all remaining requests are
+    refused.
     """
     token = _answered_before.set(known)
     try:
@@ -28,14 +29,24 @@ def answered_before(known: bool) -> Iterator[None]:
 
 
 class Refusals:
-    """Requests in a row without a response, and a harmless request that shows the cause.
+    """Counts requests in a row without a response, and finds the cause with a harmless request.
 
-    A service may refuse any number of questions, or fail on them, if it answers others. After SUSPICIOUS without an
-    answer a harmless question of the same form is asked. If that is answered, the others are at fault, and the next
-    look comes after twice as many. If it is refused, the form of asking is, unless a question of that form was
-    answered before, in this process or in the run. If it gets no answer either, the service is down.
+    A service may refuse or fail on any number of requests if it responds to others.
 
-    client: of the service.
+    Parameters
+    ----------
+    client : ServiceClient
+        Client of the service.
+
+    Notes
+    -----
+    After SUSPICIOUS requests without a response, a harmless request of the same form is sent. There are three
+    cases:
+
+    - It gets a response: the other requests are the cause. The next check comes after twice as many.
+    - It is refused: the form of the requests is the cause, unless a request of that form got a response
+      before, in this process or in the run.
+    - It gets no response: the service is down.
     """
 
     def __init__(self, client: ServiceClient):

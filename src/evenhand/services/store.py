@@ -18,10 +18,13 @@ AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
 
 
 def answer_key(*parts: Any) -> str:
-    """Return the name under which a response is kept: 32 hex characters of everything it depends on.
+    """Return the key under which a response is stored: 32 hexadecimal characters.
 
-    parts: JSON-serialisable (address, path, body, revision, ...); the order of a mapping's keys is nothing.
+    `parts` are JSON-serialisable values on which the response depends (URL, path, body, revision, ...). The
+    order of the keys of a mapping does not matter.
 
+    Examples
+    --------
     >>> answer_key("https://host", {"a": 1, "b": 2}) == answer_key("https://host", {"b": 2, "a": 1})
     True
     """
@@ -30,9 +33,9 @@ def answer_key(*parts: Any) -> str:
 
 
 def answer_store_path(service: str) -> Path:
-    """Where the answers of a service are kept on this machine: $EVENHAND_CACHE or ~/.cache/evenhand.
+    """Return the file for the responses of a service on this machine, in $EVENHAND_CACHE or ~/.cache/evenhand.
 
-    service: a short name, such as "models" or "perspective".
+    `service` is a short name, such as "models" or "perspective".
     """
     root = os.environ.get("EVENHAND_CACHE")
     base = Path(root).expanduser() if root else Path.home() / ".cache" / "evenhand"
@@ -40,11 +43,17 @@ def answer_store_path(service: str) -> Path:
 
 
 class AnswerStore:
-    """A file of answers, made at first use.
+    """A file with the responses of a service, created at first use.
 
-    path: of the file; its folder is made. What `put` returns from outlives the death of the process. The file
-    must lie on a disk of this machine if several processes share it.
+    A response that was stored with `put` survives a crash of the process.
 
+    Parameters
+    ----------
+    path : path or str
+        The file. Its folder is created. If several processes share it, it must be on a local disk.
+
+    Examples
+    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
     ...     store.put("a key", {"score": 0.5})

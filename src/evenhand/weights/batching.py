@@ -15,11 +15,20 @@ SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
 
 @dataclass
 class Budget:
-    """How much one batch may hold, and what has been run so far (for the manifest).
+    """The maximum size of a batch, and the number of batches so far (for the manifest).
 
-    tokens: padded tokens a batch; halved for good when memory runs out. most_targets: scored positions a
-    batch, each of which becomes a row of vocabulary size. equal_lengths: never pad, for models whose
-    answers change with padding.
+    Attributes
+    ----------
+    tokens : int
+        Padded tokens per batch. Halved permanently if memory runs out.
+    most_targets : int
+        Scored positions per batch. Each becomes a row of the size of the vocabulary.
+    equal_lengths : bool, default False
+        Never pad, for models whose results change with padding.
+    batches, tokens_run : int
+        Number of batches and tokens so far.
+    halvings : list of int
+        Sizes after each halving.
     """
 
     tokens: int
@@ -35,12 +44,27 @@ class Budget:
 
 
 def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Ints], None]) -> list[int]:
-    """Call `run` with the indices of one batch after another until all rows have been run.
+    """Call a function with the indices of one batch after another, until all rows are done.
 
-    lengths: (n,) or (n, k) tokens a row takes, k > 1 where a row has several sequences that are padded
-    separately (encoder and decoder). targets: (n,) scored positions of each row.
-    Returns the rows that do not fit in memory even alone. Errors other than memory errors pass through.
+    Parameters
+    ----------
+    lengths : numpy.ndarray of int, shape (n,) or (n, k)
+        Tokens of each row. k > 1 if a row has several sequences that are padded separately (encoder and
+        decoder).
+    targets : numpy.ndarray of int, shape (n,)
+        Scored positions of each row.
+    budget : Budget
+        Maximum size of a batch.
+    run : callable
+        Called with the indices of the rows of each batch.
 
+    Returns
+    -------
+    list of int
+        Rows that do not fit in memory even alone. Errors other than memory errors are raised.
+
+    Examples
+    --------
     >>> batches = []
     >>> lengths, targets = np.array([2, 4, 3]), np.ones(3, int)
     >>> run_batches(lengths, targets, Budget(8, 9), lambda rows: batches.append(rows.tolist()))
@@ -76,8 +100,10 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device or the processor had no memory left.
+    """Return whether an error means that a device or the processor had no memory left.
 
+    Examples
+    --------
     >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory")), is_out_of_memory(ValueError())
     (True, False)
     """
@@ -103,7 +129,7 @@ def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
 
 
 def release_memory() -> None:
-    """Give back what a device's allocator keeps for later; nothing on the processor."""
+    """Release memory that a device's allocator keeps for later; does nothing on the processor."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

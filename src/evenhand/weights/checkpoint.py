@@ -39,20 +39,23 @@ VOLATILE_SETTINGS = ("transformers_version", "_name_or_path", "torch_dtype", "dt
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a model's files are, with its configuration and tokenizer already read and its weights not."""
+    """The files of a model, with its configuration and tokenizer but without its weights.
+
+    `find_checkpoint` returns it, and `load_weights` loads the model.
+    """
 
     name: str
-    """As the user wrote it: a hub name or a folder."""
+    """Hub name or folder, as the user wrote it."""
     folder: Path
-    """The folder, or the one of its commit in the hub's cache."""
+    """The folder; for a hub name, the one of its commit in the hub's cache."""
     commit: str | None
     """Commit of a hub name; None for a folder."""
     config: Any
     tokenizer: Any
     is_pickled: bool = False
-    """Whether its weights are there as pickles only."""
+    """Whether the weights exist only as pickles."""
     kind: Kind = "model"
-    """What messages call it."""
+    """Name in messages."""
 
 
 def load_config(
@@ -63,10 +66,10 @@ def load_config(
     trust_remote_code: bool = False,
     advice: str | None = None,
 ) -> Any:
-    """The configuration of a hub name or a folder.
+    """Return the configuration of a hub name or a folder.
 
-    kind: what messages call it. advice: how to give a local copy instead, for messages. Raises ModelError where
-    there is none, or where it names a size that `check_sizes` refuses.
+    Messages call the model `kind`, and give `advice` on how to use a local copy instead. Raises ModelError if
+    there is no configuration, or if it states a size that `check_sizes` refuses.
     """
     folder = Path(name).expanduser()
     if is_folder(folder):
@@ -110,12 +113,25 @@ def find_checkpoint(
     offsets: bool = True,
     advice: str | None = None,
 ) -> Checkpoint:
-    """Configuration, tokenizer and whereabouts of the weights, which are not read.
+    """Find a model and read its configuration and tokenizer, but not its weights.
 
-    name: a folder or a hub name. kind: what messages call it. config: where it is known already. revision: branch,
-    tag or commit on the hub. pickles: whether pickled weights are accepted where there are no others. offsets:
-    whether the tokenizer must say where in the text a token lies. advice: how to give a local copy instead, for
-    messages. Raises ModelError for whatever is missing, unreachable or damaged.
+    Parameters
+    ----------
+    name, revision : str
+        A folder or hub name; branch, tag or commit on the hub.
+    kind, advice : str
+        For messages: what the model is called, and how to use a local copy instead.
+    config : optional
+        The configuration, if it is already known.
+    pickles : bool, default False
+        Whether pickled weights are allowed if there are no others.
+    offsets : bool, default True
+        Whether the tokenizer must report where in the text each token is.
+
+    Raises
+    ------
+    ModelError
+        Something is missing, unreachable or damaged.
     """
     need_hugging_face(f"The {kind} {name!r}")
     folder, commit = Path(name).expanduser(), None
@@ -141,12 +157,13 @@ def load_weights(
     trust_remote_code: bool = False,
     optional: tuple[str, ...] = (),
 ) -> Any:
-    """The model itself in eval mode, on the processor, without gradients.
+    """Load a model in eval mode, on the processor and without gradients.
 
-    auto_class: the class of transformers that makes it. dtype: a torch dtype. optional: beginnings of the names of
-    tensors that may be missing, because no number depends on them. Raises ModelError for damaged weights, for
-    pickled ones under a torch in which they are not safe, for tensors that hold NaN or infinity, and for tensors that
-    the checkpoint lacks: they would be random numbers and give plausible results (bias-bench issue 18).
+    `auto_class` is the class of transformers that creates it, and `dtype` a torch dtype. `optional` has
+    prefixes of the names of tensors that may be missing, because no result depends on them. Raises ModelError
+    for damaged weights, for tensors with NaN or infinity, for missing tensors, and for pickled weights with a
+    torch in which they are not safe. Missing tensors would be random and give plausible results (bias-bench
+    issue 18).
     """
     import torch
     import transformers
@@ -191,11 +208,10 @@ def load_weights(
 
 
 def weight_files(folder: Path, *, pickles: bool = False) -> list[Path]:
-    """The files a model folder is loaded from, sorted by name.
+    """Return the files from which a model folder is loaded, sorted by name.
 
-    folder: a Hugging Face model folder. pickles: whether pickled weights are accepted where there are no
-    safetensors. Raises ModelError if there are no weights of an accepted form or if a part named by the index is
-    missing.
+    `pickles` allows pickled weights if there are no safetensors. Raises ModelError if there are no allowed
+    weights, or if a part that the index names is missing.
     """
     for name in (ONE_FILE, INDEX, *(PICKLED if pickles else ())):
         if (folder / name).is_file():
@@ -213,9 +229,9 @@ def weight_files(folder: Path, *, pickles: bool = False) -> list[Path]:
 
 
 def stored_parameters(files: list[Path]) -> dict[str, int]:
-    """Parameters by stored type ("F32", "BF16", ...), read from the headers of safetensors files.
+    """Return numbers of parameters by stored type ("F32", "BF16", ...) from the headers of safetensors files.
 
-    Raises ModelError for a file that is no safetensors file or that is cut short.
+    Raises ModelError for a file that is truncated or not a safetensors file.
     """
     counts: Counter[str] = Counter()
     for path in files:
@@ -225,10 +241,13 @@ def stored_parameters(files: list[Path]) -> dict[str, int]:
 
 
 def memory_needed(parameters: Mapping[str, int], bytes_per_float: int) -> int:
-    """Bytes the weights take once loaded: floating-point ones in the chosen precision, others as stored.
+    """Return the number of bytes that the weights need when they are loaded.
 
-    parameters: counts by stored type. bytes_per_float: 4 for float32, 2 for bfloat16 and float16.
+    Floating-point weights count in the chosen precision, others as stored. `parameters` has counts by stored
+    type. `bytes_per_float` is 4 for float32, and 2 for bfloat16 and float16.
 
+    Examples
+    --------
     >>> memory_needed({"BF16": 1000, "I32": 10}, 4)
     4040
     """
@@ -238,11 +257,11 @@ def memory_needed(parameters: Mapping[str, int], bytes_per_float: int) -> int:
 
 
 def folder_fingerprint(folder: Path, *, pickles: bool = False, sizes: bool = True) -> str:
-    """SHA-256 (hex) over the weights and the configuration of a model folder, whatever its path.
+    """Return the SHA-256 of the weights and the configuration of a model folder, independent of its path.
 
-    Weights enter by name, size and content; the configuration without what every save rewrites. pickles: as in
-    `weight_files`. sizes: False leaves the size of the files out, which is how the labels of stored runs name their
-    classifiers; it says nothing that the content does not.
+    Weights count by name, size and content. The configuration counts without what every save rewrites.
+    `pickles` is as in `weight_files`. With `sizes=False`, file sizes are left out. Labels of stored runs name
+    their classifiers in this way; the content already determines the size.
     """
     digest = hashlib.sha256()
     for path in weight_files(folder, pickles=pickles):

@@ -15,11 +15,27 @@ DEVICE_KINDS = ("auto", "cpu", "cuda", "mps")
 
 
 def resolve_device(name: str = "auto") -> "torch.device":
-    """The torch device behind a name.
+    """Return the torch device with a name.
 
-    name: "auto" (the first accelerator there is, else the processor), "cpu", "cuda", "cuda:1" or "mps".
-    Raises UsageError for a name that is none of these and ModelError for an accelerator this machine lacks.
+    Parameters
+    ----------
+    name : str, default "auto"
+        "auto" (the first accelerator, otherwise the processor), "cpu", "cuda", "cuda:1" or "mps".
 
+    Returns
+    -------
+    torch.device
+        The device.
+
+    Raises
+    ------
+    UsageError
+        The name is invalid.
+    ModelError
+        This machine does not have the accelerator.
+
+    Examples
+    --------
     >>> resolve_device("cpu")
     device(type='cpu')
     """
@@ -40,8 +56,10 @@ def resolve_device(name: str = "auto") -> "torch.device":
 
 
 def check_device(name: str) -> None:
-    """Raise UsageError for what is no name of a device on any machine; needs no torch.
+    """Raise UsageError if a name is not the name of a device on any machine; needs no torch.
 
+    Examples
+    --------
     >>> check_device("cuda:1")
     """
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,4})?", name, re.ASCII):
@@ -60,14 +78,37 @@ def available_devices() -> list[str]:
 def resolve_dtype(
     name: str, device: "torch.device", checkpoint_dtype: "torch.dtype | str | None" = None
 ) -> "torch.dtype":
-    """The precision a model computes in.
+    """Return the precision in which a model computes.
 
-    name: "float32", "bfloat16", "float16" or "auto". "auto" is float32, except on an accelerator for a
-    checkpoint that is itself stored in 16 bits (checkpoint_dtype): there the stored precision is kept.
-    16 bits on the processor only when asked for by name: the error of a bfloat16 body is up to 0.024 nats a
-    token, more than many effects looked for.
-    Raises UsageError for an unknown name, ModelError where the device cannot compute in that precision.
+    Parameters
+    ----------
+    name : {"auto", "float32", "bfloat16", "float16"}
+        The precision. "auto" is float32, except on an accelerator for a checkpoint that is stored in 16 bits.
+        There the stored precision is kept.
+    device : torch.device
+        The device.
+    checkpoint_dtype : torch.dtype or str, optional
+        The stored precision.
 
+    Returns
+    -------
+    torch.dtype
+        The precision.
+
+    Raises
+    ------
+    UsageError
+        The name is unknown.
+    ModelError
+        The device cannot compute in that precision.
+
+    Notes
+    -----
+    On the processor, 16 bits are used only on request. The error of a bfloat16 model is up to 0.024 nats per
+    token, which is more than many effects.
+
+    Examples
+    --------
     >>> import torch
     >>> resolve_dtype("auto", torch.device("cpu"), "bfloat16")
     torch.float32
@@ -91,11 +132,16 @@ def resolve_dtype(
 
 
 def available_memory(device: "torch.device") -> int | None:
-    """Bytes that can still be taken on a device; None where the system does not say.
+    """Return the free memory of a device in bytes; None if the system does not report it.
 
-    On the processor this is the smaller of what the kernel calls available and what is left of the control
-    group's limit (containers and batch schedulers set one, and the kernel's figure ignores it).
+    Notes
+    -----
+    On the processor it is the smaller of two numbers: what the kernel reports as available, and what remains
+    of the control group's limit. Containers and batch schedulers set such a limit, and the kernel's number
+    ignores it.
 
+    Examples
+    --------
     >>> import torch
     >>> available = available_memory(torch.device("cpu"))
     >>> available is None or available > 0
@@ -112,7 +158,7 @@ def available_memory(device: "torch.device") -> int | None:
 
 
 def processor_memory() -> int | None:
-    """Return the bytes that can still be taken in the memory of this machine; None where the system does not say."""
+    """Return the free memory of this machine in bytes; None if the system does not report it."""
     figures = [figure for figure in (_kernel_memory(), _control_group_memory()) if figure is not None]
     return min(figures, default=None)
 

@@ -9,14 +9,14 @@ PACKAGES = ("torch", "transformers")
 
 
 def has_hugging_face() -> bool:
-    """Whether torch and transformers are installed; neither is imported."""
+    """Return whether torch and transformers are installed; neither is imported."""
     return not _missing()
 
 
 def need_hugging_face(what: str) -> None:
-    """Raise HuggingFaceMissing where torch or transformers is not installed.
+    """Raise HuggingFaceMissing if torch or transformers is not installed.
 
-    what: needs them; the beginning of the message.
+    `what` is the subject that needs them, with which the message begins.
     """
     if missing := _missing():
         more = "are not installed" if len(missing) > 1 else "is not installed"
@@ -26,7 +26,8 @@ def need_hugging_face(what: str) -> None:
 def refuse_light(model: Any, what: str) -> None:
     """Raise HuggingFaceMissing for a model that runs without torch only because torch is not installed.
 
-    model: as it was loaded. what: is asked of its weights in torch; the beginning of the message.
+    `model` is the loaded model. `what` is the request that needs its weights in torch, with which the message
+    begins.
     """
     if getattr(model, "is_light", False):
         need_hugging_face(what)

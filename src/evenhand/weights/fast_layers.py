@@ -37,11 +37,21 @@ class PackedLayer:
 
 
 class FastLayers:
-    """Replacements for layers of a model: of linear ones in float32 on a processor only, of activations everywhere.
+    """Faster replacements for layers of a model.
 
-    model: a Hugging Face model. memory: bytes that are free, None where nobody knows; no weight is copied if
-    the copies would take more than a quarter of them. A layer whose replacement answers differently, or does
-    not work with this build of torch, is left as it is.
+    Linear layers are replaced only in float32 on a processor, activations everywhere.
+
+    Parameters
+    ----------
+    model : Any
+        A Hugging Face model.
+    memory : int or None
+        Free memory in bytes; None if unknown. No weight is copied if the copies would need more than a
+        quarter of it.
+
+    Notes
+    -----
+    A layer stays as it is if its replacement gives other results, or does not work with this build of torch.
     """
 
     def __init__(self, model: Any, memory: int | None):

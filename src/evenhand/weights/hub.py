@@ -8,7 +8,7 @@ from evenhand.schema import ModelError
 
 
 def is_offline() -> bool:
-    """Whether the hub may not be asked (HF_HUB_OFFLINE)."""
+    """Return whether contacting the hub is forbidden (HF_HUB_OFFLINE)."""
     from huggingface_hub import is_offline_mode
 
     return bool(is_offline_mode())
@@ -16,7 +16,10 @@ def is_offline() -> bool:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """No progress bars and no load reports: only the command line prints, and problems are raised."""
+    """Switch off progress bars and load reports of transformers; a context manager.
+
+    Only the command line of evenhand prints, and problems are raised as errors.
+    """
     from transformers.utils import logging
 
     console: Any = logging
@@ -35,9 +38,10 @@ def quiet_transformers() -> Iterator[None]:
 def hub_errors(
     name: str, revision: str | None = None, *, kind: str = "model", advice: str | None = None
 ) -> Iterator[None]:
-    """Turn what transformers and the hub client raise while fetching `name` into a ModelError.
+    """Turn errors of transformers and the hub client into a ModelError while the block runs; a context manager.
 
-    kind: what it is called in the message. advice: the hint, in place of one that fits the case.
+    `name` is what is loaded. The message calls it `kind`. `advice` is the hint; without it, the hint depends
+    on the error.
     """
     from huggingface_hub import errors
     from safetensors import SafetensorError

@@ -12,11 +12,14 @@ HALF = (torch.float16, torch.bfloat16)
 
 @contextmanager
 def in_float32(model: Any) -> Iterator[None]:
-    """Let a model compute in float32; its own 16-bit weights are back, bit for bit, when this ends.
+    """Let a model compute in float32 while the block runs; its 16-bit weights are restored exactly at the end.
 
-    model: a torch module. A block (a member of a module list) holds a 32-bit copy of its weights only while it runs, so
-    what is needed at once are copies of one block, of the embeddings and of the head. Does nothing to a model without
-    16-bit weights.
+    `model` is a torch module. Nothing happens to a model without 16-bit weights.
+
+    Notes
+    -----
+    A block (a member of a module list) has a 32-bit copy of its weights only while it runs. Memory is
+    therefore needed for copies of one block, of the embeddings and of the head.
     """
     blocks = _blocks(model)
     inside = {id(tensor) for block in blocks for tensor in _halves(block)}

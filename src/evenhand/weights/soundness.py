@@ -69,10 +69,11 @@ def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
 
 
 def check_finite(name: str, model: Any, file_of: Callable[[str], str]) -> None:
-    """Raise ModelError if a parameter holds what is no number: texts batched with one that meets it would, too.
+    """Raise ModelError if a parameter contains NaN or infinity.
 
-    name: of the model, for messages. file_of: the file that holds a parameter, by its name.
-    The least and the greatest value tell, without a copy: NaN is passed on to both.
+    Such a parameter would also affect texts in the same batch. `name` is that of the model, for messages.
+    `file_of` returns the file of a parameter by its name. Only minimum and maximum are computed, without a
+    copy, because NaN is passed on to both.
     """
     import torch
 

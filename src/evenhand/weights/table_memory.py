@@ -16,9 +16,9 @@ GIB = 1 << 30
 
 
 def check_table_fits(path: Path) -> None:
-    """Raise DataError if reading a table is likely to take more memory than is free.
+    """Raise DataError if reading a table would probably need more memory than is free.
 
-    path: of the file. A system that does not report its free memory lets every file pass.
+    `path` is the file. If the system does not report its free memory, every file passes.
     """
     size, free = path.stat().st_size, processor_memory()
     needed = size * TIMES.get(path.suffix.lower(), 3)

@@ -22,11 +22,25 @@ def load_tokenizer(
     kind: str = "model",
     advice: str | None = None,
 ) -> Any:
-    """The tokenizer of a hub name or folder, with any stored truncation and padding switched off.
+    """Return the tokenizer of a hub name or folder, with stored truncation and padding switched off.
 
-    offsets: whether it must say where in the text a token lies. kind: what messages call the model. advice: how to
-    give a local copy instead, for messages. Raises ModelError if there is none, if it has an empty vocabulary (which
-    is what transformers makes, silently, of a folder without tokenizer files), or if it cannot do what it must.
+    Parameters
+    ----------
+    name, revision, trust_remote_code
+        As in `evenhand.load_model`.
+    offsets : bool, default True
+        Whether the tokenizer must report where in the text each token is.
+    kind, advice : str
+        For messages: what the model is called, and how to use a local copy instead.
+
+    Raises
+    ------
+    ModelError
+        There is no tokenizer, its vocabulary is empty, or it does not report required offsets.
+
+    Notes
+    -----
+    transformers silently makes a tokenizer with an empty vocabulary from a folder without tokenizer files.
     """
     need_hugging_face(f"The tokenizer of {str(name)!r}")
     from transformers import AutoTokenizer
@@ -49,10 +63,9 @@ def load_tokenizer(
 
 
 def check_tokenizer(tokenizer: Any, name: str, *, offsets: bool = True) -> None:
-    """Refuse tokenizers that nothing can be read with: no vocabulary, or no offsets where they are needed.
+    """Raise ModelError for a tokenizer without a vocabulary, or without offsets if they are needed.
 
-    Raises ModelError. Switches off truncation and padding stored with the tokenizer: cut texts would be
-    read as if they were whole.
+    Stored truncation and padding are switched off: shortened texts would be read as if they were complete.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None and offsets:
@@ -72,9 +85,10 @@ def check_tokenizer(tokenizer: Any, name: str, *, offsets: bool = True) -> None:
 
 
 def check_token_ids(tokenizer: Any, known: int, name: str) -> None:
-    """Refuse a tokenizer whose words have ids that the model does not know.
+    """Raise ModelError if the tokenizer uses token ids that the model does not know.
 
-    known: tokens the model knows. Tokens that were added to the vocabulary are not looked at. Raises ModelError.
+    `known` is the number of tokens that the model knows. Tokens that were added to the vocabulary are not
+    checked.
     """
     words = set(tokenizer.get_vocab()) - set(tokenizer.get_added_vocab())
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -90,9 +104,9 @@ def check_token_ids(tokenizer: Any, known: int, name: str) -> None:
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """SHA-256 (hex) of what a tokenizer does and of its special tokens.
+    """Return the SHA-256 of what a tokenizer does and of its special tokens.
 
-    What it does is its backend as that writes itself, or the vocabulary of a tokenizer without one.
+    What it does is defined by its serialised backend, or by the vocabulary if it has none.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     content = backend.to_str() if backend is not None else json.dumps(sorted(tokenizer.get_vocab().items()))
