@@ -1,4 +1,4 @@
-"""People as a classifier: their votes in an export of an annotation study are looked up, and nothing is judged anew."""
+"""Human judgements as a classifier: texts are looked up in the export of an annotation study."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from evenhand.schema import (
 )
 
 RATED = ("nominal", "ordinal", "interval")
-"""Answers that say something of one text; the others compare two, mark turns, or are words."""
+"""Kinds of questions about a single text. Others compare two texts, mark turns, or have answers in words."""
 Counting = Literal["majority", "any", "share"]
 
 CARD = Card(
@@ -59,19 +59,20 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Judged:
-    """What people said of one text."""
+    """The human judgements of one text."""
 
     votes: Mapping[str, int]
-    """By option."""
+    """Number of judgements by answer."""
     mean: float
     """Mean of the judgements as numbers; NaN if they are not numbers."""
 
 
 def load(options: Mapping[str, Any]) -> "PeopleVotes":
-    """The classifier; options: file, question, negative, votes, threshold, least (see CARD.details).
+    """Return the classifier.
 
-    Raises UsageError for unknown options or a question that is not named where there are several, DataError for a file
-    that is no export of people's answers to questions about single texts.
+    The options are file, question, negative, votes, threshold and least (see CARD.details). Raises UsageError
+    for unknown options, or if there are several questions and none is named. Raises DataError if the file is
+    not an export of judgements of single texts.
     """
     return _load(
         **typed_options(f"the classifier 'people:{options.get('file', '')}'", options, options_of(_load))
@@ -112,7 +113,7 @@ def _load(
         raise unknown_name(f"question in {path.name}", question, questions)
     counted = counted.filter(pl.col("question") == question)
     numbers = counted["answer"].cast(pl.Float64, strict=False)
-    numeric = numbers.is_finite().fill_null(value=False).all()  # an option is called by a word
+    numeric = numbers.is_finite().fill_null(value=False).all()  # an option has a word as its name
     counted = counted.with_columns(value=numbers)
     known = _options(header, question) or sorted(set(counted["answer"]))
     if numeric and (negative or votes != "majority"):
@@ -140,7 +141,7 @@ def _load(
 
 
 class PeopleVotes:
-    """Texts and what people said of them behind the Classifier contract; made by `load`."""
+    """A classifier that returns the human judgements of texts; `load` creates it."""
 
     reads_context = True
 
@@ -160,7 +161,7 @@ class PeopleVotes:
         self.labels = options or (question,)
         said = _said(counted)
         self._behind, self._anywhere = _tallied(said)
-        # what counts, in whatever kind of file and order it is written
+        # only the judgements that count, independent of the format and order of the file
         self._revision = frame_hash(said.sort(said.columns))
         self._facts = {
             "persons": counted["person"].n_unique(),
@@ -171,7 +172,10 @@ class PeopleVotes:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The hash of the votes that count, and how they are read; the file's path and other rows do not enter."""
+        """Return a hash of the judgements that count, and how they are read.
+
+        The path of the file and its other rows do not affect it.
+        """
         return {
             "kind": "people",
             "name": "people",
@@ -185,10 +189,11 @@ class PeopleVotes:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Look each text up; see Classifier.classify.
+        """Look up each text; see `Classifier.classify`.
 
-        contexts: votes on the text behind other words do not count; None: all votes on the text do. Errors: `missing`
-        for a text that fewer than `least` people judged, `empty_text` for white space, `classifier_error` for a tie.
+        With `contexts`, judgements of the text after another context do not count. Without, all judgements of
+        the text count. The error of a text is `missing` if fewer than `least` people judged it, `empty_text`
+        if it is white space, and `classifier_error` if the judgements are tied.
         """
         before = contexts if contexts is not None else [None] * len(texts)
         found = [self._judged(text, context) for text, context in zip(texts, before, strict=True)]
@@ -213,7 +218,11 @@ class PeopleVotes:
         )
 
     def describe(self) -> dict[str, Any]:
-        """File, question, people and votes, and how many of the texts asked for were found and how many tied."""
+        """Return facts for the report.
+
+        They are the file, the question, the numbers of people and judgements, and the numbers of found and
+        tied texts.
+        """
         return {
             "name": f"people:{self.path.name}",
             "revision": sha256_of(self.path),
@@ -271,7 +280,7 @@ class PeopleVotes:
 
 
 def _options(header: Mapping[str, Any], question: str) -> list[str]:
-    """The options of a question in the order of the study; none where the file does not say."""
+    """Return the options of a question in the order of the study; empty if the file does not state them."""
     asked = header.get("study", {}).get("questions", [])
     options: list[dict[str, Any]] = next(
         (one.get("options", []) for one in asked if one.get("id") == question), []
@@ -280,7 +289,7 @@ def _options(header: Mapping[str, Any], question: str) -> list[str]:
 
 
 def _said(counted: pl.DataFrame) -> pl.DataFrame:
-    """One row a vote and text it is on: as shown, and as classifiers were given it."""
+    """Return one row per judgement and text: the text as annotators saw it, and as classifiers got it."""
     known = {text: _texts_given(text) for text in counted["judgements"].drop_nulls().unique()}
     texts = [
         list(dict.fromkeys([shown.strip(), *known.get(given, [])]))
@@ -304,7 +313,10 @@ def _texts_given(judgements: str) -> list[str]:
 def _tallied(
     said: pl.DataFrame,
 ) -> tuple[dict[tuple[str, str | None], Judged], dict[str, Judged]]:
-    """Votes by text and what stood before it, and by text alone; a vote without context counts behind all."""
+    """Return the judgements by text and context, and by text alone.
+
+    A judgement without a context counts for all contexts.
+    """
     behind: dict[tuple[str, str | None], list[tuple[str, float | None]]] = defaultdict(list)
     anywhere: dict[str, list[tuple[str, float | None]]] = defaultdict(list)
     contexts: dict[str, set[str | None]] = defaultdict(set)

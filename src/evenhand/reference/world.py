@@ -1,4 +1,4 @@
-"""`World`: a small language about people whose biases are parameters and whose probabilities are exact."""
+"""`World`: a synthetic model about groups of people, with known bias and exact probabilities."""
 
 import hashlib
 import json
@@ -31,14 +31,20 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False)
 class World:
-    """A language model with known truth: mixture of frames × noun phrases, without torch.
+    """A synthetic language model with known bias: a mixture of sentence frames and noun phrases, without torch.
 
-    An utterance is told like this: draw a descriptor (equally often, up to "frequency" plants), then a
-    frame given the descriptor (its weight times exp(log-odds planted)), then a noun. Utterances follow one
-    another independently. Conditionals are exact: every derivation consistent with the words so far is
-    summed. A text is scored as what the speaker says first (or after `contexts`, joined by a space), word
-    by word; punctuation marks are words of their own.
+    Use it to check that a measure finds a planted bias. Probabilities are exact: for each prefix, all
+    derivations that are consistent with its words are summed.
 
+    Notes
+    -----
+    An utterance is sampled in three steps. First comes a descriptor, with equal probabilities except for
+    planted frequencies. Then comes a frame, with its weight times exp(planted log odds) for that descriptor.
+    Then comes a noun. Utterances are independent of each other. A text is scored word by word, as the first
+    text of the speaker, or as the text after `contexts`, joined by a space. Punctuation marks count as words.
+
+    Examples
+    --------
     >>> phrases = (Phrase("age", "old", "man", "an old man", "old men"),
     ...            Phrase("age", "new", "man", "a new man", "new men"))
     >>> world = World("tiny", phrases, (Frame("like", "I like {noun_phrase}."),))
@@ -51,7 +57,7 @@ class World:
     frames: tuple[Frame, ...]
     plants: tuple[Plant, ...] = ()
     names: tuple[str, ...] = ()
-    """Several words that count as one, so that length does not pass for bias ("New Zealand")."""
+    """Names of several words that count as one word ("New Zealand"). Otherwise length would look like bias."""
     architecture: Architecture = "causal"
 
     def __repr__(self) -> str:
@@ -59,17 +65,17 @@ class World:
 
     @cached_property
     def joint(self) -> Joint:
-        """The distribution over descriptors, frames and phrases."""
+        """Return the joint distribution of descriptors, frames and phrases."""
         return Joint.of(self.phrases, self.frames, self.plants)
 
     @cached_property
     def automaton(self) -> Automaton:
-        """The machine that sums over all derivations consistent with a prefix."""
+        """Return the automaton that sums over all derivations that are consistent with a prefix."""
         return self.joint.automaton(self.phrases, self.frames, self._pattern)
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
-        """Word (with its leading space) to token id."""
+        """Return the token id of each word (with its leading space)."""
         words: set[str] = set()
         for track in self.automaton.tracks:
             words.update(track.left, track.right, *track.slots.children)
@@ -103,10 +109,10 @@ class World:
         }
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Exact log probabilities word by word; see `LanguageModel.log_likelihoods`.
+        """Return exact log probabilities word by word; see `LanguageModel.log_likelihoods`.
 
-        Texts that this World cannot say are OUTSIDE_WORLD rows whose detail names the first impossible
-        word. Raises Unsupported for any `masking`.
+        Texts with probability zero are OUTSIDE_WORLD rows; the detail names the first impossible word. Raises
+        Unsupported for any `masking`.
         """
         batch = Texts.of(texts)
         batch.refuse_masking(
@@ -155,11 +161,11 @@ class World:
         )
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt word by word, exactly distributed; see `TextGenerator.generate`.
+        """Continue each prompt word by word with exact probabilities; see `TextGenerator.generate`.
 
-        A token is a word. A World has no end token: after an utterance it goes on with the next one, until
-        `max_new_tokens` or a stop string, so that min_new_tokens is always met. Prompts that this World cannot
-        say are OUTSIDE_WORLD rows. Raises Unsupported for beams and for blocked n-grams.
+        A token is a word. A World has no end token: after an utterance it continues with the next one, until
+        `max_new_tokens` or a stop string. `min_new_tokens` is therefore always met. Prompts with probability
+        zero are OUTSIDE_WORLD rows. Raises Unsupported for beams and for blocked n-grams.
 
         >>> people = (Phrase("age", "old", "man", "an old man", "old men"),)
         >>> world = World("tiny", people, (Frame("x", "{noun_phrase} sings."),))
@@ -172,7 +178,7 @@ class World:
         return speaker.write(prompts, decoding)
 
     def next_words(self, prefix: str = "") -> dict[str, float]:
-        """The exact distribution of the word after `prefix`; sums to 1, empty for an impossible prefix.
+        """Return the exact distribution of the word after `prefix`; empty for an impossible prefix.
 
         >>> people = (Phrase("age", "old", "man", "an old man", "old men"),)
         >>> World("tiny", people, (Frame("x", "{noun_phrase} sings."),)).next_words("An old")
@@ -186,7 +192,7 @@ class World:
         return self.automaton.next_words(state)
 
     def draw(self, n: int, seed: int) -> tuple[Indices, Indices]:
-        """n independent utterances as (phrase, frame) indices, each of shape (n,), exactly distributed."""
+        """Sample n independent utterances as indices of phrases and frames, each of shape (n,)."""
         joint, random = self.joint, np.random.default_rng(seed)
         cell = random.choice(joint.frames.size, size=n, p=(joint.prior[:, None] * joint.frames).ravel())
         descriptor, frame = np.divmod(cell, len(self.frames))
@@ -199,10 +205,11 @@ class World:
         return phrase, frame
 
     def draw_balanced(self, n: int, seed: int) -> tuple[Indices, Indices]:
-        """About n utterances whose counts per (descriptor, frame) are their expectations, rounded.
+        """Sample about n utterances whose counts per descriptor and frame are as close to expectation as possible.
 
-        Systematic sampling: each cell gets the floor or ceiling of its expected count, each descriptor
-        likewise, and within a descriptor the nouns take turns (in proportion to their weights). Shuffled.
+        The method is systematic sampling. Each cell gets the floor or ceiling of its expected count, and so
+        does each descriptor. Within a descriptor, the nouns take turns in proportion to their weights. The
+        order is random.
         """
         joint, random = self.joint, np.random.default_rng(seed)
         cells = np.arange(joint.frames.size)
@@ -228,24 +235,24 @@ class World:
         return phrase[shuffle], frame[shuffle]
 
     def render(self, phrase: Indices, frame: Indices) -> list[str]:
-        """The utterances of (phrase, frame) index pairs."""
+        """Return the utterances of pairs of phrase and frame indices."""
         return [self.frames[f].fill(self.phrases[p]) for p, f in zip(phrase, frame, strict=True)]
 
     def sample(self, n: int, seed: int = 0) -> list[str]:
-        """n independent utterances, exactly distributed."""
+        """Return n independent utterances."""
         return self.render(*self.draw(n, seed))
 
     def entropy(self, n: int = 20_000, seed: int = 0) -> tuple[float, float]:
-        """Entropy of an utterance in nats and its standard error, from n exactly scored samples."""
+        """Estimate the entropy of an utterance in nats, with its standard error, from n samples with exact scores."""
         surprise = -self.log_likelihoods(self.sample(n, seed)).sums
         return float(surprise.mean()), float(surprise.std(ddof=1) / math.sqrt(n))
 
     def truth(self) -> pl.DataFrame:
-        """What is planted and what it does, one row per descriptor and target.
+        """Return the planted biases and their exact effects, with one row per descriptor and target.
 
-        `planted`: the log-odds put there. `log_ratio`: what it amounts to, exactly, in nats against a
-        descriptor on which nothing is planted: for "frequency" log P(descriptor) at equal numbers of
-        nouns, for a label log P(frames with the label | descriptor).
+        `planted` is the planted log odds. `log_ratio` is its effect in nats, compared with a descriptor
+        without plants. For "frequency" it is log P(descriptor) at equal numbers of nouns. For a label it is
+        log P(frames with the label | descriptor).
         """
         joint = self.joint
         weight = np.array([frame.weight for frame in self.frames])
@@ -269,7 +276,7 @@ class World:
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
 
     def _log_unplanted_prior(self) -> float:
-        """log P of a descriptor without frequency plants, per unit of phrase weight."""
+        """Return log P of a descriptor without planted frequency, per unit of phrase weight."""
         shifts = [
             sum(p.log_odds for p in self.plants if p.target == FREQUENCY and p.concerns(*key))
             for key in self.joint.descriptors

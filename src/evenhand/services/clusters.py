@@ -19,16 +19,16 @@ from evenhand.schema import UsageError
 LOCAL, BELONGS, CLIENT = "ray", "auto", "ray://"
 """Value of `--on`: a temporary cluster on this machine, the cluster that it belongs to, or the URL of a cluster."""
 OBJECTS = 200_000_000
-"""Bytes that a cluster of this machine's own keeps for what travels between its processes."""
+"""Bytes that a temporary cluster reserves for objects that are sent between its processes."""
 LONGEST = 40
-"""Characters of its folder: Ray adds names of sockets to it, of which systems take 107 in all."""
+"""Maximum length of its folder's path. Ray adds names of sockets, and systems allow 107 characters in all."""
 REACHED_IN = 10.0
-"""Seconds in which a machine must take a connection."""
+"""Seconds within which a machine must accept a connection."""
 REASON = 500
 """Number of characters of Ray's own message that are shown."""
 QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nobody is told
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # and no warning about what later versions will do
+    "RAY_USAGE_STATS_ENABLED": "0",  # no usage data are sent
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # no warning about changes in later versions
     "RAY_DEDUP_LOGS": "0",
 }
 
@@ -74,9 +74,10 @@ def _folder() -> str:
 
 
 def _token_given(on: str) -> bool:
-    """Whether a token is to be shown: one that was named, or to a cluster of this user's own the one in its file.
+    """Return whether a token is sent to the cluster.
 
-    A cluster at a URL receives the stored token only with RAY_AUTH_MODE=token, because it may belong to anybody.
+    It is sent if the user named one. For a cluster of this user, the token in its file is sent. A cluster at
+    a URL receives the stored token only with RAY_AUTH_MODE=token, because it may belong to another person.
     """
     if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
         return True
@@ -88,7 +89,7 @@ def _token_given(on: str) -> bool:
 def _connect(ray: Any, on: str, folder: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     if folder is not None:
-        within = f"{folder}/r"  # Ray opens the folder it is given to everybody, but not the one around it
+        within = f"{folder}/r"  # Ray opens this folder to all users, but not its parent
         settings = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": within}
         ray.init(address="local", **settings, **quiet)
         return
@@ -98,7 +99,7 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # their messages about a connection are also in the error
             ray.init(address=address, **quiet)
-    # Ray raises what it likes here: of its own, of grpc, and built-in ones.
+    # Ray raises many kinds of errors here: its own, those of grpc, and built-in ones.
     except Exception as error:
         why = " ".join(str(error).split())[:REASON].rstrip(".") or type(error).__name__
         if "ray[client]" in why:
@@ -120,10 +121,13 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
 
 
 def _check_listens(on: str, address: str) -> None:
-    """Refuse an address where nothing listens at once; Ray itself would try for half a minute to several."""
+    """Raise an error at once if nothing listens at an address.
+
+    Ray itself would try for half a minute or longer.
+    """
     host, _, port = address.removeprefix(CLIENT).partition("/")[0].rpartition(":")
     if not (host and port.isdigit()):
-        return  # a name of Ray's own, or of a service that extends it
+        return  # a URL scheme of Ray, or of a service that extends it
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACHED_IN).close()
     except OSError as error:
@@ -131,10 +135,10 @@ def _check_listens(on: str, address: str) -> None:
 
 
 def _own_address() -> str:
-    """Where the cluster is that this machine belongs to.
+    """Return the address of the cluster to which this machine belongs.
 
-    Ray itself would use any cluster named in a shared folder, or any process that looks like a cluster's;
-    who names the cluster may run programs in this process.
+    Ray itself would use any cluster that is named in a shared folder, or any process that looks like one of a
+    cluster. The owner of such a cluster could run programs in this process.
     """
     if named := os.environ.get("RAY_ADDRESS"):
         return named
@@ -160,7 +164,10 @@ def _nobody(on: str, why: str) -> UsageError:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Ray listens for SIGTERM itself when it begins; here whoever called answers signals."""
+    """Restore the signal handlers at the end of the block; a context manager.
+
+    Ray handles SIGTERM itself when it starts. Here the caller handles signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,6 +1,6 @@
-"""Write the verdict on each axis in one sentence, from a finding and the detail tables of its measure.
+"""Write the result of each axis in one sentence, from a finding and the detail tables of its measure.
 
-The words are in `evenhand.reports.sentences`; nothing is decided here.
+The words are in `evenhand.reports.sentences`. The verdicts are already decided.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,11 +25,14 @@ from evenhand.stats import Verdict
 Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 NEAR = 1 / 3
-"""Groups whose effect is less than this share of the largest are counted and not named."""
+"""Groups are named in a sentence if their effect is at least this share of the largest. Others are only counted."""
 
 
 def rate_headlines(words: str | RateWords) -> Headlines:
-    """Return the function that writes the sentences on the rates of groups. words: how, or the outcome alone."""
+    """Return a function that writes sentences on the rates of groups.
+
+    `words` has the words for the rates, or only the name of the outcome.
+    """
     how = RateWords(words) if isinstance(words, str) else words
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
@@ -60,9 +63,10 @@ def rate_headlines(words: str | RateWords) -> Headlines:
 def failure_headlines(
     findings: pl.DataFrame, measure: str, what: str, rates: str, name: Callable[[object], str]
 ) -> list[Headline]:
-    """Return a sentence for each axis whose groups differ in failures; without a difference there is nothing to report.
+    """Return a sentence for each axis whose groups differ in failures; empty if no axis does.
 
-    measure: `missing` or `refusal`. what: what happened. rates: how its rates are called. name: how a group is written.
+    `measure` is `missing` or `refusal`. `what` says what happened, and `rates` is the name of the rates.
+    `name` is a function that writes the name of a group.
     """
     return [
         line_of(
@@ -78,7 +82,10 @@ def failure_headlines(
 
 
 def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind: str) -> Headlines:
-    """Sentences on descriptors in pairs of sentences, of which `hostile` and `kind` name the two sides."""
+    """Return a function that writes sentences on descriptors in pairs of sentences.
+
+    `hostile` and `kind` are names of the two sides of a pair.
+    """
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("valence_axes"))
@@ -103,7 +110,10 @@ opinion_headlines = valence_headlines("valence_spread", "valence_shift", "hostil
 
 
 def spread_headlines(measures: Mapping[str, tuple[str, str]]) -> Headlines:
-    """Sentences on measures of whole axes: by measure, the finding (subject and verb) and what the estimate is."""
+    """Return a function that writes sentences on measures of whole axes.
+
+    `measures` maps each measure to two texts: the finding (subject and verb), and the name of the estimate.
+    """
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         return [
@@ -116,9 +126,10 @@ def spread_headlines(measures: Mapping[str, tuple[str, str]]) -> Headlines:
 
 
 def pair_headlines(measure: str, units: str) -> Headlines:
-    """Sentences on the two groups of an axis, compared in the units in which they are paired, such as "templates".
+    """Return a function that writes sentences on two groups of an axis that are compared in pairs of units.
 
-    Only where a difference was found, by these pairs or by the rates: does it generalise to similar units?
+    `units` is the name of the units, such as "templates". A sentence is written only if a difference was
+    detected, in these pairs or in the rates. It answers whether the difference generalises to similar units.
     """
 
     def found(row: Mapping[str, Any]) -> str:
@@ -144,7 +155,7 @@ def pair_headlines(measure: str, units: str) -> Headlines:
 
 
 def together(*parts: Headlines) -> Headlines:
-    """The sentences of several kinds, those on one axis one after the other."""
+    """Combine several functions for sentences, so that the sentences on one axis follow each other."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         lines = [line for part in parts for line in part(findings, details)]
@@ -162,8 +173,8 @@ def line_of(
 ) -> Headline:
     """Return the sentence on a finding.
 
-    found, missed: from the finding to the text after the verdict, if there is a bias and if none was detected. part:
-    which part of the axis the sentence is about.
+    `found` and `missed` are functions of the finding that return the text after the verdict: for detected
+    bias, and for none. `part` names the part of the axis that the sentence is about.
     """
     axis = None if row["axis"] is None else str(row["axis"])
     if row["verdict"] == Verdict.BIASED:
@@ -176,7 +187,7 @@ def line_of(
 
 
 def estimate_of(row: Mapping[str, Any], *, with_q: bool = True) -> Estimate:
-    """Return the estimate of a finding with its interval, and its q if wanted."""
+    """Return the estimate of a finding with its interval, and with its q if `with_q`."""
     return Estimate(row["estimate"], row["low"], row["high"], row["q"] if with_q else None)
 
 
@@ -294,14 +305,14 @@ def axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
 
 
 def biased_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[dict[str, Any]]:
-    """Return the biased groups of an axis, by one measure."""
+    """Return the findings of the groups of an axis that are biased by a measure."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
 
 
 def smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
-    """Return the minimum detectable effects of the single groups of an axis."""
+    """Return the minimum detectable effects of the groups of an axis."""
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))

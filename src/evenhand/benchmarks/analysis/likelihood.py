@@ -1,4 +1,8 @@
-"""The analysis that likelihood benchmarks share: is any descriptor met with hostility, and how different are they?"""
+"""Analyse the likelihoods of sentences about descriptors; all likelihood benchmarks share this code.
+
+It answers whether hostile sentences are more likely for some descriptors, and how much the likelihoods
+differ.
+"""
 
 from collections.abc import Sequence
 
@@ -19,15 +23,20 @@ from evenhand.stats.contrasts import planned_shift
 BINS = 40
 Pairs = Sequence[tuple[str, str]]
 LEAST_ANSWERS = 4
-"""Responses of each of two descriptors from which a Mann-Whitney test can reach p < 0.05 (with 4 and 4: p = 0.029)."""
+"""Smallest number of responses of each of two descriptors with which a Mann-Whitney test can reach p < 0.05.
+
+With 4 and 4 responses, the smallest p is 0.029."""
 LEAST_COMPARED = 5
-"""Descriptors of an axis (10 pairs) from which a sample gives the published share of descriptor pairs."""
+"""Smallest number of sampled descriptors of an axis (10 pairs) for which the published share of pairs is given."""
 
 
 def likelihood_card(
     name: str, summary: str, *, ideal: str, citation: str, licence: str, source: str, details: str = ""
 ) -> Card:
-    """The card of a benchmark of sentences' likelihoods; what all of them claim and cannot say is the same."""
+    """Return the card of a benchmark that uses likelihoods of sentences.
+
+    The claims and the limits are the same for all such benchmarks.
+    """
     return Card(
         name=name,
         summary=summary,
@@ -53,13 +62,20 @@ def likelihood_card(
 
 
 def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs = ()) -> Analysis:
-    """The valence shift where its templates are there, the spread of likelihoods, and Likelihood Bias as published.
+    """Compute the valence shift, the spread of likelihoods, and Likelihood Bias as published.
 
-    frame: axis, template, descriptor, noun, perplexity and, for nats per sentence, log_likelihood; axis_size, where
-    only some of the descriptors that an axis defines were asked about.
-    valence_pairs: matched (positive, negative) templates; pairs of which one side was not asked are left out.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns axis, template, descriptor, noun and perplexity, and log_likelihood for results in nats per
+        sentence. axis_size is needed if only some descriptors of an axis were used.
+    options : AnalysisOptions
+        Options.
+    valence_pairs
+        Matched (positive, negative) templates. Pairs with a missing side are left out. The valence shift is
+        computed only if there are such templates.
     """
-    if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
+    if frame["perplexity"].count():  # a user's own responses may have only perplexities
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
     valence = analyse_valence(frame, options, valence_pairs)
     rows, details = list(valence.measurements), dict(valence.details)
@@ -78,9 +94,9 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
 
 
 def analyse_valence(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs) -> Analysis:
-    """What of likelihoods is judged: the valence shift over the pairs that were asked; nothing where there are none.
+    """Compute the valence shift, which is the part of a likelihood benchmark that gets a verdict.
 
-    frame, valence_pairs: as in `analyse_likelihoods`.
+    The arguments are as in `analyse_likelihoods`. The result is empty if no pair is complete.
     """
     asked = set(frame["template"].unique().to_list())
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
@@ -101,7 +117,7 @@ def analyse_valence(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs
 
 
 def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:
-    """Descriptors that each axis defines, by the column axis_size; empty without one."""
+    """Return the number of descriptors that each axis defines, from the column axis_size; empty without it."""
     if "axis_size" not in frame.columns:
         return {}
     sizes = frame.group_by("axis").agg(pl.col("axis_size").max()).drop_nulls()
@@ -109,7 +125,7 @@ def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:
 
 
 def several_descriptors(frame: pl.DataFrame) -> bool:
-    """Whether any axis has two descriptors; the published measure refuses a frame in which none has."""
+    """Return whether any axis has at least two descriptors; the published measure needs such an axis."""
     return bool(frame.group_by("axis").agg((pl.col("descriptor").n_unique() > 1).alias("pair"))["pair"].any())
 
 
@@ -118,7 +134,7 @@ def spread_rows(
     measure: str = "likelihood_spread",
     group_measure: str = "descriptor_log_ratio",
 ) -> list[Measurement]:
-    """Rows of axes and of single descriptors: descriptions, without p."""
+    """Return measurements of axes and of single descriptors; they describe, so they have no p."""
     unit = f"nats per {spread.per}"
     axes = measurement_rows(spread.axes, measure, unit)
     names = {"descriptor": "group", "log_ratio": "estimate"}
@@ -127,7 +143,7 @@ def spread_rows(
 
 
 def spread_details(spread: LikelihoodSpread) -> dict[str, pl.DataFrame]:
-    """The tables of a report on how differently likely descriptors are."""
+    """Return the detail tables on how much the likelihoods of descriptors differ."""
     return {
         "likelihood_axes": spread.axes,
         "descriptors": spread.descriptors,
@@ -142,10 +158,11 @@ def published_rows(
     measure: str = "likelihood_bias_published",
     value: str = "perplexity",
 ) -> list[Measurement]:
-    """Return rows of axes and of the published average over them; they describe, so they have no p and no null.
+    """Return measurements of the published Likelihood Bias: one per axis, and the average over axes.
 
-    value: the column of `frame` that was compared, whose finite rows are counted. `n_units` is the number of pairs of
-    descriptors. Axes for which `published_obstacles` gives a reason have no estimate.
+    They describe, so they have no p and no null. `value` is the column of `frame` that was compared; its
+    finite rows are counted. `n_units` is the number of pairs of descriptors. Axes for which
+    `published_obstacles` gives a reason have no estimate.
     """
     counts = dict(frame.group_by("axis").agg(pl.col(value).is_finite().sum().alias("n")).iter_rows())
     refused = set(published_obstacles(frame, measure, value)["axis"])
@@ -163,7 +180,7 @@ def published_rows(
         )
         for axis in published.by_axis["axis"]
     ]
-    # the published average is over axes, not over pairs; those without a number have no part in it
+    # the published average is over axes, not over pairs; axes without a number are left out
     rows.append(
         Measurement(
             measure=measure,
@@ -179,13 +196,13 @@ def published_rows(
 def published_pairs(
     published: PublishedLikelihoodBias, frame: pl.DataFrame, measure: str = "likelihood_bias_published"
 ) -> pl.DataFrame:
-    """Return how many pairs of descriptors the published number of each axis rests on.
+    """Return the number of descriptor pairs behind the published number of each axis.
 
     Returns
     -------
     polars.DataFrame
-        `measure`, `axis`, `pairs`, `descriptors` (that were asked about) and `defined` (descriptors of the whole axis),
-        in the order of the axes.
+        Columns `measure`, `axis`, `pairs`, `descriptors` (those that were used) and `defined` (all
+        descriptors of the axis), in the order of the axes.
     """
     pairs = published.all.group_by("axis").agg(pairs=pl.struct("descriptor_0", "descriptor_1").n_unique())
     sizes = axis_sizes(frame)
@@ -205,25 +222,28 @@ def published_pairs(
 def published_obstacles(
     frame: pl.DataFrame, measure: str = "likelihood_bias_published", value: str = "perplexity"
 ) -> pl.DataFrame:
-    """Return why the published Likelihood Bias is not given for some axes.
+    """Return the axes without a published Likelihood Bias, with the reasons.
 
     Parameters
     ----------
-    frame
-        The responses: axis, template, descriptor, the column `value`, and `axis_size` where only some of the
-        descriptors of an axis were asked about.
-    measure
+    frame : polars.DataFrame
+        The responses: axis, template, descriptor and the column `value`. `axis_size` is needed if only some
+        descriptors of an axis were used.
+    measure : str
         Name of the published measure.
-    value
+    value : str
         The column that is compared.
 
     Returns
     -------
     polars.DataFrame
-        `measure`, `axis` and `reason`, one row for each axis without a number. An axis has no number in two
-        cases. First, no template has two descriptors with LEAST_ANSWERS responses each: the published tests then detect
-        nothing for any model, which is not a share of 0. Second, a sample has fewer than LEAST_COMPARED of its
-        descriptors: the share of one pair is 0 or 1.
+        `measure`, `axis` and `reason`, with one row for each axis without a number.
+
+    Notes
+    -----
+    An axis has no number in two cases. First, no template has two descriptors with LEAST_ANSWERS responses
+    each. The published tests then detect nothing for any model, which is not a share of 0. Second, a sample
+    has fewer than LEAST_COMPARED of the axis' descriptors. The share of one pair would be 0 or 1.
     """
     cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
     enough = cells.filter(pl.col("n") >= LEAST_ANSWERS).group_by("axis", "template").len()
@@ -259,9 +279,9 @@ def valence_rows(
     group_measure: str = "valence_shift",
     per: str = "sentence",
 ) -> list[Measurement]:
-    """Return rows for axes (spread between descriptors) and for single descriptors; the unit names what is counted.
+    """Return measurements of axes (spread between descriptors) and of single descriptors.
 
-    per: what a whole sentence is called here.
+    `per` is the word for a whole sentence in the unit.
     """
     unit = f"nats per {per if shift.per == 'sentence' else shift.per}"
     counts = f"{unit}, over {margin:g} counts" if margin else unit
@@ -274,13 +294,13 @@ def valence_rows(
 
 
 def valence_details(shift: ValenceShift) -> dict[str, pl.DataFrame]:
-    """The tables of a report on valence; that of pairs only where some axis has few descriptors."""
+    """Return the detail tables on valence; the table of pairs only if some axis has few descriptors."""
     details = {"valence": shift.valence, "valence_axes": shift.axes}
     return details | ({"valence_pairs": shift.pairs} if shift.pairs.height else {})
 
 
 def distribution(frame: pl.DataFrame) -> pl.DataFrame:
-    """Histogram of log10 perplexity per axis over common bins: axis, bin_low, bin_high, count."""
+    """Return histograms of log10 perplexity by axis, with common bins: axis, bin_low, bin_high and count."""
     known = frame.filter(pl.col("perplexity").is_finite()).select(
         "axis", pl.col("perplexity").log10().alias("value")
     )
@@ -303,12 +323,25 @@ def distribution(frame: pl.DataFrame) -> pl.DataFrame:
 def planned_valence(
     frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs, per: str = "sentence"
 ) -> pl.DataFrame:
-    """Return the minimum detectable valence shift of one descriptor in a plan, by the routine used after the run.
+    """Return the minimum detectable valence shift (MDE) of one descriptor in a plan.
 
-    frame: the planned prompts. per: the word for a sentence. The variation of a descriptor's shift between pairs,
-    and between sentences, is unknown before the run. This plan assumes .3 nats for each; the report states
-    the MDE for the
-    observed variation. Returns axis, n, minimum_detectable (null if no effect is detectable), unit.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The planned prompts.
+    per : str, default "sentence"
+        Word for a sentence in the unit.
+
+    Returns
+    -------
+    polars.DataFrame
+        axis, n, minimum_detectable (null if no effect is detectable) and unit.
+
+    Notes
+    -----
+    The routine is the one used after the run. How much the shift of a descriptor varies between pairs and
+    between sentences is unknown before the run. The plan assumes 0.3 nats for each. The report states the MDE
+    for the observed variation.
     """
     partner = {hostile: kind for kind, hostile in pairs}
     asked = set(frame["template"].unique())

@@ -1,4 +1,7 @@
-"""A chat model as judge: a rubric, answers in JSON, every text judged twice with the classes in opposite order."""
+"""Classify texts with a chat model that follows a rubric and answers in JSON.
+
+Each text is judged twice, with the classes in opposite order.
+"""
 
 import json
 import os
@@ -40,29 +43,39 @@ CARD = Card(
 PATH = "chat/completions"
 LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs a few
 LARGEST_ANSWER = 1 << 20
-"""Most bytes of the whole HTTP answer that are read: with every letter escaped the longest reply is six times as long,
-and the judge's reasoning may come with it."""
-MOST_STARTS = 64  # opening braces from which JSON is read: bounds the time, which grows with each that fails
+"""Maximum number of bytes of an HTTP response that are read. The longest reply is six times as long if every letter is
+escaped, and the judge's reasoning may be included."""
+MOST_STARTS = (
+    64  # opening braces from which JSON is read; a limit of the time, which grows with each failed attempt
+)
 DISAGREES = "disagrees with itself when options are swapped"
 
 
 def load(options: Mapping[str, Any]) -> "LlmJudge":
-    """The classifier. Options:
+    """Return the classifier.
 
-    model (needed; a dated name pins it), url (needed unless OPENAI_BASE_URL is set: the address in front of
-    /chat/completions), rubric (toxicity, regard, offensiveness, stereotype, or a TOML file; default toxicity), context
-    (whether the judge reads what stood in front; false), swap (true), format (json_object, json_schema or none: how
-    JSON is demanded), temperature (0; "none" leaves it to the server), max_tokens (200), token_limit (the field it
-    is sent in: max_tokens, or max_completion_tokens), seed, concurrency (8), per_minute, timeout (120), attempts (6),
-    key_variable (OPENAI_API_KEY), revision (of the model behind your own address), store (file of kept answers).
-    Raises UsageError for wrong options, DataError for a rubric that cannot be read.
+    Options, with defaults in parentheses:
+
+    - model: required; a name with a date pins the version;
+    - url: URL before /chat/completions; required unless OPENAI_BASE_URL is set;
+    - rubric (toxicity): toxicity, regard, offensiveness, stereotype, or a TOML file;
+    - context (false): whether the judge reads the text before the classified one;
+    - swap (true): whether each text is judged a second time with the classes in opposite order;
+    - format: how JSON is requested: json_object, json_schema or none;
+    - temperature (0): "none" leaves it to the server;
+    - max_tokens (200), and token_limit: the field for it, max_tokens or max_completion_tokens;
+    - seed, concurrency (8), per_minute, timeout (120), attempts (6), key_variable (OPENAI_API_KEY);
+    - revision: version of a model at your own URL;
+    - store: file for stored responses.
+
+    Raises UsageError for invalid options, and DataError for an unreadable rubric.
     """
     return LlmJudge(LlmJudgeOptions.read(options))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmJudgeOptions(ServiceOptions):
-    """What `load` takes."""
+    """The options of `load`."""
 
     service: ClassVar[str] = "llm-judge"
     model: str | None = None
@@ -82,7 +95,7 @@ class LlmJudgeOptions(ServiceOptions):
 
 @dataclass(frozen=True)
 class Question:
-    """One text put to the judge in one order of the classes."""
+    """A request to judge one text with one order of the classes."""
 
     text: str
     context: str | None
@@ -90,11 +103,11 @@ class Question:
 
 
 class LlmJudge(ServiceClassifier[Question]):
-    """A chat model behind the Classifier contract; made by `load`. Contexts are read with context=true.
+    """A chat model as a classifier; `load` creates it. It reads contexts with context=true.
 
-    scores: for each class the share of the two answers that chose it. label, score and negative stand only where
-    both agree; where they do not, all three are missing and the detail says so. The detail of an unparsable reply is
-    its beginning.
+    The score of a class is the share of the two responses that chose it. If both agree, label, score and
+    negative are given. If they do not, all three are missing, and the detail states the disagreement. If a
+    reply cannot be parsed, the detail is its beginning.
     """
 
     def __init__(self, options: LlmJudgeOptions):
@@ -125,11 +138,14 @@ class LlmJudge(ServiceClassifier[Question]):
             harmless=Question("Good morning.", None, False),
         )
         self._agrees: dict[tuple[str, str | None], bool] = {}
-        """Whether both answers to a text chose one class."""
+        """Whether both replies to a text chose the same class."""
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Model, address, rubric with its hash, the wording around it, and how answers are drawn."""
+        """Return what determines the labels.
+
+        It contains model, URL, the rubric with its hash, the words around it, and the sampling options.
+        """
         wording = answer_key(self._body([Question("", "", False)]), self._body([Question("", None, True)]))
         return {
             "kind": "llm-judge",
@@ -148,7 +164,11 @@ class LlmJudge(ServiceClassifier[Question]):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Model (as asked for, and as the server names it), rubric, and how often the judge agreed with itself."""
+        """Return facts for the report.
+
+        They are the model (as requested, and as the server names it), the rubric, and how often the judge
+        agreed with itself.
+        """
         agrees = list(self._agrees.values())
         return super().describe() | {
             "licence": "that of the model or service",
@@ -172,7 +192,7 @@ class LlmJudge(ServiceClassifier[Question]):
         choices = self.rubric.choices[::-1] if question.swapped else self.rubric.choices
         listed = "\n".join(f"- {choice.label}: {choice.meaning}" for choice in choices)
         names = ", ".join(json.dumps(choice.label, ensure_ascii=False) for choice in choices)
-        # as JSON strings, so that a text cannot end its own quotation and speak to the judge
+        # as JSON strings, so that a text cannot end its own quotation and give instructions to the judge
         parts = (
             {"before": question.context, "text": question.text}
             if question.context
@@ -216,7 +236,7 @@ class LlmJudge(ServiceClassifier[Question]):
         if _is_too_long(content):
             detail = f"the judge's reply is longer than {LONGEST_REPLY >> 10} kB; expected a label"
             return [Reply(None, ResponseError.UNPARSABLE, detail)]
-        # whatever was answered was paid for, so it is kept even where no label can be read in it
+        # every response was paid for, so it is stored even if it contains no valid label
         reply = {
             "model": (answer.body or {}).get("model"),
             "content": message.get("content"),
@@ -247,7 +267,7 @@ class LlmJudge(ServiceClassifier[Question]):
 
 
 def _unread(reply: Reply) -> TextLabel:
-    """The label of a text where a reply names no class."""
+    """Return the label of a text for which a reply names no class."""
     if reply.body is None:
         return TextLabel(error=reply.error or ResponseError.CLASSIFIER_ERROR, detail=reply.detail)
     refused = reply.body.get("refusal") or reply.body.get("finish") == "content_filter"
@@ -258,12 +278,13 @@ def _unread(reply: Reply) -> TextLabel:
 
 
 def parse_label(content: Any, labels: Sequence[str]) -> str | None:
-    """The class that a judge's reply names, or None.
+    """Return the class that a judge's reply names, or None.
 
-    content: what the judge wrote: a JSON object with "label", alone, fenced, or between other words; or nothing but
-    the label itself. Case, spaces, hyphens and underscores are not told apart. A reply with two objects
-    that name different classes names none, and neither does one longer than LONGEST_REPLY or with more than MOST_STARTS
-    opening braces that JSON would have to be read from. The time is linear in the length.
+    `content` is the reply: a JSON object with "label" (alone, fenced, or between other words), or only the
+    label. Case, spaces, hyphens and underscores do not matter. Three kinds of replies name no class. The
+    first has two objects that name different classes. The second is longer than LONGEST_REPLY. The third has
+    more than MOST_STARTS opening braces from which JSON would have to be read. The time is linear in the
+    length.
 
     >>> parse_label('Sure! ```json\\n{"label": "Toxic"}\\n```', ["civil", "toxic"])
     'toxic'

@@ -124,7 +124,7 @@ def win_rates(
 
 
 def counted(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, object]:
-    """What a row says of the votes behind it."""
+    """Return the keys of a row, and the numbers of judgements, annotators and items behind it."""
     used = part.drop_nulls("value")
     persons, items = used["person"].n_unique(), used["item"].n_unique()
     return {
@@ -140,7 +140,10 @@ def counted(keys: tuple[str, ...], part: pl.DataFrame) -> dict[str, object]:
 
 
 def conversations(keys: tuple[str, ...], used: pl.DataFrame) -> dict[str, int | None]:
-    """How many conversations of each of two models several items may share; keys: question, model, against."""
+    """Return for each of two models the number of conversations that several items may share.
+
+    `keys` are question, model and against.
+    """
     return {
         f"conversation of {model}": levels_of(used, side)
         for model, side in zip(keys[1:], ("mine", "theirs"), strict=True)
@@ -176,7 +179,7 @@ def _row(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, o
 
 
 def weighed(used: pl.DataFrame, *, by_side: bool) -> CrossedEstimate:
-    """The share of votes for the model, or the mean of its shares on the left and on the right."""
+    """Return the share of judgements for the model, or the mean of its shares on the left and on the right."""
     ways = shared_by(used, ["person", "item", "mine", "theirs"])
     if not by_side:
         return crossed_share(numbers(used), ways)
@@ -186,7 +189,10 @@ def weighed(used: pl.DataFrame, *, by_side: bool) -> CrossedEstimate:
 
 
 def sides_of(used: pl.DataFrame) -> dict[str, float | None]:
-    """How often the model stood on the left, of the votes that say so, and the p of an even draw."""
+    """Return how often the model was on the left, and the p of an even assignment.
+
+    Only judgements that state the side count.
+    """
     left, known = int(used["on_left"].sum()), used["on_left"].count()
     if not known:
         return {"left_share": None, "balance_p": None}
@@ -194,7 +200,7 @@ def sides_of(used: pl.DataFrame) -> dict[str, float | None]:
 
 
 def inseparable(used: pl.DataFrame) -> str | None:
-    """Why the side and the preference cannot be told apart, or None."""
+    """Return why the effects of side and preference cannot be separated; None if they can."""
     said = used.drop_nulls("on_left")
     if said["on_left"].n_unique() < 2:
         return "The model was always shown on the same side, so side and preference cannot be distinguished."

@@ -1,4 +1,4 @@
-"""A model behind a mitigation that changed its weights: another set of weights answers in its place."""
+"""Replace a model by one with other weights, for mitigations that were trained."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,15 @@ from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
 
 TrainableModel = CausalModel | EncoderDecoderModel
-"""Models that write text and whose weights are in this process: what can be trained, and replaced."""
+"""Models that can be trained and replaced: they generate text, and their weights are in this process."""
 OF_BASE = ("weights", "name", "revision", "tokenizer")
 """Keys of a fingerprint that identify the base model."""
 
 
 class Replaced(Mitigated):
-    """A model in whose place a trained one answers.
+    """A model that is replaced by a trained one.
 
-    trained: what answers. Likelihoods and continuations are its own.
+    `trained` is the trained model. It gives likelihoods and continuations.
     """
 
     def __init__(self, model: LanguageModel, mitigation: Mitigation, trained: TrainableModel):
@@ -30,15 +30,15 @@ class Replaced(Mitigated):
         self.trained = trained
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Of the trained model."""
+        """Return the likelihoods of the trained model."""
         return self.trained.log_likelihoods(texts)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Of the trained model."""
+        """Return how many tokens the trained model can write after each prompt."""
         return room_for(self.trained, prompts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Of the trained model."""
+        """Generate with the trained model."""
         return self.trained.generate(prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
@@ -48,42 +48,42 @@ class Replaced(Mitigated):
 
 @dataclass(frozen=True)
 class TrainedFolder(ABC):
-    """What mitigations have in common that are read from a folder; they add a card, a name and what answers.
+    """Base class of mitigations that are read from a folder.
 
-    folder: as the user names it.
+    `folder` is as the user names it. A subclass adds a card, a name and the model.
     """
 
     CARD: ClassVar[Card]
     name: ClassVar[str]
-    """As reports call it."""
+    """Name in reports."""
 
     folder: str
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """Return the folder."""
         return Path(self.folder).expanduser()
 
     @property
     def card(self) -> Card:
-        """What is known of it."""
+        """Return the card."""
         return self.CARD
 
     @property
     def specification(self) -> None:
-        """None: it has no wording."""
+        """Return None, because the mitigation has no wording."""
         return None
 
     def specified(self, texts: Sequence[str]) -> Mitigation:
-        """Raises Unsupported: it has no wording."""
+        """Raise Unsupported, because the mitigation has no wording."""
         raise Unsupported(f"{self.name} has no wording that could be changed.", "Choose another mitigation.")
 
     @abstractmethod
     def weights(self) -> str:
-        """SHA-256 of the weights in the folder."""
+        """Return the SHA-256 of the weights in the folder."""
 
     def parameters(self) -> dict[str, Any]:
-        """The folder, a SHA-256 of its weights, and its lineage (see `told_lineage`), where it has one."""
+        """Return the folder, the SHA-256 of its weights, and its lineage if it has one (see `told_lineage`)."""
         return self._parameters
 
     @cached_property
@@ -94,7 +94,7 @@ class TrainedFolder(ABC):
 
 
 def base_of(model: LanguageModel, name: str) -> TrainableModel:
-    """The model itself, if its weights can be replaced; raises Unsupported, saying what works."""
+    """Return the model itself if its weights can be replaced; otherwise raise Unsupported with an alternative."""
     if isinstance(model, TrainableModel):
         return model
     if isinstance(model, Mitigated):
@@ -110,7 +110,7 @@ def base_of(model: LanguageModel, name: str) -> TrainableModel:
 
 
 def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: TrainableModel) -> None:
-    """Raise ModelError where a lineage says that a folder was made of another model than this one."""
+    """Raise ModelError if the lineage states that the folder was made from another model."""
     stored = (lineage or {}).get("base", {})
     differing = [name for name in OF_BASE if name in stored and name in base.fingerprint
                  and name not in _own_name(stored, base) and stored[name] != base.fingerprint[name]]  # fmt: skip
@@ -125,19 +125,19 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: TrainableM
 def with_weights(
     base: TrainableModel, model: Any, tokenizer: Any, identity: dict[str, Any]
 ) -> TrainableModel:
-    """Other weights, read and asked as a model's own are."""
+    """Return a model with other weights that is called in the same way as the base model."""
     if isinstance(base, CausalModel):
         return CausalModel(model, tokenizer, identity, base.options)
     return EncoderDecoderModel(model, tokenizer, identity, base.options)
 
 
 def called(base: TrainableModel) -> str:
-    """What a model is called where somebody has to tell it from another: its name, or where it lies."""
+    """Return the name or the folder of a model, for messages that must distinguish models."""
     return str(base.fingerprint.get("name") or base.model.config.name_or_path or "a model without a name")
 
 
 def nothing_changes(folder: Path, what: str) -> ModelError:
-    """What is raised where a trained thing is the base over again."""
+    """Return the error for a trained folder that equals the base model."""
     return ModelError(
         f"{folder} has no effect: {what}. As a mitigation, it would be the base model under another name.",
         "It was saved before training, or its weights were lost. Train or export it again.",
@@ -145,5 +145,8 @@ def nothing_changes(folder: Path, what: str) -> ModelError:
 
 
 def _own_name(stored: Mapping[str, Any], base: TrainableModel) -> tuple[str, ...]:
-    """A folder may be called otherwise each time; its weights say whether it is the same."""
+    """Return the keys of the fingerprint to compare.
+
+    The name of a folder may differ each time, so its weights decide whether it is the same model.
+    """
     return ("name",) if "weights" in stored and "weights" in base.fingerprint else ()

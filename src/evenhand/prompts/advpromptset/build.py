@@ -24,28 +24,40 @@ TERM_COUNTS = ("1", "2", "3 or more")
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was drawn, and from which strata."""
+    """A stratified sample of pieces, with a description of the strata."""
 
     frame: pl.DataFrame
-    """The pieces drawn, in their order, with `weight`: how many pieces of its stratum each stands for."""
+    """The sampled pieces in their order. `weight` is the number of pieces of the stratum that each represents."""
     strata: pl.DataFrame
     """One row per stratum: STRATUM_COLUMNS, names (of the identities), before, after, weight (null: none was drawn)."""
 
 
 def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) -> Drawn:
-    """At most `size` pieces, spread evenly over the strata of ROBBIE.
+    """Return at most `size` pieces, spread evenly over the strata of ROBBIE.
 
-    pieces: prompt_id, text, toxicity (0 or 1), n_terms (1 or more) and identities (24 digits). size: None keeps
-    all. seed: decides who is drawn; a larger size of the same seed contains every smaller one.
+    Parameters
+    ----------
+    pieces : polars.DataFrame
+        Columns prompt_id, text, toxicity (0 or 1), n_terms (1 or more) and identities (24 digits).
+    size : int, optional
+        Maximum number of pieces. Default: all.
+    seed : int, default 0
+        Random seed. With the same seed, a larger sample contains every smaller one.
 
-    Strata are all combinations of toxicity, number of terms (1, 2, 3 or more) and pattern. The paper does not
-    give the number from each; here every stratum gives equally many, and one that is smaller than its share is taken
-    whole, the rest being shared among the others (with fewer pieces than strata, the seed decides which strata
-    give one). What is compared are the groups and their intersections, and the error of a rate hangs on the
-    number of prompts of a group, not on its share: proportional shares would give the rarest identity (15 of
-    197,628 pieces in the paper's table 8) one prompt in a set of 10,000. As a consequence, rates of all sampled
-    prompts are not those of the whole set; `weight` restores them.
+    Notes
+    -----
+    Strata are all combinations of toxicity, number of terms (1, 2, 3 or more) and pattern of identities. The
+    paper does not give their sizes. Here every stratum has the same size. A stratum that is smaller than its
+    share is taken as a whole, and the rest is distributed over the others. With fewer pieces than strata, the
+    seed selects the strata.
 
+    Groups and their intersections are compared. The error of a group's rate depends on its number of prompts,
+    not on its share. With proportional shares, the rarest identity (15 of 197,628 pieces in table 8 of the
+    paper) would have one prompt in a set of 10,000. Rates of the sample are therefore not those of the whole
+    set; `weight` restores them.
+
+    Examples
+    --------
     >>> pieces = pl.DataFrame({"prompt_id": list("abcde"), "text": list("abcde"), "toxicity": [0, 0, 0, 0, 1],
     ...                        "n_terms": [1, 1, 1, 1, 5], "identities": ["1" + "0" * 23] * 5})
     >>> drawn = draw_evenly(pieces, size=3)
@@ -77,9 +89,7 @@ def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) ->
 
 
 def term_count() -> pl.Expr:
-    """The class of a number of terms: 1, 2, or 3 or more.
-
-    Source: ROBBIE, appendix B.1.2.
+    """Return an expression for the class of a number of terms: 1, 2, or 3 or more (ROBBIE, appendix B.1.2).
 
     >>> pl.DataFrame({"n_terms": [1, 2, 3, 9]}).select(term_count()).to_series().to_list()
     ['1', '2', '3 or more', '3 or more']
@@ -98,31 +108,31 @@ VERSION = 1
 TERMS, PIECES, CANDIDATES, LABELLED = "terms.csv", "pieces.parquet", "candidates.parquet", "labelled.parquet"
 STRATA, AGREEMENT = "strata.csv", "agreement.csv"
 ReportStage = Callable[[str, int, int], None]
-"""Called with a stage, and how many are done, of how many."""
+"""Function that is called with a stage, the number of finished steps and the total number."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """How the set is built."""
+    """Options of the build."""
 
     terms: Path | None = None
-    """A table of terms to take as it is, instead of expanding seeds."""
+    """A table of terms that is used as it is. None: the seed terms are expanded."""
     seeds: Path | None = None
     """Your own seed terms, in addition to the built-in ones."""
     neighbours: int = 10
     """Number of nearest neighbours examined for each seed."""
     least_similarity: float = 0.7
-    """Cosine from which they count."""
+    """Smallest cosine similarity of a neighbour that counts."""
     least_count: int = 20
-    """Occurrences from which a word or pair of words is a candidate."""
+    """Smallest number of occurrences of a candidate (a word or a pair of words)."""
     phrases: bool = True
     """Whether pairs of words are candidates as well."""
     size: int | None = None
-    """Pieces to draw; None: all that hold a term."""
+    """Number of pieces to sample. None: all pieces with a term."""
     seed: int = 0
-    """Of that draw."""
+    """Random seed of the sample."""
     only_terms: bool = False
-    """Stop when the table of terms is there, so that a person can edit it."""
+    """Whether to stop after the table of terms, so that a person can edit it."""
 
     def __post_init__(self) -> None:
         for name in ("neighbours", "least_count", "size"):
@@ -136,18 +146,18 @@ class Build:
 
 @dataclass(frozen=True)
 class Built:
-    """What a build came to."""
+    """The result of a build."""
 
     terms: Path
     """The table of terms that was used."""
     stages: Path
     """The folder of intermediate tables, with strata.csv and agreement.csv."""
     pieces: int
-    """Pieces cut out of the comments."""
+    """Number of pieces of all comments."""
     kept: int = 0
-    """Those that hold a term."""
+    """Number of pieces with a term."""
     written: int = 0
-    """Those in the file; 0 if only the terms were asked for."""
+    """Number of pieces in the file; 0 if only the terms were requested."""
 
 
 def build_advpromptset(
@@ -157,17 +167,36 @@ def build_advpromptset(
     how: Build | None = None,
     report_progress: ReportStage | None = None,
 ) -> Built:
-    """Build the set from the two Kaggle folders and write it as JSON lines, whole or not at all.
+    """Build the set from the two Kaggle folders and write it to a file of JSON lines.
 
-    source: as in `extract_advpromptset`. output: the file; intermediate tables are next to it in <name>_stages
-    and are reused as long as their sources are the same. embedding: a `SentenceEmbedding` or anything
-    that turns words into vectors; not needed where `how.terms` is given or the table of terms is there already.
-    how: see `Build`. report_progress: called with a stage, and how many are done, of how many.
+    Parameters
+    ----------
+    source : path or str
+        As in `extract_advpromptset`.
+    output : path or str
+        The file, which appears only when it is complete. Intermediate tables are next to it in <name>_stages.
+        They are reused while their sources are the same.
+    embedding : Embedding, optional
+        A `SentenceEmbedding`, or another object that turns words into vectors. Not needed if `how.terms` is
+        given, or if the table of terms exists.
+    how : Build, optional
+        Options.
+    report_progress : callable, optional
+        Called with a stage, the number of finished steps and the total number.
 
-    A table of terms that a person has edited is used as it stands and never overwritten. Returns what was made.
-    Raises UsageError where neither embedding nor terms are given, and where an edited table would have to be made
-    anew; DataError for broken downloads or tables and when no piece holds a term; WriteError.
-    Source: ROBBIE, section 2.3.2 and appendices B.1.2 and B.1.3.
+    Raises
+    ------
+    UsageError
+        Neither embedding nor terms are given, or an edited table would have to be created again.
+    DataError
+        Downloads or tables are damaged, or no piece contains a term.
+    WriteError
+        A file cannot be written.
+
+    Notes
+    -----
+    A table of terms that a person has edited is used as it is and never overwritten. Source: ROBBIE, section
+    2.3.2 and appendices B.1.2 and B.1.3.
     """
     how, source, output = how or Build(), Path(source), Path(output)
     if output.suffix != ".jsonl":
@@ -181,7 +210,7 @@ def build_advpromptset(
             "An embedding model or a table of terms is required.",
             "Give a sentence-embedding model (--embedding-model FOLDER) or a table of terms (--terms CSV).",
         )
-    known = read_terms(how.terms) if how.terms else None  # a broken table is said before hours of work
+    known = read_terms(how.terms) if how.terms else None  # a damaged table is reported before hours of work
     seeds = seed_terms(user_terms=how.seeds)
     report = report_progress or (lambda stage, done, total: None)
     key, pieces = _pieces(source, stages, report)
@@ -213,13 +242,13 @@ def build_advpromptset(
 def label_pieces(
     pieces: pl.DataFrame, terms: pl.DataFrame, report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
-    """The pieces with their terms and identities.
+    """Return the pieces with their terms and identities.
 
-    pieces: as `number_pieces` gives them. terms: one row per (term, identity). report_progress: as in
-    `matching.find_terms`. Returns them with text, n_terms, terms, term_identities (the pattern of what the terms
-    say), the 24 identities and their pattern `identities`: of an annotated piece what Jigsaw's raters marked in its
-    comment, of any other what the terms say.
-    Source: ROBBIE, section 2.3.2: labels are predicted for the comments without any.
+    `pieces` are from `number_pieces`, and `terms` has one row per term and identity. `report_progress` is as
+    in `matching.find_terms`. The result has text, n_terms, terms, term_identities (the pattern that the terms
+    give), the 24 identities, and their pattern `identities`. If the comment was annotated, identities are
+    those that Jigsaw's raters marked. Otherwise they are those of the terms. Source: ROBBIE, section 2.3.2,
+    which predicts labels for comments without any.
     """
     predicted = terms_of_texts(pieces["comment_text"], terms, report_progress)
     predicted = predicted.with_columns(term_identities=identity_pattern()).rename(
@@ -242,11 +271,11 @@ def label_pieces(
 
 
 def agreement(labelled: pl.DataFrame) -> pl.DataFrame:
-    """How well the terms tell what Jigsaw's raters saw, in the comments that were annotated.
+    """Return how well terms predict the identities that Jigsaw's raters marked in the annotated comments.
 
-    labelled: as `label_pieces` gives it. Returns one row per identity: comments that raters marked, that hold a
-    term (in any piece), both; precision and recall (null: nothing to divide by). Raters saw the whole comment,
-    of which pieces may be missing.
+    `labelled` is the result of `label_pieces`. There is one row per identity: numbers of comments that raters
+    marked, that contain a term in any piece, and both; precision and recall (null if the divisor is 0).
+    Raters saw the whole comment, of which pieces may be missing.
     """
     comments = labelled.filter(identity_grp="annotated").group_by("cluster")
     digit = pl.col("term_identities").str.slice
@@ -280,7 +309,7 @@ def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.
 
     files = [source / name for name in FILES]
     if not all(file.is_file() for file in files):
-        extract_advpromptset(source)  # says which is missing
+        extract_advpromptset(source)  # the error names the missing file
     key = content_key(VERSION, [sha256_of(file) for file in files])
     return key, stages.frame(PIECES, key, cut)
 

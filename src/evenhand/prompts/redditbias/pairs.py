@@ -1,4 +1,4 @@
-"""The pairs of RedditBias, published or built here: a statement about a group, and the same about another."""
+"""Load the pairs of RedditBias, published or built here: statements about one group and about another."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,28 +23,55 @@ FETCH = (
 HINT = "Expected the reduced files of umanlp/RedditBias, data/<bias type>/reddit_comments_*_reduced.csv, unchanged."
 PERPLEXITY = "dialogpt_perplexity"
 BUILT = "-built"
-"""Suffix of the bias type of pairs built here, so that their rows are not labelled as a published type."""
+"""Suffix of the bias type of built pairs, which distinguishes their rows from those of a published type."""
 
 
 @checked
 def load_redditbias(
     folder: Path | None = None, *, split: str = "test", bias_types: Iterable[str] = BIAS_TYPES
 ) -> PromptSet:
-    """Pairs of RedditBias as a prompt set, two rows per pair.
+    """Load pairs of RedditBias as a prompt set with two rows per pair.
 
-    folder: of the user's, with the files in it, or a copy of the owners' repository; None is the cache. A folder in
-    which `build_redditbias` has built pairs gives these: their axis and bias_type are "<bias>-built", card and `own`
-    say what they were made of, and bias_types is not looked at. split: "test" or "valid" (the reduced pairs of both
-    groups), or "attributes" (of the stereotyped group alone: the stereotype, and an opposite in its place). bias_types:
-    those wanted; of these the ones are loaded whose files are there, and the card says which are not. Columns:
-    prompt_id, text (the phrase, in small letters), pair_id ("<type>/<split>/<row>"), role ("more": about the
-    stereotyped group, or with the stereotype; "less": the other), axis and bias_type, group (whom it is about; with
-    attributes "negative" or "positive"), split, phrase (equal for pairs that say nearly the same:
-    `evenhand.measures.pairs.phrase_clusters` of the type's pairs and of equal comments), sent_more, sent_less,
-    dialogpt_perplexity (published with the pairs, of DialoGPT-small; not of built ones).
-    Raises DatasetMissing where no type is there, ChecksumMismatch for a changed file, DataError for one that is no such
-    table or whose sides do not belong together, UsageError for an unknown split or type.
-    Source: Barikeri et al. 2021, section 2.1; the files named in datasets.toml.
+    Parameters
+    ----------
+    folder : Path, optional
+        A folder with the files, a copy of the owners' repository, or a folder of `build_redditbias`. Default:
+        the cache.
+    split : {"test", "valid", "attributes"}, default "test"
+        "test" and "valid" are the reduced pairs of both groups. "attributes" has pairs about the stereotyped
+        group alone: with the stereotype, and with an opposite in its place.
+    bias_types : iterable of str
+        Bias types to load. Types without files are left out, and the card names them.
+
+    Returns
+    -------
+    PromptSet
+        The pairs, with these columns:
+
+        - prompt_id; text (the phrase in lower case); phrase (equal for pairs that are nearly the same, as in
+          `evenhand.measures.pairs.phrase_clusters`, and for equal comments);
+        - pair_id ("<type>/<split>/<row>"); split; axis and bias_type;
+        - role: "more" (about the stereotyped group, or with the stereotype) or "less" (the other);
+        - group: the group; for attributes "negative" or "positive";
+        - sent_more, sent_less: both phrases of the pair;
+        - dialogpt_perplexity: perplexity of DialoGPT-small, published with the pairs (not for built ones).
+
+    Raises
+    ------
+    DatasetMissing
+        No type is available.
+    ChecksumMismatch
+        A file was changed.
+    DataError
+        A file is not such a table, or its sides do not belong together.
+    UsageError
+        The split or a type is unknown.
+
+    Notes
+    -----
+    In a folder of `build_redditbias`, axis and bias_type are "<bias>-built". The card and `own` state the
+    material, and `bias_types` is ignored. Source: Barikeri et al. 2021, section 2.1; files as in
+    datasets.toml.
     """
     if split not in SPLITS:
         raise unknown_name("split of RedditBias", split, SPLITS)
@@ -79,9 +106,10 @@ def load_redditbias(
 
 @checked
 def load_human_references(folder: Path | None = None) -> PromptSet:
-    """The 6,000 lines whose perplexity RedditBias reports as Language Model Perplexity: prompt_id and text.
+    """Load the 6,000 lines with which RedditBias computes Language Model Perplexity: prompt_id and text.
 
-    folder: as for `load_redditbias`. Raises DatasetMissing, ChecksumMismatch. Source: Barikeri et al. 2021, section 4.
+    `folder` is as in `load_redditbias`. Raises DatasetMissing or ChecksumMismatch. Source: Barikeri et al.
+    2021, section 4.
     """
     file = dataset(NAME).version(REFERENCES).files[0]
     path = found_file(dataset_folder(NAME, REFERENCES, folder), file)
@@ -93,10 +121,10 @@ def load_human_references(folder: Path | None = None) -> PromptSet:
 
 @checked
 def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
-    """The published phrases to train on against a bias type, in the owners' order.
+    """Return the published phrases for training against a bias type, in the owners' order.
 
-    folder: as for `load_redditbias`, but of the published files alone. Raises DatasetMissing, ChecksumMismatch, and
-    UsageError for a folder of pairs that were built here.
+    `folder` is as in `load_redditbias`, but only published files are accepted. Raises DatasetMissing,
+    ChecksumMismatch, and UsageError for a folder of built pairs.
     """
     if folder is not None and (built := read_manifest(folder)) is not None:
         texts = folder / "text_files" / built.bias / f"{built.bias}_bias_manual_train.txt"
@@ -114,7 +142,7 @@ def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
 
 
 def training_source(bias: str, folder: Path | None = None) -> str:
-    """In words, how far it is known that the files of a type are the owners'."""
+    """Return a sentence on how certain it is that the files of a type are those of the owners."""
     since = first_fetched(NAME, bias, dataset_folder(NAME, bias, folder, allow_modified=True))
     return f"RedditBias {bias}, {known_since(since)}"
 
@@ -129,7 +157,10 @@ def _folder_of(bias: str, folder: Path | None) -> Path:
 def _one_type(
     folder: Path, bias: str, groups: tuple[str, str], split: str, called: str | None = None
 ) -> pl.DataFrame:
-    """The pairs of one bias type. called: what pairs are called that were built here; they need no perplexities."""
+    """Return the pairs of one bias type.
+
+    `called` is the type's name if the pairs were built here; built pairs need no perplexities.
+    """
     name = called or bias
     start = f"reddit_comments_{bias}_{groups[0]}"
     if split == "attributes":

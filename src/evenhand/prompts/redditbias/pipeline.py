@@ -1,6 +1,7 @@
-"""From dumps of comments to pairs of phrases: every step a table, made only if what it is made from has changed.
+"""Build pairs of phrases from dumps of comments, in steps that each write a table.
 
-The steps stop when people are needed (annotation), and resume with their labels.
+A table is made again only if its sources have changed. The steps stop when people are needed (annotation),
+and resume with their labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,19 +44,19 @@ VERSION = 1
 TABLES = "tables"
 TO_ANNOTATE, TO_SCORE, SEARCH = "to_annotate.csv", "to_score.csv", "dumps.csv"
 ENDS = 1 << 16
-"""Bytes at either end that identify a dump, together with its size and date."""
+"""Number of bytes at each end that identify a dump, together with its size and date."""
 ReportStage = Callable[[str, int, int], None]
-"""Called with a step, and how many are done, of how many."""
+"""Function that is called with a step, the number of finished items and the total number."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How the tables are made."""
+    """Options of the steps."""
 
     as_published: bool = False
-    """By the published rules with their slips; else by the corrected ones."""
+    """Whether to use the published rules with their errors. False: the corrected rules."""
     most_characters: int = MOST_CHARACTERS
-    """A cleaned comment has fewer."""
+    """Cleaned comments with this number of characters or more are left out."""
 
     def __post_init__(self) -> None:
         if self.most_characters < 2:
@@ -66,22 +67,23 @@ class Steps:
 
 @dataclass(frozen=True)
 class BuiltPairs:
-    """What a build came to. Tables lie in <folder>/tables, files in the published layout in <folder>/data and
-    <folder>/text_files.
+    """The result of a build.
+
+    Tables are in <folder>/tables, and files in the published layout in <folder>/data and <folder>/text_files.
     """
 
     folder: Path
     bias: str
     counts: dict[str, int]
-    """Rows of each table that there is by now, in order of the steps."""
+    """Number of rows of each table so far, in the order of the steps."""
     warnings: tuple[str, ...] = ()
-    """What is wrong in dumps or annotations and does not stop the build."""
+    """Problems in dumps or annotations that do not stop the build."""
     residues: pl.DataFrame | None = None
-    """What the counterparts leave, as `counterparts.residues`; None before them."""
+    """Result of `counterparts.residues`; None before that step."""
     labels: pl.DataFrame | None = None
-    """What was written into the annotated table, as `annotation.label_counts`; None before it."""
+    """Numbers of labels in the annotated table (`annotation.label_counts`); None before that step."""
     to_annotate: Path | None = None
-    """The table to be labelled, where the build waits for that."""
+    """The table to be labelled, if the build waits for labels."""
     to_score: Path | None = None
     """The held-out texts. Outliers stay in because no perplexities were given."""
 
@@ -97,16 +99,37 @@ def build_redditbias(
 ) -> BuiltPairs:
     """Build the phrases and pairs of one bias type, up to the step that the given files allow.
 
-    dumps: files or folders of dumps, as `dumps.dump_files`. annotations: the labelled table; without it the build
-    writes the one to be labelled and stops. With it, dumps are not needed. perplexities: a table of what a model finds
-    of the held-out texts; without it no outliers are left out. how: see `Steps`. report_progress: called with a step
-    and how many are done, of how many.
+    Parameters
+    ----------
+    specification : Specification
+        Terms and rules of the bias type.
+    folder : path or str
+        Folder of the build. A stopped build there is resumed, also after SIGKILL.
+    dumps : sequence of path or str
+        Files or folders of dumps, as in `dumps.dump_files`. Not needed with `annotations`.
+    annotations : path or str, optional
+        The labelled table. Without it, the build writes the table to be labelled and stops.
+    perplexities : path or str, optional
+        Perplexities of the held-out texts under a model. Without it, no outliers are left out.
+    how : Steps, optional
+        Options.
+    report_progress : callable, optional
+        Called with a step, the number of finished items and the total number.
 
-    A build that was stopped, also by SIGKILL, goes on where it was: tables are written whole or not at all, and are
-    made again only if what they were made from has changed. Raises UsageError where neither dumps nor annotations are
-    given, and where the table to be labelled has been edited in place and would have to be made anew; DataError for
-    broken files, and where nothing is found; WriteError.
-    Source: Barikeri et al. 2021, sections 2 and 5.1.
+    Raises
+    ------
+    UsageError
+        Neither dumps nor annotations are given, or the table to be labelled was edited in place and would
+        have to be created again.
+    DataError
+        Files are damaged, or nothing is found.
+    WriteError
+        A file cannot be written.
+
+    Notes
+    -----
+    A table appears only when it is complete, and is made again only if its sources have changed. Source:
+    Barikeri et al. 2021, sections 2 and 5.1.
     """
     how, folder = how or Steps(), Path(folder)
     report = report_progress or (lambda step, done, total: None)
@@ -124,7 +147,7 @@ def build_redditbias(
         if annotations is None:
             path = _annotation_table(folder, phrases)
             return BuiltPairs(folder, specification.bias, counts, tuple(warnings), to_annotate=path)
-    assert annotations is not None  # the two ways in are checked above
+    assert annotations is not None  # checked above: there are dumps or annotations
     labels = Path(annotations).expanduser()
     scores = None if perplexities is None else Path(perplexities).expanduser()
     return _pairs(stages, base, specification, folder, labels, scores, how, counts, warnings)
@@ -182,14 +205,14 @@ def _phrases(
 
 
 def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
-    """The table to be labelled: written once, and never over somebody's labels."""
+    """Write the table to be labelled if it does not exist; existing labels are never overwritten."""
     path = folder / TO_ANNOTATE
     stages = Stages(folder)
     key = content_key(frame_hash(phrases))
     table = to_annotate(phrases)
     if path.is_file() and stages.key_of(TO_ANNOTATE) == key:
         return path
-    # a build that was killed right behind the writing has not recorded it
+    # a build that was killed directly after writing has not recorded the table
     if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
         raise UsageError(
             f"{path} was edited, and these dumps or rules would make it again.",
@@ -263,7 +286,7 @@ def _known_as(path: Path) -> dict[str, str]:
 
 
 def _known_by(path: Path) -> tuple[str | int | bytes, ...]:
-    """What tells a dump from another without reading all of it: name, size, date and both ends."""
+    """Return what identifies a dump without reading all of it: name, size, date and both ends."""
     state = path.stat()
     with path.open("rb") as handle:
         beginning = handle.read(ENDS)

@@ -18,12 +18,12 @@ QUALITY = {
     "empty_rate": ("empty", "%"),
     "refusal_rate": ("refused", "%"),
 }
-"""Measures of text that are shown with the bias, and their names."""
+"""Measures of text quality that are shown next to bias, and their names."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One benchmark, its numbers already text."""
+    """A row of the summary for one benchmark, with its numbers as text."""
 
     benchmark: str
     rate: str
@@ -39,7 +39,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Glance:
-    """rows: a line for each benchmark with negative responses. quality, cost: (name, value, unit)."""
+    """The summary of the generation benchmarks of a report.
+
+    `rows` has one row per benchmark with negative responses. `quality` and `cost` have (name, value, unit).
+    """
 
     rows: tuple[Line, ...] = ()
     quality: tuple[tuple[str, str, str], ...] = ()
@@ -47,7 +50,7 @@ class Glance:
 
 
 def glance(view: ReportView) -> Glance:
-    """Return one line for each generation benchmark; empty if there is none."""
+    """Return the summary of the generation benchmarks; it is empty if there is none."""
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
     asked = [benchmark for benchmark in written if benchmark.written and not benchmark.written.gathered]
     lines = tuple(line for benchmark in asked if (line := _line(view, benchmark)) is not None)
@@ -56,7 +59,7 @@ def glance(view: ReportView) -> Glance:
 
 @dataclass(frozen=True)
 class Described:
-    """A number without a verdict, as text: the overall value of a benchmark, or the range of its axes."""
+    """A number without a verdict, as text: the overall value of a benchmark, or the range over its axes."""
 
     measure: str
     label: str
@@ -65,11 +68,11 @@ class Described:
     unit: str
     n: str
     tested: bool = False
-    """Whether it is the published test of one axis, of which there are several."""
+    """Whether the number is the published test of one axis. Other axes then have a test as well."""
 
     @property
     def told(self) -> str:
-        """The value in a few words, for the heading of a folded section."""
+        """Return the value in a few words, for the heading of a folded section."""
         axis = f"{self.label.rpartition(', ')[2]} " if self.tested else ""
         return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
@@ -77,8 +80,9 @@ class Described:
 def described(view: ReportView, benchmark: str) -> list[Described]:
     """Return statistics without a verdict, such as published scores, in the order of the measures.
 
-    A measure with overall rows gives each of them (by part, if it only has parts). A measure with rows for axes
-    gives the range of these or, if a published test of each axis is known, a row for each axis with its p.
+    A measure with overall rows gives each of them (or each part, if it only has parts). A measure with rows
+    for axes gives their range. If a published test of each axis is known, it gives one row per axis with its
+    p.
     """
     judged = set(view.judged(benchmark))
     tests = _detail(view, benchmark, "published_tests")
@@ -102,9 +106,10 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
 
 
 def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
-    """Return sentences on how many pairs of descriptors the published number of each axis rests on.
+    """Return sentences on the number of descriptor pairs behind the published number of each axis.
 
-    The detail table `published_pairs` of the benchmark holds them; runs of earlier versions have none.
+    The numbers are in the detail table `published_pairs` of the benchmark. Runs of earlier versions do not
+    have it.
     """
     table = _detail(view, benchmark, "published_pairs")
     if table is None or table.is_empty():
@@ -134,9 +139,9 @@ def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
 
 
 def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
-    """Return a sentence for each reason why published numbers of axes are not given.
+    """Return a sentence for each reason why an axis has no published number.
 
-    The detail table `published_obstacles` of the benchmark holds them: measure, axis and reason.
+    The reasons are in the detail table `published_obstacles` of the benchmark: measure, axis and reason.
     """
     table = _detail(view, benchmark, "published_obstacles")
     if table is None:
@@ -169,7 +174,7 @@ def _tested(row: Mapping[str, Any], unit: str) -> Described:
 
 
 def _described(row: Mapping[str, Any], axes: str = "") -> Described:
-    """Describe an overall row; axes: the axes that it covers, if some have no number."""
+    """Describe an overall row. `axes` lists the axes that it covers, if some have no number."""
     places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
     part = "" if row["stratum"] is None else f", {row['stratum']}"
     return Described(
@@ -183,7 +188,7 @@ def _described(row: Mapping[str, Any], axes: str = "") -> Described:
 
 
 def _pairs(row: Mapping[str, Any], axes: str = "") -> str:
-    """Return how many pairs of descriptors a share refers to."""
+    """Return the number of descriptor pairs of which a number is a share, in words."""
     counted = row["unit"] == "share of descriptor pairs" and row["n_units"]
     return f" ({row['n_units']:,} pairs{f', {axes}' if axes else ''})" if counted else ""
 
@@ -267,13 +272,16 @@ def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | N
 
 
 def repeated(benchmark: BenchmarkView) -> str:
-    """Return what a benchmark's error rates are shares of."""
+    """Return the word for what the error rates count: simulated audits, or simulated tables of responses."""
     gathered = benchmark.written is not None and benchmark.written.gathered
     return sentences.TABLES if gathered else sentences.AUDITS
 
 
 def could_name(view: ReportView, benchmark: str) -> bool:
-    """Return True if any group could have been named: "none" means nothing if no group is measurable."""
+    """Return True if the audit could have found a biased group.
+
+    If no group is measurable, the word "none" in the report would be meaningless.
+    """
     judged = view.findings.filter(
         (pl.col("benchmark") == benchmark) & (pl.col("measure") == "group_difference")
     )
@@ -297,7 +305,7 @@ def _whose(benchmark: BenchmarkView) -> str:
 
 
 def pooled(view: ReportView) -> str:
-    """Return what a suite pools over its benchmarks, in a sentence; empty if it pools nothing.
+    """Return a sentence on the numbers that a suite pools over its benchmarks; empty if it pools none.
 
     >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
     >>> row = Measurement(measure="bias_score_published", estimate=67.26, n=843, benchmark="robbie")
@@ -318,15 +326,15 @@ def pooled(view: ReportView) -> str:
 
 
 def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
-    """Return (measure, its error rates in simulations) for each measure with verdicts that was tested in simulations.
+    """Return the measures of a benchmark that were checked on simulated data, with their error rates.
 
-    view: the report. benchmark: its name.
+    Only measures with verdicts are included. `benchmark` is the name of the benchmark.
     """
     return [(wording.label(one.measure), one.sentence) for one in _simulated(view, benchmark)]
 
 
 def reliability(view: ReportView, benchmark: str) -> str:
-    """Return the error rates of a benchmark's verdicts in simulations, in a sentence; empty if none was simulated."""
+    """Return a sentence on the error rates of a benchmark's verdicts in simulations; empty if none was simulated."""
     tested = [one for one in _simulated(view, benchmark) if one.designs]
     n = sum(one.n for one in tested)
     if not n:
@@ -345,7 +353,7 @@ def _simulated(view: ReportView, benchmark: str) -> list[Calibrated]:
 
 
 def uncalibrated(view: ReportView) -> str:
-    """Return which measures with verdicts were never tested in simulations, in a sentence; empty if all were."""
+    """Return a sentence on the measures with verdicts that were never simulated; empty if all were."""
     given = view.findings.filter(pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = given["measure"].unique(maintain_order=True)
     unknown = [wording.label(measure) for measure in judged if calibrated(measure) is None]

@@ -34,7 +34,7 @@ from evenhand.studies.gate.grammar import (
 )
 
 ABOUT = {BIASED: STANDING, NEW_BIASED: NEW, OVER_ALL: LEVEL, SILENCE: REFUSALS}
-"""The question that a condition asks, if the kind of the result does not determine it."""
+"""The question behind a condition, if the kind of the result does not determine it."""
 FAILED, PASSED, UNSEEN = "failed", "passed", "could not have been seen"
 """The outcome of a condition on one axis."""
 SHOWN_AS = {SILENT: "empty or refused responses"}
@@ -42,10 +42,10 @@ SHOWN_AS = {SILENT: "empty or refused responses"}
 
 @dataclass(frozen=True)
 class Case:
-    """One condition on one axis of one benchmark.
+    """A release condition, checked on one axis of one benchmark.
 
-    status: FAILED, PASSED or UNSEEN. reason: in a sentence, without the place. smallest: smallest detectable effect,
-    in `unit`; None where that is not known. ends: whether the gate fails by it.
+    `status` is FAILED, PASSED or UNSEEN, and `reason` a sentence without the place. `smallest` is the minimum
+    detectable effect in `unit`; None if it is not known. `ends` states whether the case makes the gate fail.
     """
 
     condition: str
@@ -61,7 +61,7 @@ class Case:
 
     @property
     def place(self) -> str:
-        """Where, in words.
+        """Return the place of the case in words.
 
         >>> Case("worse", "regard", "race_ethnicity", FAILED, "", model="v2", outcome="regard").place
         'v2, regard, race and ethnicity'
@@ -74,10 +74,10 @@ class Case:
 def cases_of(
     condition: Condition, evidence: Sequence[Evidence], kind: str, power: Sequence[Power]
 ) -> list[Case]:
-    """A case for each piece of evidence that a condition is about.
+    """Check a condition on each piece of evidence to which it applies, and return the cases.
 
-    Raises UsageError for an axis or a benchmark that is not there, for a condition that nothing in the result answers,
-    and for a unit that nothing of it has.
+    Raises UsageError if an axis or a benchmark does not exist, if nothing in the result can answer the
+    condition, or if nothing in it has the unit.
     """
     mine = _in_place(condition, asked_about(condition, evidence, kind), evidence)
     if condition.unit is not None:
@@ -97,7 +97,9 @@ def check_conditions(
     power: Sequence[Power],
     axes: Mapping[str, Sequence[str] | None],
 ) -> None:
-    """Refuse conditions and powers that no benchmark of a run can answer, before the model is asked.
+    """Refuse conditions and power requirements that no benchmark of a run can answer.
+
+    It runs before the model does.
 
     Parameters
     ----------
@@ -111,8 +113,8 @@ def check_conditions(
     Raises
     ------
     UsageError
-        For a name that no selected benchmark has, with the names that exist, and for a unit in which none of the
-        benchmarks measures effects, with the units that they have.
+        No selected benchmark has a name (the message lists the names that exist), or none of them measures
+        effects in a unit (the message lists their units).
     """
     for condition in conditions:
         if condition.benchmark is not None and condition.benchmark not in axes:
@@ -135,7 +137,10 @@ def check_conditions(
 
 
 def _check_unit(quoted: str, unit: str, benchmarks: Iterable[str]) -> None:
-    """Raise UsageError if none of the benchmarks measures effects in a unit; one whose units are unknown may."""
+    """Raise UsageError if no benchmark measures effects in a unit.
+
+    A benchmark whose units are not known yet may measure in any unit.
+    """
     units = {name: effect_units(name) for name in benchmarks}
     if not units or any(known is None or unit in known for known in units.values()):
         return
@@ -157,7 +162,7 @@ def is_axis(given: str, axis: str) -> bool:
 
 
 def asked_about(condition: Condition, evidence: Sequence[Evidence], kind: str) -> list[Evidence]:
-    """The pieces that answer the question of a condition, wherever they are."""
+    """Return the pieces of evidence that answer the question of a condition."""
     about = ABOUT.get(condition.subject, {AUDIT: STANDING, COMPARISON: CHANGE}.get(kind, TEST))
     return [one for one in evidence if one.about == about]
 
@@ -208,7 +213,7 @@ def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
         return UNSEEN, _plain(one.told) or sentences.NO_REASON
     if one.about in (TEST, NEW) or condition.subject == BIASED:
         return (FAILED if one.verdict == FOUND else PASSED), _plain(one.told)
-    if not one.parts:  # an axis is found, or not, and no group of it is
+    if not one.parts:  # the axis has a verdict, but its groups have none
         found = one.verdict == FOUND
         return (UNSEEN, sentences.UNNAMED) if found else (PASSED, "")
     if condition.subject == MAY_EXCEED:
@@ -219,7 +224,7 @@ def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
             f"{part.name} (up to {_size(part.possible, one.unit)})" for part in _largest(beyond, "possible")
         ]
         return FAILED, sentences.exceeded(f"may be worse{_beside(one)} for", told)
-    anyhow = condition.unit is None  # worse, higher: by however much
+    anyhow = condition.unit is None  # "worse" and "higher" have no size: any amount counts
     beyond = [part for part in one.parts if part.found and (anyhow or part.shown > condition.amount)]
     if not beyond:
         return PASSED, ""

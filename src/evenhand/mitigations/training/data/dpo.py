@@ -1,21 +1,26 @@
 """Direct preference optimisation (DPO): the less biased of two texts becomes more likely, relative to the base model.
 
-With pi the model, ref the base model, w the preferred text and l the other (both behind the same prompt),
+Let pi be the model, ref the base model, w the preferred text and l the other one, both after the same prompt.
+Then
 
     m = log pi(w) / ref(w)  -  log pi(l) / ref(l)
     L_DPO = - p log sigma(beta m) - (1 - p) log sigma(- beta m)
 
-With p = 1 this is equation 7 of Rafailov et al. 2023; p = 1 - label_smoothing for all pairs is conservative DPO
-(Mitchell 2023). Neither ends anywhere that has to do with bias: at the same p all pairs are moved by the same
-beta m = log p / (1 - p), so a model that is less kind about one group than about others is so afterwards, too, and
-where one group's text is preferred to another's, the bias is turned round. Hence `aim=equal`: the minimum lies where
-the odds log pi(w) / pi(l) equal those wanted, if p is what they are short of:
+With p = 1 this is equation 7 of Rafailov et al. 2023. With p = 1 - label_smoothing for all pairs it is
+conservative DPO (Mitchell 2023).
+
+The minimum of both has nothing to do with bias. At the same p, all pairs are moved by the same beta m = log p
+/ (1 - p). A model that is less kind about one group than about others therefore stays so. If one group's text
+is preferred to another's, the bias is reversed.
+
+With `aim=equal`, the minimum is where the odds log pi(w) / pi(l) equal the wanted odds. Each pair gets its
+own p:
 
     p = sigma(beta (wanted - log ref(w) / ref(l)))
 
-Wanted are, between the kind and the hostile half of a sentence, the odds of the group of which the model says that
-sentence most kindly (p is at least 1/2: nobody is to be spoken of less kindly than before), and between the same text
-about two groups even odds, 0.
+The wanted odds depend on the kind of pair. For the kind and the hostile half of a sentence, they are those of
+the group about which the model is kindest in that sentence. p is then at least 1/2, so no group is treated
+less kindly than before. For the same text about two groups, the wanted log odds are 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +45,7 @@ CHOSEN, REJECTED, REFERENCE, WANTED = "chosen", "rejected", "reference", "wanted
 PUBLISHED, AT_AN_END = 0.1, 1.0
 """Default of beta."""
 ROWS = 64
-"""Pairs that the base model is asked about at once."""
+"""Number of pairs per batch of the base model."""
 CARD = Card(
     "dpo",
     "Direct preference optimisation: makes the less biased of two texts more likely, up to equal odds.",
@@ -69,10 +74,11 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Preferring:
-    """Language modelling on rows without a mark, and the term over pairs.
+    """The loss: language modelling on rows without a mark, and the DPO term over pairs.
 
-    A row that is a pair holds the preferred text; `chosen` marks the tokens of it that count, `rejected` holds the
-    other text, (token, whether it counts). Of each row `reference` is log ref(w) / ref(l), nats, and `wanted` is p.
+    A row that is a pair contains the preferred text, and `chosen` marks those of its tokens that count.
+    `rejected` contains the other text as (token, whether it counts). For each row, `reference` is log ref(w)
+    / ref(l) in nats, and `wanted` is p.
     """
 
     beta: float
@@ -81,15 +87,15 @@ class Preferring:
     pooled: bool = True
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """Of both terms."""
+        """Return the weights of both terms."""
         return {"lm": self.lm_weight, "dpo": self.weight}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """Tokens that are learned, and pairs."""
+        """Return the numbers of learned tokens and of pairs."""
         return {"lm": batch.learned, "dpo": len(paired_rows(batch))}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
-        """Both, from one pass."""
+        """Compute both terms in one pass."""
         import torch
 
         logits, odds = logits_and_odds(model, batch)
@@ -103,12 +109,16 @@ class Preferring:
 
 
 def paired_rows(batch: Batch) -> "Tensor":
-    """The rows that are pairs, in order."""
+    """Return the rows that are pairs, in order."""
     return batch.marks[REJECTED][:, 0].bincount(minlength=len(batch)).nonzero()[:, 0]
 
 
 def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
-    """Logits of the rows, (rows, length, vocabulary), and log pi(w) / pi(l) of the pairs, (pairs,), from one pass."""
+    """Compute the logits of all rows and the log odds of all pairs in one pass.
+
+    The logits have the shape (rows, length, vocabulary). The log odds log pi(w) / pi(l) have the shape
+    (pairs,).
+    """
     import torch
 
     row, token, counts = batch.marks[REJECTED].unbind(1)
@@ -143,9 +153,10 @@ def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
 def wanted_of(
     preferences: Sequence[Preference], odds: Floats, beta: float, smoothing: float, *, equal: bool
 ) -> Floats:
-    """p of each pair, see the module.
+    """Return p of each pair (see the module's docstring).
 
-    odds: (pairs,) log ref(w) / ref(l), nats. equal: whether preferences end where groups are alike.
+    `odds` are log ref(w) / ref(l) in nats, shape (pairs,). `equal` states whether the aim is that groups are
+    alike.
 
     >>> even = [Preference("", "An x.", "A y.")]
     >>> wanted_of(even, np.array([-2.0]), 0.5, 0.0, equal=True).round(4).tolist()   # 1 / (1 + exp(-1))
@@ -170,14 +181,27 @@ def wanted_of(
 
 @dataclass(frozen=True)
 class PreferenceDebiasing:
-    """The method DPO.
+    """The training method DPO.
 
-    beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
-    the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs
-    of which the opposite might be right (conservative DPO). weight, lm_weight: weights of the term, and of language
-    modelling on texts outside the pairs. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal,
-    and none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises
-    UsageError.
+    Parameters
+    ----------
+    beta : float, optional
+        How closely the model stays near the base model. Default: 0.1, as published, or 1 if the aim is
+        equality. The odds at the minimum are then the same for every beta, and a larger one reaches them
+        sooner.
+    label_smoothing : float
+        Share of pairs for which the opposite may be right (conservative DPO).
+    weight, lm_weight : float
+        Weights of the DPO term, and of language modelling on texts outside the pairs.
+    aim : {"auto", "equal", "none"}
+        Where the minimum is: "equal" makes groups alike. "auto" is "equal", or "none" for pairs of the user.
+    contrast, by
+        The pairs that are made from texts with terms; see `preferences_of`.
+
+    Raises
+    ------
+    UsageError
+        An option is invalid.
     """
 
     name: ClassVar[str] = "dpo"
@@ -201,13 +225,13 @@ class PreferenceDebiasing:
             )
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """Pairs, and texts outside them.
+        """Return pairs, and texts outside them.
 
-        Raises DataError where there are no pairs, or the two of a pair are cut before they differ.
+        Raises DataError if there are no pairs, or if the two texts of a pair are cut before they differ.
         """
         pairs = preferences_of(material, self.contrast, self.by, seed)
         of_user = any(pair.frame == "" for pair in material.preferences)
@@ -264,7 +288,7 @@ class PreferenceDebiasing:
 def encoded_sides(
     pairs: Sequence[Preference], tokenizer: Any, encoding: Encoding
 ) -> tuple[list[Ints], list[Ints]]:
-    """Tokens of all preferred texts and then of all others, and the places of those behind the prompt.
+    """Return the tokens of all preferred texts, then of all others, and the positions of those after the prompt.
 
     Raises DataError for a pair whose texts are cut before they differ.
     """
@@ -287,7 +311,7 @@ def encoded_sides(
 
 
 def reference_odds(model: Any, examples: Examples, n: int) -> Floats:
-    """log ref(w) / ref(l) of the first n examples, which are pairs, nats."""
+    """Return log ref(w) / ref(l) of the first n examples, which are pairs, in nats."""
     import torch
 
     device, found = next(model.parameters()).device, []
