@@ -1,4 +1,4 @@
-"""Existing scores as a classifier: texts are looked up in a file, and nothing is judged anew.
+"""Existing scores as a classifier: texts are looked up in a file.
 
 The file may be CSV, Parquet or JSON Lines, or in the format of RealToxicityPrompts or ROBBIE.
 """
@@ -39,11 +39,12 @@ MISSING_WORDS = ("", "na", "n/a", "none", "null")
 
 
 def read_score_file(path: Path) -> pl.DataFrame:
-    """The rows of a file of scores; columns of a CSV are text, those of other files as they are.
+    """Return the rows of a file of scores.
 
-    path: .csv, .parquet, .jsonl, .ndjson, or .json with a list of objects or ROBBIE's {"scores": [...]}. A line of
-    RealToxicityPrompts becomes two rows, one of the prompt and one of its continuation, with the columns text,
-    toxicity, insult, ... Raises DataError for a file that is missing, empty, unreadable or of another kind.
+    `path` is a .csv, .parquet, .jsonl or .ndjson file, or a .json file with a list of objects or ROBBIE's
+    {"scores": [...]}. Columns of a CSV are text; those of other files keep their types. A line of
+    RealToxicityPrompts becomes two rows, of the prompt and of its continuation, with the columns text,
+    toxicity, insult, ... Raises DataError if the file is missing, empty, unreadable or of another kind.
     """
     if not is_file(path):
         raise DataError(f"Score file not found: {path}.", FORMAT)
@@ -70,7 +71,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
 
 
 def numbers(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
-    """A column as Float64, null for what is missing; raises DataError for a word that is no number."""
+    """Return a column as Float64, with null for missing values; raise DataError for a word that is not a number."""
     values = frame[column]
     if values.dtype != pl.String:
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
@@ -134,10 +135,11 @@ SCORE_COLUMNS = ("score", "toxicity")
 
 
 def load(options: Mapping[str, Any]) -> "ExistingScores":
-    """The classifier; options: file, text, column, label, threshold, negative, strip (see CARD.details).
+    """Return the classifier.
 
-    column: one column of numbers or several, with commas; the first is the score. Raises UsageError for unknown
-    options, DataError for a file or column that is not there or cannot be read.
+    The options are file, text, column, label, threshold, negative and strip (see CARD.details). `column` is
+    one column of numbers or several, separated by commas; the first one is the score. Raises UsageError for
+    unknown options, and DataError for a missing or unreadable file or column.
     """
     return _load(
         **typed_options(f"the classifier 'scores:{options.get('file', '')}'", options, options_of(_load))
@@ -180,9 +182,10 @@ def _load(
 
 
 class ExistingScores:
-    """A table of texts and their scores behind the Classifier contract; made by `load`.
+    """A classifier that looks up the scores of texts in a table; `load` creates it.
 
-    Columns of numbers are the labels; a file with labels alone has one per distinct label, with score 1 or 0.
+    Its labels are the columns of numbers. If the file has only labels in words, each distinct one is a label
+    with the score 1 or 0.
     """
 
     reads_context = False
@@ -230,7 +233,7 @@ class ExistingScores:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The file's hash and how it is read; its path does not enter."""
+        """Return a hash of the file and how it is read; the path does not affect it."""
         return {
             "kind": "existing-scores",
             "name": "scores",
@@ -245,10 +248,10 @@ class ExistingScores:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Look each text up; see Classifier.classify. Contexts are not read.
+        """Look up each text; see `Classifier.classify`. Contexts are not read.
 
-        Errors: `missing` for a text that is not in the file or has no score there, `empty_text` for white space
-        that is not in the file, `not_finite`, and `classifier_error` for a text with two different scores.
+        The error of a text is `missing` if it is not in the file or has no score there, `empty_text` if it is
+        white space and not in the file, `not_finite`, or `classifier_error` if it has two different scores.
         """
         rows = [self._rows.get(self._key(text), -1) for text in texts]
         self._texts += len(texts)
@@ -276,7 +279,7 @@ class ExistingScores:
         )
 
     def describe(self) -> dict[str, Any]:
-        """File, columns, threshold, and how many of the texts asked for were found."""
+        """Return facts for the report: file, columns, threshold, and the number of texts that were found."""
         return {
             "name": f"scores:{self.path.name}",
             "revision": self._sha256,

@@ -1,4 +1,4 @@
-"""What classifiers behind a network share: asking only what the store does not know, and rows made of replies."""
+"""Classify texts with a service: send only requests without a stored response, and make rows from the replies."""
 
 import os
 import time
@@ -37,30 +37,30 @@ PASSING_ERRORS = frozenset(
         ResponseError.CLASSIFIER_ERROR,
     }
 )
-"""Codes that say nothing of the text: they settle nothing when an error ends the work."""
+"""Error codes that do not depend on the text. If an error ends the work, such texts are not finished."""
 NOT_ASKED = "not asked: the quota of the service was spent; run again to go on"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceOptions:
-    """The options that every service takes; a service adds its own and may have other defaults."""
+    """Options that every service accepts; a service adds its own and may change defaults."""
 
     service: ClassVar[str]
     """The name of the classifier."""
     concurrency: Whole = 8
     attempts: Whole = 6
     timeout: Number = 60.0
-    """Seconds an attempt may take."""
+    """Maximum duration of an attempt, in seconds."""
     pause: Number = 1.0
     """Seconds before the second attempt; longer before later ones."""
     per_minute: Number | None = None
-    """Requests; None: as many as the service answers."""
+    """Maximum number of requests per minute. None: no limit."""
     store: str | None = None
-    """The file of kept answers; None: one for all runs of this machine."""
+    """File for stored responses. None: one file for all runs on this machine."""
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
-        """The options of a user, typed; raises UsageError as `typed_options` does."""
+        """Return a user's options in their types; raises UsageError as `typed_options` does."""
         return cls(**typed_options(f"the classifier {cls.service!r}", options, options_of(cls)))
 
     def client(
@@ -72,10 +72,10 @@ class ServiceOptions:
         header: str = "Authorization",
         largest: int = LARGEST,
     ) -> ServiceClient:
-        """The client of the service at an address, with the key of the environment in a header.
+        """Return a client of the service at a URL, with the key from the environment in a header.
 
-        largest: bytes of an answer that are read at most.
-        Raises EvenhandError if a key is needed and the variable is not set, UsageError for what is no address.
+        `largest` is the maximum number of bytes of a response that are read. Raises EvenhandError if a key is
+        needed and the variable is not set, and UsageError for an invalid URL.
         """
         key = os.environ.get(key_variable, "").strip()
         if needs_key and not key:
@@ -100,13 +100,13 @@ class ServiceOptions:
         )
 
     def answer_store(self) -> AnswerStore:
-        """Where answers are kept."""
+        """Return the store of responses."""
         return AnswerStore(self.store or answer_store_path(self.service))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a service says of one question: a JSON object, or why there is none."""
+    """The reply of a service to one question: a JSON object, or the reason why there is none."""
 
     body: dict[str, Any] | None
     error: ResponseError | None = None
@@ -126,7 +126,7 @@ class TextLabel:
 
 
 class ServiceClassifier(ABC, Generic[Q]):
-    """A service behind the Classifier contract: a backend says what is asked of a text, and reads the replies."""
+    """Base class of classifiers that use a service; a subclass defines the questions and reads the replies."""
 
     labels: tuple[str, ...]
     reads_context: bool = False
@@ -159,12 +159,12 @@ class ServiceClassifier(ABC, Generic[Q]):
         """See Classifier.fingerprint."""
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text; see Classifier.classify.
+        """Classify each text; see `Classifier.classify`. Only backends with `reads_context` read contexts.
 
-        contexts: read by backends whose `reads_context` is true. Error rows: empty_text, unparsable (an answer of
-        another form), refused, too_long, request_refused, quota (run again to go on), timed_out, classifier_error,
-        and those of the backend. Raises EvenhandError if the key or every request is refused or nothing can be
-        reached, with the texts that are settled in its `before`.
+        Errors of rows: empty_text, unparsable (a response of another form), refused, too_long,
+        request_refused, quota (run again to resume), timed_out, classifier_error, and those of the backend.
+        Raises EvenhandError if the key or every request is refused, or if the service cannot be reached. Its
+        `before` has the texts that are finished.
         """
         before = contexts if self.reads_context and contexts is not None else [None] * len(texts)
         pairs = list(zip(texts, before, strict=True))
@@ -198,7 +198,7 @@ class ServiceClassifier(ABC, Generic[Q]):
         return rows(pairs)
 
     def describe(self) -> dict[str, Any]:
-        """Name, address and labels, what was asked and what was found in the store."""
+        """Return facts for the report: name, URL, labels, and numbers of requests and of stored responses."""
         return {
             "name": self.fingerprint["name"],
             "revision": self.fingerprint["revision"],
@@ -217,33 +217,32 @@ class ServiceClassifier(ABC, Generic[Q]):
 
     @abstractmethod
     def _questions(self, text: str, context: str | None) -> Sequence[Q]:
-        """What is asked about a text."""
+        """Return the questions about a text."""
 
     @abstractmethod
     def _key(self, question: Q) -> str:
-        """The name under which the reply to a question is kept."""
+        """Return the key under which the reply to a question is stored."""
 
     @abstractmethod
     def _body(self, questions: Sequence[Q]) -> dict[str, Any]:
-        """The JSON of one request for some questions."""
+        """Return the JSON of one request with some questions."""
 
     @abstractmethod
     def _read(self, answer: Answer, questions: Sequence[Q]) -> Sequence[Reply] | None:
-        """What an answer says to each of its questions; None where it does not say it to each."""
+        """Return the reply to each question of a response; None if it does not have one for each."""
 
     @abstractmethod
     def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
-        """The label of a text from the replies to its questions, in their order."""
+        """Return the label of a text from the replies to its questions, in their order."""
 
 
 class AskedOnce(Generic[Q]):
-    """Questions to one path of a service; what it has answered once is never asked again, by any process.
+    """Sends questions to one path of a service; a question with a stored response is never sent again.
 
-    client, store: whom to ask and where answers are kept. path: behind the client's address. body: the JSON
-    of one request for some questions. read: what an answer says to each of its questions; a Reply with a body
-    and one of a lasting refusal (`lasting`) are kept. at_once: questions a request; a request of several that
-    is refused or answered in part is asked again one by one. harmless: a question that no service refuses, by which
-    one that takes no question at all is known.
+    `path` follows the client's URL, `body` returns the JSON of a request, and `read` the replies in a
+    response. Replies with a body or with a lasting refusal (`lasting`) are stored. A request has up to
+    `at_once` questions; if it is refused or answered in part, its questions are sent individually. `harmless`
+    is a question that no service refuses. It shows whether the service refuses every question.
     """
 
     def __init__(
@@ -265,14 +264,13 @@ class AskedOnce(Generic[Q]):
         self._spent_until = 0.0
         self.asked = self.kept = 0
         self.models: Counter[str] = Counter()
-        """How many replies name which model, of those that came with a body."""
+        """Number of replies with a body that name each model."""
 
     def ask(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
-        """Fill `replies` with what the service says to each question, by its key.
+        """Fill `replies` with the reply to each question, by the key under which it is stored.
 
-        questions: by the key under which their answers are kept. Every answer is kept as it arrives, so that
-        a process that dies has nothing to ask twice. Raises EvenhandError where no question can be answered;
-        `replies` then holds what is settled.
+        Every response is stored when it arrives, so nothing is sent twice after a crash. Raises EvenhandError
+        if no question can be answered; `replies` then contains the finished ones.
         """
         try:
             self._ask_missing(questions, replies)
@@ -285,7 +283,7 @@ class AskedOnce(Generic[Q]):
         self.models.update(without_surrogates(str(name)[:LONGEST_NAME]) for name in named)
 
     def describe(self) -> dict[str, Any]:
-        """Texts asked and found in the store, and the client's account of its requests."""
+        """Return the numbers of sent texts and stored responses, and the client's facts."""
         return {"asked": self.asked, "from_store": self.kept, "service": self.client.describe()}
 
     def _ask_missing(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
@@ -332,10 +330,10 @@ class AskedOnce(Generic[Q]):
             self._spent_until = float("inf") if _for_today(answer.detail) else time.monotonic() + REST
         rows = self._read(answer, [questions[key] for key in keys])
         hint = "Are the address, the model's name and the classifier's options what the service takes?"
-        if answer.error is not ResponseError.QUOTA:  # after which nothing is asked for a while
+        if answer.error is not ResponseError.QUOTA:  # after it, no requests are sent for a while
             self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
         if rows is None or len(rows) != len(keys):
-            if len(keys) > 1:  # one text may have spoilt it for all
+            if len(keys) > 1:  # one text may be the cause for all
                 alone.extend(keys)
                 return
             code = answer.refusal or answer.error or ResponseError.UNPARSABLE
@@ -360,7 +358,7 @@ class AskedOnce(Generic[Q]):
 
 
 def failure(answer: Answer) -> Reply:
-    """The reply of a question that got no answer: why it was refused, or that the classifier failed."""
+    """Return the reply for a question without a response: why it was refused, or that the classifier failed."""
     error = answer.refusal or answer.error
     if error is None or error is ResponseError.MODEL_ERROR:
         error = ResponseError.CLASSIFIER_ERROR
@@ -368,7 +366,7 @@ def failure(answer: Answer) -> Reply:
 
 
 def as_labels(rows: Sequence[TextLabel], labels: int) -> Labels:
-    """The table of some rows; labels: how many scores each has."""
+    """Return rows as a table of labels; `labels` is the number of scores per row."""
     nothing = (float("nan"),) * labels
     scores = np.array([nothing if row.scores is None else row.scores for row in rows], dtype=np.float32)
     return Labels(

@@ -1,7 +1,7 @@
-"""Perspective: toxicity and its kinds by the web service behind most published numbers, or one that speaks like it.
+"""Perspective: toxicity and its kinds, from the web service behind most published numbers or a compatible one.
 
-Google ends its service on 31 December 2026. What was asked before stays in the store of answers and is found there
-without a network; after that day give the address of a compatible service, existing scores, or another classifier.
+Google ends its service on 31 December 2026. Stored responses can still be used without a network. For new
+texts, use the URL of a compatible service, existing scores, or another classifier.
 """
 
 import warnings
@@ -65,21 +65,26 @@ _REASONS = {
 
 
 def load(options: Mapping[str, Any]) -> "Perspective":
-    """The classifier. Options, all optional:
+    """Return the classifier. All options are optional, with defaults in parentheses:
 
-    url (of a compatible service, without comments:analyze), attributes (with commas; default the six production
-    ones), decides (the attribute of score and verdict: TOXICITY), threshold (0.5), strict (harmful only above
-    the threshold, as ROBBIE's code has it, not at it as in RealToxicityPrompts), language (en), per_minute (60;
-    0: no limit), concurrency, timeout, attempts, key_header (X-Goog-Api-Key; an Authorization header is sent as
-    Bearer), store (file of kept answers). The key comes from PERSPECTIVE_API_KEY.
-    Raises UsageError for wrong options, EvenhandError without a key where Google is asked.
+    - url: URL of a compatible service, without comments:analyze;
+    - attributes (the six production ones): separated by commas;
+    - decides (TOXICITY): the attribute of score and verdict;
+    - threshold (0.5), and strict: harmful only above the threshold, as in ROBBIE's code. Otherwise also at
+      the threshold, as in RealToxicityPrompts;
+    - language (en), per_minute (60; 0: no limit), concurrency, timeout, attempts;
+    - key_header (X-Goog-Api-Key): an Authorization header is sent as Bearer;
+    - store: file for stored responses.
+
+    The key is read from PERSPECTIVE_API_KEY. Raises UsageError for invalid options, and EvenhandError if
+    Google's service is used without a key.
     """
     return Perspective(PerspectiveOptions.read(options))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerspectiveOptions(ServiceOptions):
-    """What `load` takes."""
+    """The options of `load`."""
 
     service: ClassVar[str] = "perspective"
     url: str = ""
@@ -95,9 +100,10 @@ class PerspectiveOptions(ServiceOptions):
 
 
 class Perspective(ServiceClassifier[str]):
-    """Perspective behind the Classifier contract; made by `load`. Scores are probabilities, one an attribute.
+    """The Perspective API as a classifier; `load` creates it.
 
-    Contexts are not read. A text may have the error unsupported_language, too.
+    There is one score per attribute, a probability. Contexts are not read. A text may also have the error
+    unsupported_language.
     """
 
     def __init__(self, options: PerspectiveOptions):
@@ -123,7 +129,10 @@ class Perspective(ServiceClassifier[str]):
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Address, attributes, language and the rule of the verdict; the models behind the service are not told."""
+        """Return what determines the labels: URL, attributes, language and the rule of the verdict.
+
+        The service does not report its models, so they are not included.
+        """
         return {
             "kind": "perspective",
             "name": "perspective",
@@ -137,7 +146,10 @@ class Perspective(ServiceClassifier[str]):
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """As ServiceClassifier.classify; what Google's service does not answer is said to be at its end."""
+        """Classify as `ServiceClassifier.classify` does.
+
+        If Google's service does not respond, the error explains that the service has ended.
+        """
         try:
             return super().classify(texts, contexts)
         except EvenhandError as error:
@@ -148,8 +160,10 @@ class Perspective(ServiceClassifier[str]):
             raise noted from error
 
     def describe(self) -> dict[str, Any]:
-        """Address, attributes, rule, what was asked and what was found in the store; for Google's also how long it
-        will last."""
+        """Return facts for the report: URL, attributes, rule, and numbers of requests and of stored responses.
+
+        For Google's service, the facts also state when it ends.
+        """
         rule = {
             "negative": [self.decides],
             "threshold": self.threshold,

@@ -1,8 +1,8 @@
-"""The contracts of methods, and all methods by name.
+"""The interfaces of training methods, and all methods by name.
 
-A method of training = a transformation of the texts and/or terms of the loss. A method that edits changes finished
-weights at once, and nothing is trained. The first lines of each say which paper; its card what it is expected to do and
-what is known against it.
+A training method transforms the texts, adds terms to the loss, or both. An editing method changes finished
+weights at once, without training. The first lines of each module name the paper. The card of a method states
+its expected effect and known problems.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ METHODS = {
     "inlp": "evenhand.mitigations.projection.inlp:NullspaceProjection",
     "sentence-debias": "evenhand.mitigations.projection.sentence_debias:SentenceDebias",
 }
-"""By name: what makes it; its parameters are its options. What trains is here, and what projects in its own room."""
+"""Function that creates each method, by name. Its parameters are the options. Projections are in their own package."""
 
 METHOD_MAKERS: Registry[Callable[..., Any]] = Registry(
     "training method",
@@ -58,19 +58,19 @@ NOT_OPTIONS = ("name", "card", "CARD")
 
 
 OfBase = Callable[[Any, Examples], Mapping[str, NDArray[Any]]]
-"""From the base model and examples to values of each example."""
+"""Function of the base model and examples that returns values of each example."""
 OfEpoch = Callable[[int], Examples]
-"""From the number of an epoch, from 0, to its examples."""
+"""Function of the number of an epoch, from 0, that returns its examples."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a method makes of texts: examples, what is made small on them, and facts for the record.
+    """What a method makes from texts: examples, the objective, and facts for the record.
 
-    of_base: what the objective needs to know of the model as it was before training; asked once, and kept beside the
-    checkpoint, so that a training that goes on goes on with the same. of_epoch: where each epoch has examples of its
-    own: as many as `examples`, which are those of the first. label: text at the end of every history with which the
-    trained model is to be used; "" for none.
+    `of_base` computes what the objective needs to know about the model before training. It is called once,
+    and its result is stored next to the checkpoint for a resumed training. `of_epoch` gives the examples of
+    an epoch if epochs differ; there are as many as `examples`, which are those of the first. `label` is a
+    text at the end of every history with which the trained model must be used; "" for none.
     """
 
     examples: Examples
@@ -83,9 +83,10 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Edit:
-    """What came of changing a model at once; the model itself was changed in place.
+    """The result of editing a model in place.
 
-    told: in a sentence. facts: for the record. curves: (step, name, value) of what was watched on the way.
+    `told` describes it in a sentence, and `facts` are for the record. `curves` has (step, name, value) of the
+    monitored values.
     """
 
     told: str
@@ -94,55 +95,56 @@ class Edit:
 
 
 class DebiasingMethod(Protocol):
-    """A way to get a bias out of the weights of a language model. Frozen."""
+    """Interface of a method that reduces a bias in the weights of a language model. Methods are frozen."""
 
     @property
     def name(self) -> str:
-        """As reports call it."""
+        """Return the name in reports."""
         ...
 
     @property
     def card(self) -> Card:
-        """What it is expected to do, what is known to go wrong, and where it comes from."""
+        """Return the card: expected effect, known problems, and source."""
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: everything its effect depends on besides texts and training options."""
+        """Return everything that determines the effect, except texts and training options; JSON-serialisable."""
         ...
 
 
 @runtime_checkable
 class TrainingMethod(DebiasingMethod, Protocol):
-    """A way to train a bias out of a model."""
+    """Interface of a method that trains a model."""
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """Examples and objective. Raises DataError where texts or terms do not suffice for it."""
+        """Return examples and objective; raises DataError if there are too few texts or terms."""
         ...
 
 
 @runtime_checkable
 class DialogueMethod(TrainingMethod, Protocol):
-    """A way to train that learns replies of dialogues, and reads them from a run or a file of the user's itself."""
+    """Interface of a method that learns replies of dialogues, and reads them from a run or a user's file."""
 
     def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
-        """What is learned and what is watched; texts to watch are lines of `Reply`. Raises DataError."""
+        """Return the training material and the validation texts, which are lines of `Reply`. Raises DataError."""
         ...
 
 
 @runtime_checkable
 class EditingMethod(DebiasingMethod, Protocol):
-    """A way to change finished weights at once, without training."""
+    """Interface of a method that changes finished weights at once, without training."""
 
     def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:
         """Change a model of transformers in place.
 
-        Raises DataError where texts or terms do not suffice, Unsupported for models that it cannot be done to.
+        Raises DataError if there are too few texts or terms, and Unsupported for a model that cannot be
+        edited.
         """
         ...
 
 
 def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
-    """Which models a method can be used on: replies are learned by encoder-decoder models, too.
+    """Return the architectures with which a method works; encoder-decoder models can also learn replies.
 
     >>> architectures_of(load_method("lmd")), architectures_of(load_method("self-chat"))
     (('causal',), ('causal', 'encoder-decoder'))
@@ -152,10 +154,10 @@ def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
 
 @checked
 def load_method(words: str) -> TrainingMethod | EditingMethod:
-    """The method that a user names.
+    """Load a method by name.
 
-    words: `NAME` or `NAME?option=value&option=value`; a package adds names under the entry-point group
-    "evenhand.training_methods". Raises UsageError for unknown names and options, ExtensionError.
+    `words` is `NAME` or `NAME?option=value&option=value`. Other packages add names under the entry-point
+    group "evenhand.training_methods". Raises UsageError for unknown names and options, and ExtensionError.
 
     >>> load_method("lmd?weight=50").parameters()["weight"]
     50.0
@@ -186,9 +188,9 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
 
 
 def method_options(name: str) -> dict[str, Parameter]:
-    """The options of a method, by name, with the types they ask for.
+    """Return the options of a method by name, with their types.
 
-    name: without options. Raises UsageError for a name that there is not, ExtensionError.
+    `name` is the name without options. Raises UsageError for an unknown name, and ExtensionError.
 
     >>> method_options("lmd")["weight"].default
     1.0

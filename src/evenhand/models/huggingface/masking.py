@@ -1,4 +1,4 @@
-"""What a masked model is given: each token hidden in one of three ways, and each distinct input once."""
+"""Make the inputs of a masked model: hide each token in one of three ways, and list each distinct input once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ Ids = NDArray[np.int32]
 
 @dataclass
 class MaskedInputs:
-    """Distinct masked token sequences and the tokens asked of them.
+    """Distinct masked token sequences, and the tokens to predict in them.
 
-    Sentences made from one template differ in few places, so that many of their masked inputs are the same:
-    each is listed once in `inputs`. The four target lists run in parallel, in the order of the texts.
+    Sentences from one template differ in few places, so many of their masked inputs are the same. Each is
+    listed once in `inputs`. The four lists of targets have the same length and the order of the texts.
     """
 
     inputs: list[Ids] = field(default_factory=list)
@@ -32,13 +32,13 @@ class MaskedInputs:
     known: dict[bytes, int] = field(default_factory=dict)  # place of each input in the list
 
     def open_row(self, targets: int, error: ResponseError | None, detail: str | None) -> None:
-        """Begin the next text: how many tokens will be asked of it, or why none is."""
+        """Start the next text with its number of targets, or with the error if it has none."""
         self.errors.append(error)
         self.details.append(detail)
         self.counts.append(0 if error else targets)
 
     def ask(self, masked: Ids, position: int, token: int, start: int) -> None:
-        """Ask for a token at a position of a masked input; start: its first character in the text."""
+        """Add a target: a token at a position of a masked input. `start` is its first character in the text."""
         index = self.known.setdefault(masked.tobytes(), len(self.inputs))
         if index == len(self.inputs):
             self.inputs.append(masked)
@@ -49,13 +49,27 @@ class MaskedInputs:
 
 
 def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
-    """Mask every token that is to be scored.
+    """Return masked inputs in which every token that is scored is hidden.
 
-    tokenizer: a fast tokenizer with a mask token. batch: a context precedes its text as plain
-    text (`Texts.joined`), and is visible but never masked. Masking "token", the default, hides one token at a time
-    (Salazar et al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not
-    give its first one away (Kauf and Ivanova 2023), "blank" is that of `_filled_blanks`. longest: most tokens of
-    an input, special ones included. Special tokens are never scored. Raises UsageError for spans with "blank".
+    Parameters
+    ----------
+    tokenizer
+        A fast tokenizer with a mask token.
+    batch : Texts
+        The texts. A context precedes its text as plain text (`Texts.joined`). It is visible but never masked.
+    longest : int, optional
+        Maximum number of tokens of an input, including special tokens.
+
+    Raises
+    ------
+    UsageError
+        There are spans with the masking "blank".
+
+    Notes
+    -----
+    The masking "token" (the default) hides one token at a time (Salazar et al. 2020). "word" also hides the
+    rest of its word to the right, so that later parts of a word do not reveal its first one (Kauf and Ivanova
+    2023). "blank" is described at `_filled_blanks`. Special tokens are never scored.
     """
     if batch.masking == "blank":
         return _filled_blanks(tokenizer, batch, longest)
@@ -80,12 +94,13 @@ def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> M
 
 
 def _filled_blanks(tokenizer: Any, batch: Texts, longest: int | None) -> MaskedInputs:
-    """Each text read from the left into BLANK of its context, one mask behind what has been read.
+    """Fill each text into BLANK of its context from left to right, with one mask after the tokens so far.
 
-    As in StereoSet's program it is strings that are put together: the text is cut into tokens by itself, and what has
-    been read of it, decoded, stands with the mask in place of BLANK. A context with several is filled at all of them,
-    and the first mask is asked. White space that begins a text says how its first token is cut (RoBERTa knows another
-    one behind a space) and is not doubled where BLANK stands behind white space already.
+    As in StereoSet's program, strings are joined. The text is tokenised alone, and its tokens so far are
+    decoded and put, with the mask, in place of BLANK. If a context has several blanks, all are filled, and
+    the first mask is predicted. White space at the start of a text determines how its first token is split
+    (RoBERTa has different tokens after a space). It is not doubled if there is already white space before
+    BLANK.
     """
     if any(span is not None for span in batch.all_spans):
         raise UsageError(

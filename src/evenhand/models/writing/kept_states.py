@@ -1,8 +1,8 @@
-"""What was read before: keys and values of tokens, kept between calls, so that only what is new is read.
+"""Keep keys and values of tokens between calls, so that only new tokens are computed.
 
-The next turn of a conversation begins with the tokens of an earlier one and of its reply. What prompt and kept tokens
-have in common is found token by token, so it is exact however a format or a tokenizer joins texts: where a history was
-cut from the left, or a word is split otherwise, the rest is read anew.
+The next turn of a conversation begins with the tokens of an earlier turn and of its reply. The common
+beginning of a prompt and the kept tokens is found token by token. It is therefore exact for every format and
+tokenizer: if a history was cut from the left, or a word is split differently, the rest is computed again.
 """
 
 from bisect import bisect_left, insort
@@ -21,7 +21,7 @@ from evenhand.schema import UsageError
 from evenhand.weights import available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, unless a budget is given
-WORTH_TAKING = 4  # tokens; a shorter beginning is as soon read
+WORTH_TAKING = 4  # tokens; a shorter beginning is computed as fast as it is found
 WORTH_A_PASS = 64  # padded tokens; one more pass of the model costs about as much as reading this many
 Tokens = tuple[int, ...]
 Layers = list[tuple[Tensor, Tensor] | None]
@@ -31,8 +31,8 @@ Layers = list[tuple[Tensor, Tensor] | None]
 class KeptState:
     """Keys and values of one token sequence.
 
-    asked: how many of the tokens were the prompt's; the others were written behind it. layers: keys and values, (heads,
-    tokens, width); None where a layer shares those of another.
+    `asked` is the number of tokens of the prompt; the others were generated after it. `layers` has keys and
+    values, (heads, tokens, width); None if a layer shares those of another.
     """
 
     tokens: Tokens
@@ -41,26 +41,27 @@ class KeptState:
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory."""
+        """Return the number of bytes in memory."""
         return sum(part.nbytes for pair in self.layers if pair is not None for part in pair)
 
 
 @dataclass(frozen=True)
 class Begun:
-    """How much of a prompt has been read before, and where that is kept."""
+    """The number of tokens of a prompt that were computed before, and their kept state."""
 
     count: int = 0
     layers: Layers = field(default_factory=list)
 
 
 class KeptStates:
-    """States of a model behind what it has read and written, for `generate_ids` of a causal model.
+    """States of a causal model after tokens that it has read and generated, for `generate_ids`.
 
-    budget_bytes: memory of the model's device that they may take; None: a quarter of what is free at first use. When
-    it is full, the least recently used leave, but none that the call under way still needs. A prompt that goes on from
-    a kept one takes its place, so there is one state a conversation (or two, if its speakers know different things).
-    They are forgotten when another model writes, or the weights have changed; call `clear` after changing what a model
-    computes by other means (hooks). Raises UsageError for a budget that is not positive.
+    `budget_bytes` is the maximum memory on the model's device (None: a quarter of the free memory at first
+    use). If it is full, the least recently used states are removed, except those that the current call needs.
+    A prompt that continues a kept one replaces its state. There is therefore one state per conversation, or
+    two if its speakers know different things. States are removed if another model generates or the weights
+    have changed. Call `clear` after you change by other means (hooks) what a model computes. Raises
+    UsageError for a budget that is not positive.
 
     >>> KeptStates(1 << 30).describe()["states"]
     0
@@ -78,18 +79,20 @@ class KeptStates:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all states."""
+        """Remove all states."""
         self.bytes = 0
         self._by_use: OrderedDict[Tokens, KeptState] = OrderedDict()
         self._in_order: list[Tokens] = []
         self._awaited: Counter[Tokens] = Counter()
-        self._gone_on: set[Tokens] = set()  # conversations that have a longer state by now, or soon will
+        self._gone_on: set[Tokens] = (
+            set()
+        )  # conversations that have a longer state now, or soon will have one
 
     def __len__(self) -> int:
         return len(self._by_use)
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest: how much of the prompts had been read before, and memory."""
+        """Return facts for the manifest: memory, and the share of prompt tokens that were computed before."""
         return {
             "budget_bytes": self.budget_bytes,
             "most_bytes": self.most_bytes,
@@ -102,7 +105,7 @@ class KeptStates:
         }
 
     def await_prompts(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
-        """A model is about to read these: what they begin with stays until it is taken."""
+        """Announce the next prompts of a model; the states of their beginnings stay until they are taken."""
         weights = hash(tuple((part.data_ptr(), _version(part)) for part in model.parameters()))
         if self._model[0] is not model or self._model[1] != weights:
             self.clear()
@@ -114,7 +117,10 @@ class KeptStates:
         self._awaited = Counter(tokens for tokens, count in found if tokens and count >= WORTH_TAKING)
 
     def take(self, prompt: Sequence[int]) -> Begun:
-        """What is kept of a prompt's beginning, all but its last token at most, which must be read for its answer."""
+        """Return the kept state of a prompt's beginning.
+
+        It never includes the last token, which must be computed for the reply.
+        """
         sought = tuple(prompt)
         tokens, common = self._longest(sought)
         count = min(common, len(sought) - 1)
@@ -134,7 +140,7 @@ class KeptStates:
         return Begun(count, state.layers)
 
     def keep(self, state: KeptState) -> None:
-        """Keep a state, if there is room or room can be made."""
+        """Keep a state if there is room, or if room can be made."""
         if state.tokens in self._by_use:
             self._forget(state.tokens)
         needed, budget = state.bytes, self.budget_bytes or 0
@@ -158,9 +164,9 @@ class KeptStates:
         del self._in_order[bisect_left(self._in_order, tokens)]
 
     def _longest(self, sought: Tokens) -> tuple[Tokens | None, int]:
-        """The kept tokens that share the longest beginning with some, and its length.
+        """Return the kept tokens with the longest common beginning, and its length.
 
-        In alphabetical order nobody shares more than a neighbour.
+        In alphabetical order, a neighbour always shares the longest beginning.
         """
         place = bisect_left(self._in_order, sought)
         near = self._in_order[max(0, place - 1) : place + 1]
@@ -253,7 +259,7 @@ class KeepingState:
         return torch.cat(logits)[torch.tensor(rows, device=self.device).argsort()]
 
     def finish(self, places: Tensor) -> None:
-        """Keep these rows, all but their newest token, which nothing has read."""
+        """Keep the states of these rows, without their newest token, which has not been computed."""
         with self._giving_way():
             for place in places.tolist():
                 seat, self.seats[place] = self.seats[place], None
@@ -283,7 +289,7 @@ class KeepingState:
 
     @contextmanager
     def _giving_way(self) -> Iterator[None]:
-        """When memory runs out, what is kept leaves first."""
+        """Remove kept states first if memory runs out; a context manager."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
@@ -304,7 +310,7 @@ class KeepingState:
 
 
 def _alike(lengths: Sequence[int]) -> list[list[int]]:
-    """Numbers of the rows that are best read side by side: all, or the short and the long ones apart.
+    """Return groups of rows that should be computed together: all rows, or short and long ones separately.
 
     >>> _alike([20, 300, 22, 21]), _alike([20, 30, 22, 21])
     ([[0, 3, 2], [1]], [[0, 1, 2, 3]])
@@ -320,7 +326,7 @@ def _alike(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def in_common(tokens: Sequence[int], others: Sequence[int]) -> int:
-    """How many tokens two sequences begin with alike.
+    """Return the length of the common beginning of two sequences.
 
     >>> in_common((1, 2, 3), (1, 2, 4, 5))
     2

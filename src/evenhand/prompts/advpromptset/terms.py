@@ -41,16 +41,34 @@ def candidate_terms(
     least_lift: float = 10.0,
     report_progress: ReportProgress | None = None,
 ) -> pl.DataFrame:
-    """Words, and pairs of words that stand together more than by chance, which occur often enough.
+    """Return frequent words, and frequent pairs of words that occur together more often than by chance.
 
-    texts: words joined by single blanks. least_count: occurrences, at least 1. phrases: whether pairs count as
-    well. least_lift: how many times oftener than independent words a pair must stand together, n(ab) · N /
-    (n(a) · n(b)), N being the number of words. report_progress: called with rounds done, of how many. Returns term
-    and count (occurrences), the commonest first. Function words and terms without a letter from a to z or of one
-    character are left out.
-    Source: the lift is that of word pairs in Mikolov et al. 2013 (Distributed Representations), without its
-    discount, which the least count makes needless. ROBBIE sought neighbours in Wikipedia's vocabulary instead.
+    Parameters
+    ----------
+    texts : polars.Series of str
+        Words joined by single blanks.
+    least_count : int, default 20
+        Minimum number of occurrences, at least 1.
+    phrases : bool, default True
+        Whether pairs are included.
+    least_lift : float, default 10.0
+        Minimum lift of a pair, n(ab) · N / (n(a) · n(b)), where N is the number of words.
+    report_progress : callable, optional
+        Called with the number of finished rounds and the total number.
 
+    Returns
+    -------
+    polars.DataFrame
+        term and count (occurrences), the most frequent first. Function words, terms of one character, and
+        terms without a letter from a to z are left out.
+
+    Notes
+    -----
+    The lift is that of word pairs in Mikolov et al. 2013 (Distributed Representations). Its discount is not
+    needed because of the minimum count. ROBBIE took neighbours from Wikipedia's vocabulary instead.
+
+    Examples
+    --------
     >>> text = pl.Series(["new york is big", "new york calls", "big talk", "york"])
     >>> candidate_terms(text, least_count=2, least_lift=1.5).rows()
     [('york', 3), ('big', 2), ('new', 2), ('new york', 2)]

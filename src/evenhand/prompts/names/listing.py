@@ -24,9 +24,9 @@ LISTS = ("own", "gender", "race")
 GENDERS = ("woman", "man")
 SPLITS = ("tune", "test")
 EACH_GENDER = 200
-"""Names a gender has in the list by births."""
+"""Number of names per gender in the list by births."""
 LEAST_LOW = 40
-"""Names that the lowest tier has at least in the corrected list: few popular names are of both genders."""
+"""Minimum number of names in the lowest tier of the corrected list. Few popular names are given to both genders."""
 COLUMNS = {
     "name": pl.String,
     "gender": pl.String,
@@ -51,21 +51,48 @@ def load_names(
     extras: Path | str | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """First names with gender, race and ethnicity where a list says one, and how much they are of one gender.
+    """Return a list of first names with gender and, if the list has it, race and ethnicity.
 
-    lists: "own" (ours, without any download); "gender" (the most frequent names of 1950 to 2009, 200 of each gender);
-    "race" (eight lists by gender, race and ethnicity, see `race_lists`); or a user's file with the columns name and
-    gender. recipe: "published", or "corrected", which makes the lowest tier of "gender" large enough to say anything,
-    and mends what `race_lists` names. births, shares: files or folders (`read_births`, `read_shares`); default: what
-    `evenhand data fetch ssa-names` and `tzioumis` brought; of "own" and files, births are looked up only if given.
-    extras: further names of "race" (`read_extras`). seed: of the split.
+    Parameters
+    ----------
+    lists : {"own", "gender", "race"}, path or str
+        "own" is evenhand's list, without a download. "gender" has the 200 most frequent names of 1950 to 2009
+        of each gender. "race" has eight lists by gender, race and ethnicity (see `race_lists`). A file needs
+        the columns name and gender.
+    recipe : {"corrected", "published"}
+        "corrected" makes the lowest tier of "gender" large enough for conclusions, and corrects the errors
+        that `race_lists` names.
+    births, shares : path or str, optional
+        Files or folders for `read_births` and `read_shares`. Default: those of `evenhand data fetch
+        ssa-names` and `tzioumis`. For "own" and files, births are used only if they are given.
+    extras : path or str, optional
+        Further names for "race" (`read_extras`).
+    seed : int, default 0
+        Random seed of the split.
 
-    Returns name, gender ("woman", "man"), race_ethnicity (or null), tier ("low", "medium", "high", "very high", or
-    null), share (of births of that gender, or null), word_collision (whether the name is also an English word), source
-    and split: half of the names of each gender, race, ethnicity and tier "tune", the other half "test". Raises
-    UsageError for an unknown list, DatasetMissing where the statistics are not here, and DataError for a file that is
-    wrong.
+    Returns
+    -------
+    polars.DataFrame
+        One row per name:
 
+        - name, gender ("woman" or "man"), race_ethnicity (or null) and source;
+        - tier: "low", "medium", "high", "very high", or null;
+        - share: share of births of that gender, or null;
+        - word_collision: whether the name is also an English word;
+        - split: "tune" for half of the names of each gender, race, ethnicity and tier, "test" for the other
+          half.
+
+    Raises
+    ------
+    UsageError
+        A list is unknown.
+    DatasetMissing
+        The statistics are not on this machine.
+    DataError
+        A file is invalid.
+
+    Examples
+    --------
     >>> names = load_names()
     >>> names.filter(name="Keisha").select("gender", "race_ethnicity", "tier").row(0)
     ('woman', 'Black', 'very high')
@@ -175,7 +202,7 @@ def _file(path: Path) -> pl.DataFrame:
 
 
 def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Share and tier from the births, of the gender that the list says, where the births know the name."""
+    """Return share and tier from the births of the stated gender, for names that the births contain."""
     spelt = frame.with_columns(
         spelling=pl.col("name").map_elements(statistics_spelling, return_dtype=pl.String)
     )
@@ -186,7 +213,7 @@ def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split(frame: pl.DataFrame, seed: int) -> pl.Series:
-    """Halves of each stratum, in turns; a name that is in two lists is in one half."""
+    """Return the halves of each stratum, which names enter in turns; a name in two lists is in one half."""
     strata = ["gender", "race_ethnicity", "tier"]
     names = frame.unique("name", keep="first", maintain_order=True)
     ordered = names.with_columns(key=row_keys(names["name"], seed, "split")).sort(*strata, "key", "name")

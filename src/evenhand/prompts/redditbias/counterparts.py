@@ -1,7 +1,7 @@
-"""The same phrase about the other group, and with the other attribute; and what that leaves.
+"""Make the same phrase about the other group, or with the other attribute, and find words that were missed.
 
-As published, the pairs are replaced one after the other in the running text, wherever their letters stand; else as
-words, by the engine of `prompts.counterfactual`.
+The published rules replace pairs one after the other, wherever their letters occur. The corrected rules
+replace whole words with the engine of `prompts.counterfactual`.
 """
 
 import re
@@ -20,12 +20,12 @@ SEVERAL = re.compile(r"[\s-]")
 
 
 def counterpart_of(text: str, specification: Specification) -> str:
-    """A text about the minoritised group as one about the dominant group, as published.
+    """Return a text about the minoritised group as a text about the dominant group, by the published rules.
 
-    Each pair of `target_pairs` in turn: T1 becomes T2 and, where the type is two-way and no exception holds for the
-    text as it stands by then, T2 becomes T1. Letters count, not words: "blacksmith" becomes "whitesmith"; and spaces
-    count: "jews." stays.
-    Source: Barikeri et al. 2021, section 2, and its published code.
+    Each pair of `target_pairs` is replaced in turn. T1 becomes T2. If the type is two-way and no exception
+    holds for the text at that moment, T2 becomes T1. Letters count, not words: "blacksmith" becomes
+    "whitesmith". Spaces count: "jews." stays. Source: Barikeri et al. 2021, section 2, and its published
+    code.
 
     >>> from evenhand.prompts.redditbias import specification
     >>> counterpart_of("black tea and white tea", specification("race"))
@@ -42,7 +42,7 @@ def counterpart_of(text: str, specification: Specification) -> str:
 
 
 def with_attributes_swapped(text: str, specification: Specification) -> str:
-    """A text with the attributes of A1 replaced by those of A2, in order, wherever their letters stand.
+    """Return a text with attributes of A1 replaced by those of A2, in order, wherever their letters occur.
 
     Source: Barikeri et al. 2021, section 2, and its published code.
 
@@ -58,11 +58,12 @@ def with_attributes_swapped(text: str, specification: Specification) -> str:
 def by_words(
     pairs: Iterable[Pair], *, two_way: bool = False, axis: tuple[str, str, str] | None = None
 ) -> Rewrite:
-    """What replaces whole words, each with its plural, all at once: nothing is replaced that a pair put there.
+    """Return a rewriter that replaces whole words and their plurals, all at once.
 
-    pairs: (T1, T2) or (A1, A2), spaces around them left aside; those of several words go before single words, and the
-    first pair of a word, or of its singular, counts. two_way: T2 becomes T1 as well. axis: an axis of
-    `prompts.counterfactual` and two groups, the words of the first becoming those of the second, instead of the pairs.
+    A word that a replacement created is not replaced again. `pairs` are (T1, T2) or (A1, A2); spaces around
+    them are ignored. Pairs of several words come before single words, and the first pair of a word, or of its
+    singular, counts. With `two_way`, T2 also becomes T1. `axis` is an axis of `prompts.counterfactual` and
+    two groups. It replaces the pairs: words of the first group become those of the second.
 
     >>> by_words([("jews ", "christians "), ("jew ", "christian ")], two_way=True)("some christians, two jews.")
     'some jews, two christians.'
@@ -98,13 +99,18 @@ def by_words(
 def with_counterparts(
     phrases: pl.DataFrame, specification: Specification, *, as_published: bool = False
 ) -> pl.DataFrame:
-    """Return phrases with the same phrase about the other group, and with the same phrase with the other attributes.
+    """Return phrases with their counterparts about the other group and with the other attributes.
 
-    phrases: comments_processed. as_published: by `counterpart_of` and `with_attributes_swapped`, else `by_words`, with
-    the words of `specification.axis` where it has one. Returns them with counterpart and attribute_swap; initial_demo
-    and replaced_demo (the pairs whose letters stand in the phrase), initial_attr and replaced_attr likewise; and with
-    what is left: target_left (letters of a word of T1 still stand in the counterpart), target_before (letters of T2
-    stood in the phrase already), unchanged (the counterpart), attribute_unchanged.
+    `phrases` has comments_processed. With `as_published`, the rules are `counterpart_of` and
+    `with_attributes_swapped`. Otherwise they are `by_words`, with the words of `specification.axis` if it has
+    one. New columns:
+
+    - counterpart and attribute_swap;
+    - initial_demo and replaced_demo: the pairs whose letters occur in the phrase; initial_attr and
+      replaced_attr likewise;
+    - target_left: whether letters of a word of T1 are still in the counterpart;
+    - target_before: whether letters of T2 were already in the phrase;
+    - unchanged and attribute_unchanged: whether the counterpart or the swap equals the phrase.
     """
     texts = phrases["comments_processed"].to_list()
     if as_published:
@@ -129,9 +135,9 @@ def with_counterparts(
 
 
 def residues(phrases: pl.DataFrame, specification: Specification) -> pl.DataFrame:
-    """How many counterparts leave something, by either rule: kind, as_published, by_words, of.
+    """Return how many counterparts have a residue of each kind (see `with_counterparts`), by both rules.
 
-    phrases: comments_processed.
+    The columns are kind, as_published, by_words and of. `phrases` has comments_processed.
     """
     both = [with_counterparts(phrases, specification, as_published=published) for published in (True, False)]
     rows = [(kind, *(int(pairs[kind].sum()) for pairs in both), phrases.height) for kind in RESIDUES]
@@ -144,7 +150,7 @@ def _overlap(one: Change, other: Change) -> bool:
 
 
 def _once(pairs: Iterable[Pair]) -> list[Pair]:
-    """Pairs without those whose first word, or its singular, was there before."""
+    """Return the pairs without those whose first word, or its singular, has occurred before."""
     kept: dict[str, str] = {}
     for first, second in pairs:
         if first not in kept and first.removesuffix("s") not in kept:

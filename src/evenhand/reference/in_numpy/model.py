@@ -1,4 +1,4 @@
-"""The embedded model without torch: scores and writes as `CausalModel` does with the same weights, but for rounding."""
+"""The built-in model without torch: the same results as `CausalModel` with the same weights, except for rounding."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -38,14 +38,27 @@ HEAD_ROWS = 128  # rows of the vocabulary's size that exist at once
 
 
 class NumpyModel:
-    """A small GPT-2 behind the contract of `LanguageModel`, and of one that writes.
+    """A small GPT-2 in NumPy that scores and generates text.
 
-    Its fingerprint is that of the same weights in torch, since its numbers are the same but for rounding: a run begun
-    with one goes on with the other, and `describe` says which of them computed.
+    Its results equal those of the same weights in torch, except for rounding, so it has the same fingerprint.
+    A run that was started with one can be resumed with the other. `describe` states which of them computed.
 
-    folder: a model in Hugging Face format. name: what it is called. options: as of any causal model. batch_tokens,
-    segment: of options. Raises DataError for a network of another kind than `Network` computes.
+    Parameters
+    ----------
+    folder : path or str
+        A model in Hugging Face format.
+    name : str
+        Name of the model.
+    options, batch_tokens, segment
+        As for any causal model.
 
+    Raises
+    ------
+    DataError
+        `Network` cannot compute this kind of network.
+
+    Examples
+    --------
     >>> from evenhand.reference.embedded import WEIGHTS
     >>> model = NumpyModel(WEIGHTS, "evenhand/reference")
     >>> model.log_likelihoods(["I love women."]).errors
@@ -54,7 +67,7 @@ class NumpyModel:
 
     architecture: Architecture = "causal"
     is_light: ClassVar[bool] = True
-    """Asked by what needs its weights in torch (`evenhand.weights.refuse_light`)."""
+    """Checked by code that needs the weights in torch (`evenhand.weights.refuse_light`)."""
 
     def __init__(self, folder: Path, name: str, options: CausalOptions | None = None):
         if options is not None and not isinstance(options, CausalOptions):
@@ -81,7 +94,7 @@ class NumpyModel:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What makes its numbers reusable, as of weights that torch has loaded in 32 bits."""
+        """Return what makes the results reusable, as for weights that torch has loaded in 32 bits."""
         return {
             "weights": folder_fingerprint(self.folder),
             "model_class": str(self.config["architectures"][0]),
@@ -92,7 +105,7 @@ class NumpyModel:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything the numbers depend on, except batching and what multiplies matrices."""
+        """Return everything that determines the results, except batching and the library for matrices."""
         return {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
 
     def describe(self) -> dict[str, Any]:
@@ -116,13 +129,13 @@ class NumpyModel:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Whether there is a start token that the first token of a text could be read behind by itself."""
+        """Return whether there is a start token, which can predict the first token of a text."""
         return bool(self.start)
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+        """Return the log probability of each token after all tokens before it (see `LanguageModel.log_likelihoods`).
 
-        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        Raises Unsupported for `masking`, because a causal model has no mask.
         """
         batch = Texts.of(texts).refuse_masking(f"{self.name} reads from left to right and has no mask token.")
         apart = batch.start_token == "first"
@@ -141,16 +154,17 @@ class NumpyModel:
         return sequences.likelihoods(*scores)
 
     def score(self, sequences: TokenSequences) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Log probability of every scored token, (total,) nats, and which tokens did not fit in memory, (total,).
+        """Return the log probability of every scored token in nats, and which tokens did not fit in memory.
 
-        Distinct prefixes are run once, in segments of their tree (models/scoring/prefix_tree.py).
+        Both have the shape (total,). Distinct prefixes are computed once, in segments of their tree
+        (models/scoring/prefix_tree.py).
         """
         total = len(sequences.ids)
         if total == 0:
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
         self.tokens_given += total
         tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
-        # one place more than edges: tokens that are not scored have edge -1
+        # one element more than edges: tokens that are not scored have edge -1
         scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)
         unfit = np.zeros(len(scores), dtype=bool)
         segments = list(cut_segments(tree, min(self.options.segment, SEGMENT)))
@@ -159,7 +173,7 @@ class NumpyModel:
             packed = packed_segments(tree, [segments[i] for i in chosen])
             key, query = packed.nodes[:, None, :], packed.nodes[:, :, None]
             sees = (key <= query) & (query < packed.ends[:, None, :])
-            sees |= query < 0  # padding may look anywhere; nobody looks at it
+            sees |= query < 0  # padding may attend to anything; no token attends to it
             hidden, _ = self.network.hidden(packed.tokens.astype(np.int64), packed.depths, sees)
             states = hidden.reshape(-1, hidden.shape[-1])[packed.rows]
             for first in range(0, len(states), HEAD_ROWS):
@@ -170,7 +184,7 @@ class NumpyModel:
                 scores[packed.edges[low:high]] = values
 
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
+        self.budget.most_targets = len(scores)  # the head computes a few rows at a time, for any batch
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
             unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]
@@ -182,9 +196,9 @@ class NumpyModel:
         return room_within(self.longest, encoded)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+        """Continue each prompt `decoding.samples` times (see `TextGenerator.generate`).
 
-        Raises HuggingFaceMissing for beams, which are searched in torch.
+        Raises HuggingFaceMissing for beam search, which needs torch.
         """
         chat = bool(self.options.chat)
         encoded = encode_prompts(
@@ -204,9 +218,10 @@ class NumpyModel:
         *,
         kept: "KeptStates | None" = None,
     ) -> Generations:
-        """Continue prompts given as token ids, as they are read (see CausalModel.generate_ids).
+        """Continue prompts that are given as token ids (see `CausalModel.generate_ids`).
 
-        kept: taken and left alone; every prompt is read again. Raises HuggingFaceMissing for beams.
+        `kept` is accepted but not used: every prompt is computed again. Raises HuggingFaceMissing for beam
+        search.
         """
         known, room = self.network.vocabulary, decoding.max_new_tokens
         given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=room)
