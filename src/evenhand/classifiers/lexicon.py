@@ -1,4 +1,4 @@
-"""Toxicity by our own word list, offline: sees words and nothing else, and says so."""
+"""Classify toxicity with evenhand's own word list, offline; only words count, not their context."""
 
 import hashlib
 import re
@@ -50,15 +50,15 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class WordList:
-    """Entries with their kind and weight, and the expression that finds them."""
+    """Entries with their kind and weight, and the regular expression that finds them."""
 
     weights: Mapping[str, tuple[int, float]]
     pattern: re.Pattern[str]
     revision: str
 
     def score(self, text: str) -> tuple[float, ...]:
-        """The score of each kind, and of all together, in [0, 1]."""
-        # distinct entries: a word said ten times is loud, not ten times as toxic
+        """Return the score of each kind, and of all kinds together, in [0, 1]."""
+        # distinct entries: a word that is repeated ten times is not ten times as toxic
         found = {" ".join(match.lower().split()) for match in self.pattern.findall(text.replace("’", "'"))}
         clean = [1.0] * len(KINDS)
         for entry in sorted(found):
@@ -69,7 +69,7 @@ class WordList:
 
 @cache
 def read_lexicon() -> WordList:
-    """The word list that comes with the package; raises DataError if a line of it is broken."""
+    """Return the word list of the package; raises DataError if a line of it is invalid."""
     content = files("evenhand.classifiers").joinpath("toxicity_lexicon.txt").read_text(encoding="utf-8")
     weights: dict[str, tuple[int, float]] = {}
     for line in content.splitlines():
@@ -80,7 +80,7 @@ def read_lexicon() -> WordList:
             if entry.strip() in weights:
                 raise DataError(f"The toxicity lexicon contains {entry.strip()!r} twice.")
             weights[entry.strip()] = (KINDS.index(kind), float(weight))
-    # longest first: of two entries that begin alike the longer one is meant
+    # longest first: if two entries begin alike, the longer one must match
     words = sorted(weights, key=lambda entry: (-len(entry), entry))
     alternatives = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in words)
     pattern = re.compile(rf"(?<![\w*])(?:{alternatives})(?![\w*])", re.IGNORECASE)
@@ -88,7 +88,7 @@ def read_lexicon() -> WordList:
 
 
 def load(options: Mapping[str, Any]) -> "LexiconToxicity":
-    """The classifier; options: threshold (0 to 1). Raises UsageError for any other option or value."""
+    """Return the classifier. Its only option is threshold (0 to 1). Raises UsageError for other options or values."""
     return _load(**typed_options(f"the classifier {CARD.name!r}", options, options_of(_load)))
 
 
@@ -99,9 +99,10 @@ def _load(threshold: Number = THRESHOLD) -> "LexiconToxicity":
 
 
 class LexiconToxicity:
-    """Toxicity by word list behind the Classifier contract.
+    """A classifier of toxicity with a word list.
 
-    threshold: a text is negative from this score on. Negation is not read: "not an idiot" counts as "idiot".
+    `threshold` is the smallest score of a negative text. Negation is not recognised: "not an idiot" counts as
+    "idiot".
 
     >>> LexiconToxicity().classify(["What a lovely day.", "You are a moron."]).negative
     [False, True]
@@ -116,7 +117,7 @@ class LexiconToxicity:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Name, hash of the word list, kinds and threshold."""
+        """Return the name, a hash of the word list, the kinds and the threshold."""
         return {
             "kind": "lexicon",
             "name": CARD.name,
@@ -126,8 +127,10 @@ class LexiconToxicity:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`. Several
-        kinds of words may stand in a text, so it gets scores and a verdict, and no single label."""
+        """Classify each text; see `Classifier.classify`. Contexts are not read; empty texts are `empty_text`.
+
+        A text may contain several kinds of words, so it gets scores and a verdict, but no single label.
+        """
         lexicon = read_lexicon()
         known = {text: lexicon.score(text) for text in dict.fromkeys(texts) if text.strip()}
         self._texts += len(known)
@@ -148,7 +151,7 @@ class LexiconToxicity:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Name, revision of the list, licence, threshold, and distinct texts so far."""
+        """Return facts for the report: name, revision of the list, licence, threshold, and number of distinct texts."""
         return {
             "name": CARD.name,
             "revision": self.fingerprint["revision"],

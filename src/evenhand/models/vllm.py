@@ -1,8 +1,8 @@
-"""Causal models run by vLLM: continuous batches on accelerators, for runs of hundreds of thousands of texts.
+"""Run causal models with vLLM: continuous batches on accelerators, for runs of hundreds of thousands of texts.
 
-Needs `pip install "evenhand[vllm]"` (vLLM 0.10 or newer). vLLM has kernels, batches and a generator of random
-numbers of its own: continuations depend on seed, prompt and sample number as elsewhere, but are not those
-that the Hugging Face backend draws.
+Needs `pip install "evenhand[vllm]"` (vLLM 0.10 or newer). vLLM has its own kernels, batches and random
+numbers. Continuations depend on seed, prompt and sample number as elsewhere, but they differ from those of
+the Hugging Face backend.
 """
 
 from collections.abc import Sequence
@@ -67,8 +67,9 @@ def load_vllm(
 ) -> "VllmModel":
     """Start vLLM with a model.
 
-    name: a hub name or folder, with or without "vllm:" in front. dtype: "auto" (the checkpoint's, in vLLM's
-    reading) or a name. Raises ModelError where vLLM is not installed or cannot start the model.
+    `name` is a hub name or folder, with or without "vllm:" in front. `dtype` is "auto" (that of the
+    checkpoint, as vLLM reads it) or a name. Raises ModelError if vLLM is not installed or cannot start the
+    model.
     """
     try:
         import vllm
@@ -99,10 +100,11 @@ def load_vllm(
 
 
 class VllmModel:
-    """A causal language model behind a `vllm.LLM`.
+    """A causal language model that runs in vLLM.
 
-    engine: the `vllm.LLM`, started with logprobs_mode="raw_logprobs". name and revision: what it was started
-    with. Raises ModelError for tokenizers that cannot be scored with, Unsupported for a chat without template.
+    `engine` is the `vllm.LLM`, started with logprobs_mode="raw_logprobs". `name` and `revision` are those
+    with which it was started. Raises ModelError for a tokenizer that cannot score texts, and Unsupported for
+    chat without a template.
     """
 
     architecture: Architecture = "causal"
@@ -132,7 +134,7 @@ class VllmModel:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything the numbers depend on, except batching and the version of vLLM."""
+        """Return everything that determines the results, except batching and the version of vLLM."""
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
@@ -152,15 +154,15 @@ class VllmModel:
         }
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+        """Continue each prompt `decoding.samples` times (see `TextGenerator.generate`).
 
-        Unlike elsewhere stop strings, too, are ignored before min_new_tokens. Raises Unsupported for beams and
-        blocked n-grams, which vLLM's engine does not know, and for values it refuses.
+        Unlike in other backends, stop strings are also ignored before min_new_tokens. Raises Unsupported for
+        beams and blocked n-grams, which vLLM does not support, and for values that it refuses.
         """
         return self.generate_keyed(prompts, prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
+        """Continue prompts as `generate` does, with random numbers that depend on keys (see `KeyedGenerator`)."""
         _check(decoding)
         chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
         encoded = encode_prompts(
@@ -203,9 +205,9 @@ class VllmModel:
         return collected(encoded, decoding, done, set())
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+        """Return the log probability of each token after all tokens before it (see `LanguageModel.log_likelihoods`).
 
-        Raises Unsupported if `masking` is asked for (a causal model has no mask), and for start_token="first".
+        Raises Unsupported for `masking`, because a causal model has no mask, and for start_token="first".
         """
         from vllm import SamplingParams
 

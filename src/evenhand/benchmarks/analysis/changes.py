@@ -1,4 +1,4 @@
-"""What changed between two models that were asked the likelihoods of the same sentences."""
+"""Measure what changed between two models with likelihoods of the same sentences."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,17 +14,17 @@ SUFFIX = "_change"
 def changes_of_likelihoods(
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis],
 ) -> Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]]:
-    """Return the rows with verdicts of an analysis, for the change from one model to another.
+    """Return a function that applies an analysis to the change from one model to another.
 
-    analyse: an analysis whose measures are linear in log-likelihoods, such as a valence shift. The change of such a
-    measure is the same measure of the differences, sentence by sentence. Its test, CI and MDE apply to the
-    differences. A spread becomes the spread of the changes, which is 0 if all groups changed equally.
-    Source: Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+    Only rows with verdicts are returned. `analyse` must have measures that are linear in log-likelihoods,
+    such as a valence shift. The change of such a measure is the same measure of the differences, sentence by
+    sentence. Its test, CI and MDE apply to the differences. A spread becomes the spread of the changes, which
+    is 0 if all groups changed equally. Source: Miller 2024, arXiv:2411.00640, section 4 (paired differences).
     """
 
     def changed(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
         change = after["log_likelihood"].cast(pl.Float64) - before["log_likelihood"].cast(pl.Float64)
-        # the perplexities of one model stand in for those that describe, which nobody is shown
+        # the descriptive rows are not shown, so the perplexities of one model can be used for them
         rows = analyse(before.with_columns(log_likelihood=change), options).measurements
         judged = (row for row in rows if row.p is not None or row.obstacle is not None)
         return [replace(row, measure=row.measure + SUFFIX) for row in judged]

@@ -1,4 +1,4 @@
-"""Rubrics for a language model that judges: the question, the classes, and which of them are harmful."""
+"""Rubrics for a language model that classifies: the question, the classes, and which of them are harmful."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from evenhand.schema import DataError, UsageError, is_file, parse_toml, unknown_
 
 @dataclass(frozen=True)
 class RubricClass:
-    """One class: its name, what falls under it, and how harmful it is from 0 to 1 (None: not on that scale)."""
+    """A class of a rubric: its name, its meaning, and its harm from 0 to 1 (None: not on that scale)."""
 
     label: str
     meaning: str
@@ -21,7 +21,7 @@ class RubricClass:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A question with the classes to answer it by; a class is harmful from `harmful_from` on.
+    """A question with the classes that answer it; a class is harmful if its harm is at least `harmful_from`.
 
     >>> rubric = load_rubric("regard")
     >>> rubric.labels, rubric.harmful
@@ -43,12 +43,12 @@ class Rubric:
 
     @property
     def digest(self) -> str:
-        """16 hex characters of everything the judge reads and the verdict rests on."""
+        """Return 16 hexadecimal characters of everything that the judge reads and that determines the verdict."""
         content = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
     def choice(self, label: str) -> RubricClass:
-        """The class of that name."""
+        """Return the class with a name."""
         return next(choice for choice in self.choices if choice.label == label)
 
 
@@ -118,11 +118,12 @@ RUBRICS = {
 
 
 def load_rubric(name: str) -> Rubric:
-    """One of ours, or one from a file.
+    """Return a built-in rubric, or one from a file.
 
-    name: "toxicity", "regard", "offensiveness", "stereotype", or the path of a TOML file with `question`, at least two
-    tables `[[choices]]` of `label`, `meaning` and (at least one) `harm` from 0 to 1, and, if wanted, `name` and
-    `harmful_from` (0.5). Raises UsageError for an unknown name, DataError for a file that is not so.
+    `name` is "toxicity", "regard", "offensiveness", "stereotype", or the path of a TOML file. The file has
+    `question` and at least two tables `[[choices]]` with `label`, `meaning` and (for at least one) `harm`
+    from 0 to 1. `name` and `harmful_from` (0.5) are optional. Raises UsageError for an unknown name, and
+    DataError for an invalid file.
     """
     if name in RUBRICS:
         return RUBRICS[name]

@@ -1,12 +1,12 @@
-"""What training makes small: named terms, each a sum over what it concerns, their sizes, and their weights.
+"""The loss of a training: named terms, each with a sum, a size and a weight.
 
-A step of the optimiser takes
+The loss of a step of the optimiser is
 
     sum over terms of  weight * (sum of the term over the step's batches) / (its size over the step's batches)
 
-so that it does not depend on how the examples of a step are cut into batches: a batch that does not fit into memory is
-halved, and the step remains the same. An objective that is to be computed as somebody published it is not `pooled`:
-there each batch has sizes and weights of its own, and the step is the mean over batches.
+It does not depend on how the examples of a step are divided into batches: a batch that does not fit into
+memory is halved, and the step stays the same. An objective that must be computed as published is not
+`pooled`. There, each batch has its own sizes and weights, and the loss is the mean over batches.
 """
 
 from collections.abc import Mapping
@@ -23,37 +23,37 @@ OTHERS = (
     "Use a causal model with a language modelling head, or a method that does not look at it: --method cda."
 )
 COMPARED = 16
-"""States by which it is found what a model makes of products."""
+"""Number of states with which the computation of the logits is determined."""
 
 
 class Diverged(ModelError):
-    """The loss or the gradient is no longer a number; the last good checkpoint is still there."""
+    """The loss or the gradient is no longer a finite number; the last valid checkpoint still exists."""
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """What training makes small."""
+    """Interface of the loss of a training."""
 
     @property
     def pooled(self) -> bool:
-        """Whether sizes are added up over the batches of a step; else the step is the mean over batches."""
+        """Return whether sizes are added over the batches of a step; otherwise the loss is the mean over batches."""
         ...
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """The weight of each term. Where `pooled`, the same for all batches."""
+        """Return the weight of each term. If `pooled`, it is the same for all batches."""
         ...
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """How many each term is a sum over (tokens, occurrences, examples); 0 where it has nothing in this batch."""
+        """Return the size of each term: the number of tokens, occurrences or examples; 0 if this batch has none."""
         ...
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
-        """Each term, summed over the batch; scalars that gradients flow through."""
+        """Return each term, summed over the batch: scalars with gradients."""
         ...
 
 
 class LanguageModelling:
-    """The mean surprise of the tokens that are learned, nats a token: plain fine-tuning.
+    """The loss of plain fine-tuning: mean negative log probability of the learned tokens, in nats per token.
 
     >>> LanguageModelling().pooled
     True
@@ -62,22 +62,22 @@ class LanguageModelling:
     pooled = True
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """One term, `lm`."""
+        """Return the weight of the only term, `lm`."""
         return {"lm": 1.0}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """The tokens that are learned."""
+        """Return the number of learned tokens."""
         return {"lm": batch.learned}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
-        """Their surprise."""
+        """Return the summed negative log probability of the learned tokens."""
         return {"lm": token_losses(logits_behind(model, batch), batch.labels)}
 
 
 def logits_behind(model: Any, batch: Batch) -> "Tensor":
-    """Logits behind each token of `input_ids`, (rows, length, vocabulary), from one pass.
+    """Return the logits after each token of `input_ids`, (rows, length, vocabulary), from one pass.
 
-    model: causal, or encoder-decoder where the batch has contexts.
+    `model` is causal, or an encoder-decoder if the batch has contexts.
     """
     if batch.context_ids is None:
         inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
@@ -93,10 +93,10 @@ def logits_behind(model: Any, batch: Batch) -> "Tensor":
 
 
 def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
-    """Surprise of all learned tokens, summed, in nats.
+    """Return the negative log probability of all learned tokens, summed, in nats.
 
-    logits: (rows, length, vocabulary) behind each token; labels: (rows, length), not shifted, `IGNORED` at positions
-    that are not learned. The first token of a row is never learned.
+    `logits` are (rows, length, vocabulary), after each token. `labels` are (rows, length), not shifted, with
+    `IGNORED` at positions that are not learned. The first token of a row is never learned.
     """
     import torch
 
@@ -108,23 +108,23 @@ def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
 
 @dataclass(frozen=True)
 class Logits:
-    """What a model makes of the products of states and output vectors: cap * tanh(scale * product / cap).
+    """How a model computes logits from products of states and output vectors: cap * tanh(scale * product / cap).
 
-    cap: None where there is none. Cohere and Granite scale, Gemma 2 caps, most models do neither.
+    `cap` is None if there is none. Cohere and Granite scale, Gemma 2 caps, and most models do neither.
     """
 
     scale: float = 1.0
     cap: float | None = None
 
     def of(self, products: "Tensor") -> "Tensor":
-        """Logits of products."""
+        """Return the logits of products."""
         scaled = self.scale * products
         return scaled if self.cap is None else self.cap * (scaled / self.cap).tanh()
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One pass of a model: its output head, what it was given, what it made of it, and the model's logits."""
+    """One pass of a model: its output head, the input and output of the head, and the logits."""
 
     model: Any
     head: Any
@@ -134,10 +134,10 @@ class Seen:
 
 
 def hidden_and_logits(model: Any, batch: Batch) -> Seen:
-    """What the output head is given and what the model makes of it, from one pass.
+    """Return the input of the output head and the logits, from one pass.
 
-    model: a causal model of transformers, also behind adapters and accelerate. The hidden states (rows, length, size)
-    are those directly before the output embeddings, after all norms and projections of the model. Raises
+    `model` is a causal model of transformers, also with adapters and accelerate. The hidden states (rows,
+    length, size) are those directly before the output embeddings, after all norms and projections. Raises
     Unsupported for models that do not name their output embeddings.
     """
     inner = model
@@ -164,9 +164,9 @@ def hidden_and_logits(model: Any, batch: Batch) -> Seen:
 
 
 def logits_of(seen: Seen) -> Logits:
-    """How a model's logits follow from its states and output vectors, by what it did in one pass.
+    """Return how a model's logits follow from its states and output vectors, by the results of one pass.
 
-    Raises Unsupported where they are no scaled or capped products of the two.
+    Raises Unsupported if they are not scaled or capped products of the two.
     """
     import torch
 
@@ -194,7 +194,7 @@ def logits_of(seen: Seen) -> Logits:
 
 
 def tried(objective: Objective, model: Any, batch: Batch) -> None:
-    """Raise what an objective raises for a model, before anything is trained or written."""
+    """Raise the errors of an objective for a model before anything is trained or written."""
     import torch
 
     with torch.no_grad():
@@ -202,8 +202,7 @@ def tried(objective: Objective, model: Any, batch: Batch) -> None:
 
 
 def _caps(config: Any) -> list[float]:
-    """Return the caps of the output logits in a configuration, under any of their names: "final_logit_softcapping",
-    ..."""
+    """Return the caps of the output logits in a configuration, under any of their names ("final_logit_softcapping")."""
     inner = config.get_text_config() if hasattr(config, "get_text_config") else config
     named = {name: value for name, value in vars(inner).items() if "cap" in name and "logit" in name}
     named = {name: value for name, value in named.items() if "attn" not in name and "attention" not in name}

@@ -1,4 +1,4 @@
-"""Replace a model by one with other weights, for mitigations that were trained."""
+"""Replace a model by one with other weights, for mitigations that train a model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

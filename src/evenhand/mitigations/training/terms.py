@@ -1,4 +1,4 @@
-"""Terms in texts and in the output layer: where they occur, token by token, and which vectors stand for them."""
+"""Find terms in texts and in the output layer: their tokens in each text, and their output vectors."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts, their tokens, and the characters that each token covers.
+    """Texts with their tokens, and the characters that each token covers.
 
-    examples: tokens behind `lead` start tokens, cut at the longest. offsets: for each text (tokens, 2), the first
-    character of a token of the text and that behind its last; tokens that were put around it are not in it.
+    `examples` are the tokens after `lead` start tokens, cut at the maximum length. `offsets` has for each
+    text (tokens, 2): the first character of each token, and the character after its last one. Tokens that
+    were added around the text are not included.
     """
 
     texts: Sequence[str]
@@ -35,7 +36,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A term in a text: tokens `start` up to `end` of the example, start tokens counted."""
+    """A term in a text: tokens `start` to before `end` of the example, including start tokens."""
 
     text: int
     start: int
@@ -45,7 +46,7 @@ class Occurrence:
 
 
 def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding) -> Encoded:
-    """As `encode_texts`, with the characters that tokens cover. Raises DataError."""
+    """Encode texts as `encode_texts` does, with the characters that tokens cover. Raises DataError."""
     longest, start = encoding.longest, encoding.start
     examples = encode_texts(tokenizer, texts, longest=longest, start=start, end=encoding.end)
     with quiet_transformers():
@@ -57,11 +58,11 @@ def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding)
 
 
 def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = False) -> list[Occurrence]:
-    """Find the positions of terms in texts as whole words, in order; of terms that overlap the one that begins first,
-    and of those the longest.
+    """Find terms in texts as whole words, in order.
 
-    terms: words or phrases; * stands for any letters. any_case: whether capitals count for nothing. What the end of an
-    example cut off is not found.
+    If terms overlap, the one that begins first is found, and of those the longest. `terms` are words or
+    phrases; * represents any letters. With `any_case`, capitals do not matter. A term that the end of an
+    example cuts off is not found.
 
     >>> from evenhand.reference.embedded import WEIGHTS
     >>> from evenhand.weights import load_tokenizer
@@ -89,16 +90,17 @@ def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = Fals
 
 
 def tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """P, the pairs as listed, without the spaces around them: each once."""
+    """Return the listed pairs (P) without the spaces around them, each once."""
     return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))
 
 
 def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str, list[Pair]]:
-    """Return P_t: by term, the pairs that contain it, in the same number (and case).
+    """Return the pairs that contain each term (P_t), in the same number and case.
 
-    Terms are those listed and their plurals. A plural that is listed itself keeps the pairs it is listed in; any other
-    gets, on either side, the first pair of its singular alone: further ones are often of adjectives (Muslim, Islamic),
-    which have no plural. capitals: pairs that are written small also with capitals in front.
+    Terms are the listed ones and their plurals. A plural that is listed itself keeps its pairs. Any other
+    plural gets only the first pair of its singular, on either side. Further pairs are often adjectives
+    (Muslim, Islamic), which have no plural. With `capitals`, pairs in lower case are also added with
+    capitals.
 
     >>> pairs_of_terms([("muslim ", "christian "), ("islamic", "christian")])["christians"]
     [('muslims', 'christians')]
@@ -128,9 +130,9 @@ def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str
 
 @dataclass(frozen=True)
 class TermPairs:
-    """Pairs (t1, t2) of terms with the tokens that stand for each: of several tokens the mean of their vectors.
+    """Pairs (t1, t2) of terms with their tokens; a term of several tokens has the mean of their vectors.
 
-    names: the pairs as words. ids: their tokens, as within a sentence.
+    `names` are the pairs as words, and `ids` their tokens as within a sentence.
     """
 
     names: tuple[Pair, ...]
@@ -138,7 +140,7 @@ class TermPairs:
 
     @classmethod
     def of(cls, tokenizer: Any, pairs: Sequence[Pair]) -> "TermPairs":
-        """Pairs of words, tokenised as behind a space. Raises DataError if there are none."""
+        """Return pairs of words, tokenised as after a space. Raises DataError if there are none."""
         if not pairs:
             raise DataError(
                 "There are no pairs of terms.", "Give a specification with counterparts.target_pairs."
@@ -153,15 +155,18 @@ class TermPairs:
         return len(self.ids)
 
     def vectors(self, weight: "Tensor") -> "tuple[Tensor, Tensor]":
-        """The output vectors of t1 and of t2, (pairs, size) each.
+        """Return the output vectors of t1 and of t2, each of shape (pairs, size).
 
-        weight: (vocabulary, size), of the output embeddings. Source: RedditBias, footnote 12.
+        `weight` are the output embeddings, (vocabulary, size). Source: RedditBias, footnote 12.
         """
         first, second = self._sums(weight, both=False).chunk(2)
         return first, second
 
     def differences(self, weight: "Tensor", bias: "Tensor | None" = None) -> "Tensor":
-        """The output vectors of t1 less those of t2, (pairs, size); with biases those as a last column."""
+        """Return the output vectors of t1 minus those of t2, (pairs, size).
+
+        With `bias`, the last column is the difference of the biases.
+        """
         import torch
 
         found = self._sums(weight, both=True)
@@ -170,8 +175,10 @@ class TermPairs:
         return torch.cat([found, self._sums(bias[:, None], both=True)], dim=1)
 
     def _sums(self, weight: "Tensor", *, both: bool) -> "Tensor":
-        """Of each pair (`both`) t1 less t2, else of each t1 and then of each t2 the mean: one choice of rows, since
-        the gradient of each choice is as large as the whole matrix."""
+        """Return t1 minus t2 of each pair (`both`), or the means of each t1 and then of each t2.
+
+        The rows are selected once, because the gradient of each selection is as large as the whole matrix.
+        """
         from torch.nn.functional import embedding_bag
 
         tokens, starts, shares = self._pieces[both]
@@ -186,7 +193,7 @@ class TermPairs:
 
     @cached_property
     def _pieces(self) -> "tuple[tuple[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]":
-        """Tokens, where each sum of them begins, and what each weighs in it: by term, and by pair."""
+        """Return the tokens, the start of each sum of tokens, and the weight of each token, by term and by pair."""
         import torch
 
         def of(sums: "list[list[tuple[tuple[int, ...], float]]]") -> "tuple[Tensor, Tensor, Tensor]":
@@ -200,10 +207,10 @@ class TermPairs:
 
 
 def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs:
-    """The published pairs of single pieces, by their ids in GPT-2's vocabulary.
+    """Return the published pairs of single tokens, by their ids in GPT-2's vocabulary.
 
-    which: "lmd_targets" or "projection_targets". Raises DataError where the bias type has none, or the tokenizer's
-    pieces of these ids are others.
+    `which` is "lmd_targets" or "projection_targets". Raises DataError if the bias type has none, or if the
+    tokenizer has other tokens with these ids.
     """
     pairs = getattr(material.pieces, which, ())
     if not pairs:
@@ -215,7 +222,10 @@ def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs
 
 
 def published_attributes(tokenizer: Any, material: Material) -> list[tuple[int, ...]]:
-    """The published pieces of attributes, by their ids; misprinted ids stay, and match nothing. Raises DataError."""
+    """Return the published tokens of attributes by their ids. Raises DataError.
+
+    Misprinted ids are kept; they match nothing.
+    """
     if not (attributes := getattr(material.pieces, "attributes", ())):
         raise _no_pieces(material)
     for piece in (one for pieces in attributes for one in pieces):
@@ -224,7 +234,10 @@ def published_attributes(tokenizer: Any, material: Material) -> list[tuple[int, 
 
 
 def check_piece(tokenizer: Any, piece: Piece) -> None:
-    """Raise DataError if a tokenizer's piece of a published id is another; one beyond the vocabulary is a misprint."""
+    """Raise DataError if the tokenizer has another token with a published id.
+
+    An id beyond the vocabulary is a misprint.
+    """
     if piece.text and tokenizer.decode([piece.id]) != piece.text:
         raise DataError(
             f"Token {piece.id} of this model is {tokenizer.decode([piece.id])!r}, but the published code expects "
@@ -245,5 +258,5 @@ def _pattern(term: str) -> str:
 
 
 def capital(term: str) -> str:
-    """A term with a capital in front."""
+    """Return a term with a capital first letter."""
     return term[:1].upper() + term[1:]

@@ -1,9 +1,9 @@
-"""Does this decoder honour a tree-shaped attention mask? Tried at load, because some are silently wrong.
+"""Check at load whether a decoder supports a tree-shaped attention mask, because some silently give wrong results.
 
-docs/evidence/architectures.md lists who is right, who raises and who is silently wrong; new architectures appear
-faster than such lists, so the answer is measured: a full segment of short random sequences is scored by
-each path, and those of every fourth pair, wherever the tree has put them, are compared with plain forward passes.
-A 16-bit model is judged while it computes in 32 bits, where a fault cannot hide in rounding.
+docs/evidence/architectures.md lists which architectures are right, raise an error, or are silently wrong. New
+ones appear faster than such lists, so the answer is measured. A full segment of short random sequences is
+scored by each path. Every fourth pair, at any place of the tree, is compared with plain forward passes. A
+16-bit model is checked in 32 bits, where rounding cannot hide an error.
 """
 
 import re
@@ -33,7 +33,7 @@ NOISE_ALLOWED = 4  # times what plain passes in two batch shapes differ by
 MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may make: 512 MiB in fp32
 TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
 NO_TURNS = re.compile(r"expert|group|router|moe|percent|layer|pattern")
-"""Names of settings that say at which length a model changes its ways, and of others that are spelt like them."""
+"""TURNS matches settings for lengths at which a model changes its computation. NO_TURNS matches similar names."""
 FAILURES = (
     TypeError,
     ValueError,
@@ -44,14 +44,14 @@ FAILURES = (
     AssertionError,
     NotImplementedError,
 )
-"""What a model raises when it is run in a way that its code did not foresee."""
+"""Errors of a model that is run in a way that its code does not support."""
 
 
 def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     """Set `scorer.path` to the fastest path that agrees with plain forward passes.
 
-    Returns the path and, for each faster path that was rejected, why. Raises ModelError if none agrees, and for a
-    model whose predictions depend on what follows (BERT without `is_decoder`, XLNet).
+    Returns the path and, for each faster path that was rejected, the reason. Raises ModelError if none
+    agrees, and for a model whose predictions depend on later tokens (BERT without `is_decoder`, XLNet).
     """
     # Segments grow past their size below long paths, and a decoder that masks by index inside a window
     # (GPT-Neo) is right until a segment outgrows it: so try one twice as large as usual.
@@ -69,11 +69,12 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
 
 
 def keep_to(scorer: Scorer, longest: int) -> list[str]:
-    """Check that `scorer.path` is correct for sequences of this many tokens, or set it to one that is.
+    """Check that `scorer.path` is correct for sequences of `longest` tokens, or set it to a path that is.
 
-    Tried before sequences grow past a length at which the model is known to change, or to twice what was tried: a
-    window, a switch or a hash of places shows in longer texts alone. Returns why paths were rejected now. Raises
-    ModelError if none is left. Where memory does not suffice nothing is tried.
+    Call it before sequences become longer than a length at which the model is known to change, or than twice
+    the checked length. A window, a switch or a hash of positions affects only longer texts. Returns the
+    reasons for paths that were rejected now. Raises ModelError if none is left. If memory is not sufficient,
+    nothing is checked.
     """
     longest = min(longest, max(LENGTH, MOST_LOGITS_TRIED // scorer.vocabulary))
     crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, SHORTEST))
@@ -115,7 +116,7 @@ def turning_points(model: Any, above: int) -> list[int]:
 
 
 def _runs_in_float32(scorer: Scorer) -> bool:
-    """Whether a 16-bit model can be judged in 32 bits: one with types written into its code cannot."""
+    """Return whether a 16-bit model can be checked in 32 bits; one with dtypes in its code cannot."""
     if scorer.dtype.itemsize >= 4:
         return True
     ids = torch.zeros(1, 2, dtype=torch.long, device=scorer.device)
@@ -128,7 +129,7 @@ def _runs_in_float32(scorer: Scorer) -> bool:
 
 
 def why_not_causal(scorer: Scorer) -> str | None:
-    """Whether predictions depend on later tokens: None, or by how much."""
+    """Return None if predictions do not depend on later tokens, otherwise a text on how much they do."""
     random = np.random.default_rng(1)
     ids = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(2, LENGTH)))
     ids = without_padding(scorer.model, ids).to(scorer.device)
@@ -146,9 +147,10 @@ def why_not_causal(scorer: Scorer) -> str | None:
 
 
 def check_causal(scorer: Scorer) -> None:
-    """Raise ModelError for a model that looks at what follows: its likelihoods would be those of no text.
+    """Raise ModelError for a model whose predictions depend on later tokens.
 
-    And for one that reads too few tokens to see whether it does.
+    Its numbers would not be likelihoods of any text. Also raised for a model that reads too few tokens for
+    the check.
     """
     longest = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
     if longest is not None and 0 <= longest < LENGTH:
@@ -172,7 +174,7 @@ def check_causal(scorer: Scorer) -> None:
 
 
 def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPath]) -> list[str]:
-    """Set the scorer's path to the first that agrees with plain passes; returns why those before do not."""
+    """Set the scorer's path to the first that agrees with plain passes; return the reasons for those before it."""
     exact = _runs_in_float32(scorer)
     judged = in_float32 if exact else nullcontext
     with judged(scorer.model):
@@ -207,7 +209,7 @@ def _why_not(
     allowed: float,
     of: Callable[[np.ndarray], Any] = np.max,
 ) -> str | None:
-    """Whether the scorer's path gives the truth, or why it does not."""
+    """Return None if the scorer's path gives the correct values, otherwise the reason."""
     if scorer.path is not ScoringPath.FULL_LOGITS and scorer.head is None:
         return "the model names no output embeddings"
     try:
@@ -229,7 +231,7 @@ def without_padding(model: Any, ids: Tensor) -> Tensor:
 
 
 def told(error: Exception) -> str:
-    """An error in one short line."""
+    """Return an error as one short line."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__
 
@@ -242,7 +244,7 @@ def _short_sequences(scorer: Scorer) -> TokenSequences:
 
 
 def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
-    """Random sequences; every second one begins with half of the one before it."""
+    """Return random sequences; every second one begins with half of the previous one."""
     random = np.random.default_rng(0)
     count, length = len(lengths), int(lengths.max())
     drawn = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(count, length), dtype=np.int32))
@@ -263,13 +265,13 @@ def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
 
 
 def _is_compared(count: int) -> NDArray[np.bool_]:
-    """Which sequences are compared, (count,): every fourth pair and the last, some of them cut short."""
+    """Return which sequences are compared, (count,): every fourth pair and the last, some of them shortened."""
     pair = np.arange(count) // 2
     return np.asarray((pair % 4 == 0) | (pair == pair[-1]))
 
 
 def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
-    """Which tokens are compared, (total,)."""
+    """Return which tokens are compared, (total,)."""
     lengths = np.diff(sequences.offsets)
     inside = np.repeat(_is_compared(len(lengths)), lengths)
     compared: NDArray[np.bool_] = sequences.scored & inside

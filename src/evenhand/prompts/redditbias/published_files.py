@@ -1,6 +1,6 @@
-"""Pairs and training texts in the files and under the names that RedditBias publishes its own in.
+"""Write pairs and training texts to files with the names and the layout that RedditBias publishes.
 
-A manifest beside them says that they were built here, and from what: under these names nobody could tell.
+A manifest next to them states that they were built here, and from what. The names alone would not show it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,10 +30,11 @@ FIRST_COLUMNS = ("id", "attribute_in_window", "comment", "comments_processed", "
 
 
 def write_held_out(folder: Path, specification: Specification, parts: Mapping[str, pl.DataFrame]) -> None:
-    """Write the pairs of each part: one table for each group, and one text a line.
+    """Write the pairs of each part: one table per group, and a file with one text per line.
 
-    folder: below it data/<bias> and text_files/<bias>. parts: by name (valid, test), as
-    `counterparts.with_counterparts` gives them; perplexity_1 and perplexity_2 if they are known. Raises WriteError.
+    The files are in data/<bias> and text_files/<bias> below `folder`. `parts` has the tables of
+    `counterparts.with_counterparts` by name (valid, test), with perplexity_1 and perplexity_2 if they are
+    known. Raises WriteError.
     """
     bias, groups = specification.bias, specification.groups
     for part, pairs in parts.items():
@@ -46,10 +47,10 @@ def write_held_out(folder: Path, specification: Specification, parts: Mapping[st
 def write_training(
     folder: Path, specification: Specification, train: pl.DataFrame, held_out: pl.DataFrame
 ) -> None:
-    """Write the texts to train on: the phrases; with their counterparts behind them; with their swapped attributes.
+    """Write the training texts: phrases, phrases followed by counterparts, and phrases with swapped attributes.
 
-    The phrases of LMD, ADD and HD have the type's `line_prefix` and capitals; those of CDA have neither. Raises
-    WriteError.
+    The phrases of LMD, ADD and HD have the type's `line_prefix` and capitals. Those of CDA have neither.
+    Raises WriteError.
     """
     bias = specification.bias
     texts = _inside(folder, "text_files", bias)
@@ -72,7 +73,7 @@ def write_training(
 
 
 def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.DataFrame) -> None:
-    """Write the held-out phrases and the same with the other attributes. Raises WriteError."""
+    """Write the held-out phrases and the same phrases with the other attributes. Raises WriteError."""
     stem = f"reddit_comments_{specification.bias}_{specification.groups[0]}_processed_phrase"
     kinds = ("biased_testset_neg", "unbiased_testset_pos")
     for table, kind in zip(_two_tables(pairs, "attr", "attribute_swap"), kinds, strict=True):
@@ -80,7 +81,7 @@ def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.
 
 
 def _inside(folder: Path, *parts: str) -> Path:
-    """A place below a folder; raises UsageError where a name of a bias or a group would lead out of it."""
+    """Return a path below a folder; raises UsageError if the name of a bias or a group would lead out of it."""
     path = folder.joinpath(*parts)
     if any(Path(part).name != part for part in parts) or "\0" in str(path):
         raise UsageError(
@@ -108,7 +109,7 @@ def _two_tables(
 
 
 def _literal(words: pl.Series) -> str:
-    """A list as the published tables print it."""
+    """Return a list as the published tables print it."""
     return repr(words.to_list())
 
 
@@ -118,7 +119,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Built:
-    """Pairs that were built here: in which folder, of which bias, and what they were made of, in words."""
+    """Pairs that were built here: the folder, the bias, and a description of the material."""
 
     folder: Path
     bias: str
@@ -131,7 +132,8 @@ def write_manifest(
 ) -> None:
     """Write what pairs and texts in a folder were built from, with the SHA-256 of each. Raises WriteError.
 
-    made_of: names of inputs, each with `file` and `sha256`. rules: by which they were made, JSON-serialisable.
+    `made_of` has the names of the inputs, each with `file` and `sha256`. `rules` are those of the build,
+    JSON-serialisable.
     """
     bias = specification.bias
     paths = [path for kind in ("data", "text_files") for path in sorted((folder / kind / bias).iterdir())]
@@ -147,10 +149,10 @@ def write_manifest(
 
 
 def read_manifest(folder: Path) -> Built | None:
-    """What a folder says of pairs that were built in it; None where it says nothing.
+    """Return the description of built pairs in a folder; None if there is none.
 
-    Raises DataError for a manifest that cannot be read or is of another kind, ChecksumMismatch where a file is not
-    the one that was built.
+    Raises DataError if the manifest cannot be read or is of another kind, and ChecksumMismatch if a file was
+    changed after the build.
     """
     path = folder / MANIFEST
     if not is_file(path):

@@ -1,8 +1,8 @@
-"""Pairs of texts of which one is preferred: from a material's own, from texts and their counterparts, or from a file.
+"""Pairs of texts of which one is preferred: from a material, from texts and their counterparts, or from a file.
 
-What is preferred must not turn a bias round. Of the kind and the hostile half of a sentence, the kind
-one is preferred for every group. Between a stereotype about one group and the same about the other neither is the
-better text: there only a preference that ends where both come as easily makes sense (see dpo.py).
+A preference must not reverse a bias. Of the kind and the hostile half of a sentence, the kind one is
+preferred for every group. Between a stereotype about one group and the same about another, neither text is
+better. There, a preference makes sense only if it ends where both are equally likely (see dpo.py).
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,10 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class PreferredTexts:
-    """Pairs of texts of which the first is preferred.
+    """Validation pairs of which the first text is preferred.
 
-    `bias` is the share in which the other is more likely; `margin` is how much more likely the first is, in nats per
-    text.
+    `bias` is the share of pairs in which the other text is more likely. `margin` is how much more likely the
+    first text is, in nats per text.
     """
 
     chosen: tuple[str, ...]
@@ -46,35 +46,35 @@ class PreferredTexts:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Those preferred, then the others."""
+        """Return the preferred texts, then the others."""
         return (*self.chosen, *self.rejected)
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """See the class; what both have in front adds nothing to the difference."""
+        """Return `bias` and `margin`; the common prompt of a pair does not affect the difference."""
         first, second = np.split(sums, 2)
         return {BIAS: float((second > first).mean()), "margin": float((first - second).mean())}
 
     @property
     def units(self) -> int:
-        """The pairs."""
+        """Return the number of pairs."""
         return len(self.chosen)
 
     def rows(self, units: Ints) -> Ints:
-        """Both texts of these pairs."""
+        """Return the rows of both texts of some pairs."""
         return np.concatenate([units, len(self.chosen) + units])
 
     def part(self, units: Ints) -> "PreferredTexts":
-        """These pairs."""
+        """Return some of the pairs."""
         return PreferredTexts(tuple(self.chosen[i] for i in units), tuple(self.rejected[i] for i in units))
 
 
 def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) -> tuple[Preference, ...]:
-    """The pairs of a material: its own, or of each text and what becomes of it.
+    """Return the pairs of a material, or pairs of each text with its counterpart.
 
-    contrast: "groups", each text (rejected) and the same about the other group (chosen); "attributes", each text
-    (rejected) and the same with the attributes of A2 in place of those of A1 (chosen), and both about the other group
-    as well, so that no group is spared. by: how a group is replaced, see `CounterfactualAugmentation`. Raises DataError
-    where no text has a counterpart.
+    With the contrast "groups", the text is rejected and the same text about the other group is chosen. With
+    "attributes", the text is rejected and the same text with the attributes of A2 in place of those of A1 is
+    chosen. Both are added about the other group as well, so that no group is spared. `by` is how a group is
+    replaced (see `CounterfactualAugmentation`). Raises DataError if no text has a counterpart.
     """
     if material.preferences:
         return material.preferences
@@ -111,7 +111,10 @@ def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) ->
 
 
 def holds_preferences(file: Path) -> bool:
-    """Whether a file is a table of pairs, by its columns chosen and rejected. Raises DataError if it cannot be read."""
+    """Return whether a file is a table of pairs, by its columns chosen and rejected.
+
+    Raises DataError if it cannot be read.
+    """
     if file.suffix.lower() not in READERS:
         return False
     return {"chosen", "rejected"} <= set(read_table(file, PAIRS).columns)
@@ -120,11 +123,11 @@ def holds_preferences(file: Path) -> bool:
 def own_preferences(
     file: Path, model: Any, tokenizer: Any, encoding: Encoding, pad: int, seed: int
 ) -> tuple[Material, Validation]:
-    """Pairs of the user's: nine in ten to learn from, and the rest to watch.
+    """Return the user's pairs: nine in ten for training, and the rest for validation.
 
-    file: a table with the columns prompt, chosen, rejected. model: generates as many texts as there are pairs. They
-    are learned together with the pairs, so that its language stays the same. Raises DataError for a file that cannot be
-    used, naming the row.
+    `file` is a table with the columns prompt, chosen and rejected. `model` generates as many texts as there
+    are pairs. They are learned together with the pairs, so that the model's language stays the same. Raises
+    DataError for an invalid file; the message names the row.
     """
     pairs = read_preferences(file)
     random = np.random.default_rng([seed, 3])
@@ -145,7 +148,7 @@ def own_preferences(
 
 
 def read_preferences(file: Path) -> list[Preference]:
-    """The pairs of a table with the columns prompt, chosen and rejected. Raises DataError."""
+    """Read the pairs of a table with the columns prompt, chosen and rejected. Raises DataError."""
     table = read_table(file, PAIRS)
     require_columns(table, COLUMNS, file, PAIRS)
     columns = [text_column(table, name, file) for name in COLUMNS]
@@ -170,7 +173,7 @@ def read_preferences(file: Path) -> list[Preference]:
 
 
 def whole_texts(pair: Preference) -> tuple[str, str]:
-    """The preferred text and the other, with their prompt in front.
+    """Return the preferred text and the other one, each after its prompt.
 
     >>> whole_texts(Preference("They are", "kind.", "rude."))
     ('They are kind.', 'They are rude.')
@@ -185,6 +188,6 @@ def front(pair: Preference, continuation: str) -> str:
 
 
 def sides_of(pairs: Sequence[Preference]) -> list[tuple[str, int]]:
-    """All preferred texts and then all others, each with the characters in front that are the prompt's."""
+    """Return all preferred texts and then all others, each with the number of characters of its prompt."""
     chosen = [(whole_texts(pair)[0], len(front(pair, pair.chosen).rstrip())) for pair in pairs]
     return chosen + [(whole_texts(pair)[1], len(front(pair, pair.rejected).rstrip())) for pair in pairs]
