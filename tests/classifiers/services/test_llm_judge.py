@@ -1,7 +1,7 @@
 """The chat model as judge, against a real server on this machine that plays several characters of judge."""
 
 import json
-import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from evenhand.classifiers.services.llm_judge import (
     DISAGREES,
     LARGEST_ANSWER,
     LONGEST_REPLY,
+    MOST_STARTS,
     load,
     parse_label,
 )
@@ -297,11 +298,21 @@ def test_no_reply_breaks_the_reading(content):
 
 
 @pytest.mark.parametrize("piece", ["{", '{"a":', '{"a', "{\n", '{"label":1}'])
-def test_hostile_reply_is_parsed_in_linear_time(piece: str) -> None:
-    hostile = piece * (LONGEST_REPLY // len(piece))
-    started = time.process_time()
-    assert parse_label(hostile, ["civil", "toxic"]) is None
-    assert time.process_time() - started < 0.5
+def test_json_is_read_from_no_more_places_in_a_longer_hostile_reply(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[int] = []
+    raw_decode = json.JSONDecoder.raw_decode
+
+    def recorded(decoder: json.JSONDecoder, content: str, start: int = 0) -> tuple[Any, int]:
+        starts.append(start)
+        return raw_decode(decoder, content, start)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", recorded)
+    for length in (LONGEST_REPLY // 16, LONGEST_REPLY):  # one reading takes linear time, so all of them do
+        starts.clear()
+        assert parse_label(piece * (length // len(piece)), ["civil", "toxic"]) is None
+        assert len(set(starts)) == len(starts) == MOST_STARTS
 
 
 def test_no_label_is_read_in_a_reply_above_the_cap() -> None:
