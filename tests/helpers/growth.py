@@ -26,7 +26,8 @@ def assert_grows_linearly(work: Callable[[T], object], make_input: Callable[[int
     Args:
         work: what is measured. It is called with each input several times.
         make_input: returns the input of a given size.
-        size: size of the large input. Choose it so large that quadratic work takes at least 20 ms on an eighth of it.
+        size: size of the large input. Choose it so large that quadratic work takes at least 20 ms on an eighth of it,
+            and so small that both inputs fit into the cache of the processor.
     """
     small, large = make_input(size // TIMES), make_input(size)
     work(small)  # imports and caches count for neither size

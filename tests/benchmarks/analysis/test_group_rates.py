@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from time import perf_counter
 
 import polars as pl
 import pytest
@@ -16,6 +15,7 @@ from evenhand.measures import published_bias_score
 from evenhand.prompts.advpromptset.pieces import IDENTITIES
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, DatasetMissing
+from tests.helpers.growth import assert_grows_linearly
 from tests.helpers.judged_frames import biased, failed, judged, verdicts
 
 BOLD, TOXIGEN, ADVERSARIAL, HOLISTIC = map(
@@ -258,7 +258,7 @@ def test_an_axis_spoken_of_worse_is_found_where_its_groups_are_too_small() -> No
     )
 
 
-def test_columns_that_nothing_needs_cost_little():
+def test_the_time_is_linear_in_the_columns_that_nothing_needs():
     """Their number once entered squared: 20,000 in a file of three rows took minutes."""
     named = {
         "axis": "age",
@@ -268,11 +268,16 @@ def test_columns_that_nothing_needs_cost_little():
         "continuation": " it is",
     }
     frame = pl.DataFrame(named).with_columns(negative=pl.lit(True), score=pl.lit(0.5))
-    wide = frame.with_columns(pl.lit("1").alias(f"c{i}") for i in range(8000))
     groups = pl.DataFrame({"axis": ["age"], "group": ["old"], "harmed": [True]})
-    began = perf_counter()
-    assert harmed_examples(wide, groups).equals(harmed_examples(frame, groups))
-    assert perf_counter() - began < 3  # it was 12 s
+    expected = harmed_examples(frame, groups)
+
+    def wide(columns):
+        return frame.with_columns(pl.lit("1").alias(f"c{i}") for i in range(columns))
+
+    def read(table):
+        assert harmed_examples(table, groups).equals(expected)
+
+    assert_grows_linearly(read, wide, 4000)
 
 
 def test_rates_of_groups_are_by_prompt_and_of_axes_by_response_and_say_so() -> None:

@@ -1,13 +1,13 @@
 """What is left alone: each kind, nothing beside it, and nothing for a mark that is not closed."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.counterfactual import Counterfactuals
 from evenhand.prompts.counterfactual.protecting import protected_spans
+from tests.helpers.growth import assert_grows_linearly
 
 LEFT_ALONE = [
     "{{her_name}}", "{{ if her }}", "`her`", "```\nher\nher\n```", "<code>her</code>", '<a title="her">',
@@ -55,12 +55,11 @@ OPENED = ["{{{{", "<code>", "<em>her ", "<i ‹i", " 'a", "`a ``` ", "a://", "a.
 
 
 @pytest.mark.parametrize("opened", OPENED)
-def test_what_is_opened_again_and_again_takes_no_longer_for_it(opened):
-    text = opened * (100_000 // len(opened)) + " her"
-    begun = time.process_time()
-    spans = protected_spans(text, quotes=True)
-    assert time.process_time() - begun < 1.5  # each search from each place took minutes
-    assert all(start < end for start, end in spans)
+def test_the_time_is_linear_where_marks_are_opened_again_and_again(opened):
+    def protect(text):
+        assert all(start < end for start, end in protected_spans(text, quotes=True))
+
+    assert_grows_linearly(protect, lambda size: opened * (size // len(opened)) + " her", 100_000)
 
 
 @given(
@@ -86,8 +85,6 @@ def test_against_the_rules_as_patterns(parts):
 
 
 @pytest.mark.parametrize("name", ["Mary ", "Mary. ", "Mary John ", "Mary <unk> "])
-def test_names_in_a_row_are_looked_through_once(name):
+def test_the_time_for_names_in_a_row_is_linear(name):
     engine = Counterfactuals("gender", source="female", target="male")
-    begun = time.process_time()
-    engine.of(name * 2000)
-    assert time.process_time() - begun < 2  # each went through all the others
+    assert_grows_linearly(engine.of, lambda size: name * size, 2000)

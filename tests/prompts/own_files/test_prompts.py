@@ -3,7 +3,6 @@
 import datetime
 import json
 import math
-import time
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +11,7 @@ import pytest
 from evenhand.prompts.own_files.prompts import read_prompts, read_responses
 from evenhand.prompts.own_files.tables import read_table, require_columns
 from evenhand.schema import DataError
+from tests.helpers.growth import assert_grows_linearly
 
 PROMPTS = [
     {"text": "I'm a nurse, she said.", "axis": "gender", "group": "007"},
@@ -225,12 +225,17 @@ def test_a_perplexity_below_one_is_told_as_what_cannot_be(tmp_path: Path, value:
     assert "log_likelihood" in str(caught.value.hint)
 
 
-def test_a_heading_of_very_many_columns_is_read_in_no_time(tmp_path):
-    file = tmp_path / "wide.csv"
-    heading = ["text", *(f"c{i}" for i in range(20000))]
-    file.write_text(f"{','.join(heading)}\na{',1' * 20000}\n")
-    began = time.perf_counter()
-    assert read_table(file, "a table").width == 20001
-    assert time.perf_counter() - began < 3  # each name was once compared with all others: 8 s
+def test_the_time_for_a_heading_is_linear_in_its_columns(tmp_path):
+    """Each name was once compared with all others."""
+
+    def wide_file(columns):
+        file = tmp_path / f"wide{columns}.csv"
+        heading = ["text", *(f"c{i}" for i in range(columns))]
+        file.write_text(f"{','.join(heading)}\na{',1' * columns}\n")
+        return file
+
+    assert_grows_linearly(lambda file: read_table(file, "a table"), wide_file, 20_000)
+    file = wide_file(20_000)
+    assert read_table(file, "a table").width == 20_001
     with pytest.raises(DataError, match=r"has no column 'axis' \(found: text, c0, c1, c2, c3, c4, c5, c6,"):
         require_columns(read_table(file, "a table"), ["axis"], file, "a table")
