@@ -1,7 +1,7 @@
 """Estimates: right about a model whose cost is known, and without a trace."""
 
 import sys
-import time
+import threading
 
 import polars as pl
 import pytest
@@ -73,17 +73,11 @@ def test_a_round_is_spread_over_the_whole_plan(height, size):
 
 @pytest.fixture
 def served(loopback):
-    """A function that serves the bigram model with a latency: (model, server)."""
+    """Return a function that serves the bigram model, or another answer, and returns the model and its server."""
     open_servers = []
 
-    def start(latency=0.0, answer=None, **options):
-        service = bigram.BigramService()
-
-        def slowly(asked):
-            time.sleep(latency)
-            return (answer or service)(asked)
-
-        server = loopback.LoopbackServer(slowly).__enter__()
+    def start(answer=None, **options):
+        server = loopback.LoopbackServer(answer or bigram.BigramService()).__enter__()
         open_servers.append(server)
         given = {"store": None, "pause": 0.001, "longest_pause": 0.002, "attempts": 2, **options}
         return HttpModel(f"{server.url}/v1", bigram.NAME, HttpOptions(**given)), server
@@ -109,11 +103,21 @@ def test_a_service_is_asked_a_handful_and_the_estimate_says_how_many(served, fak
     assert guess["probe_errors"] == 0
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-def test_the_time_of_a_service_is_that_of_its_concurrency(served, fakes, concurrency):
-    model, _ = served(latency=0.03, concurrency=concurrency)
+@pytest.mark.parametrize(("concurrency", "rounds"), [(1, [1] * (1 + FEW)), (4, [1, 1, 4, FEW - 5])])
+def test_the_time_of_a_service_is_that_of_its_concurrency(served, fakes, monkeypatch, concurrency, rounds):
+    """The requests of a round are all there before the clock moves: a greeting, one request, and all others."""
+    clock, service = fakes.Clock(), bigram.BigramService()
+    monkeypatch.setattr(sys.modules["evenhand.runs.estimating"], "time", clock)
+    barriers = [threading.Barrier(size, lambda: clock.sleep(0.03), timeout=60) for size in rounds]
+    turns = iter([barrier for barrier in barriers for _ in range(barrier.parties)])
+
+    def answer(asked):
+        next(turns).wait()
+        return service(asked)
+
+    model, _ = served(answer, concurrency=concurrency)
     guess = estimate(continuations(fakes, model), model)
-    assert guess["seconds"] == pytest.approx(600 * 0.03 / concurrency, rel=0.6)
+    assert guess["seconds"] == pytest.approx(600 * 0.03 / concurrency)
 
 
 def test_a_limit_of_requests_a_minute_rules_time_and_probe(served, fakes):

@@ -25,7 +25,7 @@ def doubled(asked):
 
 
 def client(server, **options):
-    return ServiceClient(server.url, **{"pause": 0.001, "longest_pause": 0.05, "timeout": 10, **options})
+    return ServiceClient(server.url, **{"pause": 0.001, "longest_pause": 0.05, "timeout": 120, **options})
 
 
 @pytest.mark.parametrize("kind", ["busy", "busy-date", "broken", "truncated", "cut", "garbage", "close"])
@@ -41,11 +41,11 @@ def test_what_passes_is_tried_again(loopback, kind):
 def test_a_hang_costs_the_time_out_and_is_tried_again(loopback):
     with (
         loopback.LoopbackServer(doubled, loopback.in_turn("hang")) as server,
-        client(server, timeout=0.2) as service,
+        client(server, timeout=0.5, attempts=60) as service,
     ):
         answer = service.post("/double", {"value": 1})
         assert answer.body == {"value": 2}
-        # on a busy machine a good answer may come too late once or twice
+        # on a busy machine a good answer may come too late, too
         assert service.describe()["asked_again"] == {"timed out": answer.attempts - 1}
         assert answer.attempts >= 2
 
@@ -56,14 +56,14 @@ def test_a_hang_costs_the_time_out_and_is_tried_again(loopback):
         ("busy", ResponseError.QUOTA, "status 429: slow down"),
         ("broken", ResponseError.MODEL_ERROR, "status 500: out of order"),
         ("truncated", ResponseError.MODEL_ERROR, "not a JSON object"),
-        ("hang", ResponseError.TIMED_OUT, "no answer within 0.1 s"),
+        ("hang", ResponseError.TIMED_OUT, "no answer within 0.3 s"),
         ("close", ResponseError.MODEL_ERROR, "RemoteProtocolError"),
     ],
 )
 def test_what_does_not_pass_is_an_error_with_its_reason(loopback, kind, error, said):
     with (
         loopback.LoopbackServer(doubled, lambda asked: kind) as server,
-        client(server, attempts=3, timeout=0.1 if kind == "hang" else 30) as service,
+        client(server, attempts=3, timeout=0.3 if kind == "hang" else 120) as service,
     ):
         answer = service.post("/double", {"value": 1})
         assert (answer.error, answer.body if answer.status is None else None) == (error, None)
@@ -114,15 +114,19 @@ def test_a_rest_longer_than_the_longest_pause_is_a_quota(loopback):
     assert (answer.error, answer.attempts) == (ResponseError.QUOTA, 1)
 
 
+def wait_for_another_answer(service):
+    before = service.describe()["answered"]
+    while service.describe()["answered"] == before:
+        time.sleep(0.001)
+
+
 def test_being_slowed_down_while_others_are_answered_does_not_use_up_attempts(loopback):
     """One question is refused more often than `attempts`, each time after another one was answered."""
     done = threading.Event()
 
     def narrow(asked):
         if asked.body["value"] == 0 and asked.number <= 6:
-            before = service.describe()["answered"]
-            while service.describe()["answered"] == before:
-                time.sleep(0.001)
+            wait_for_another_answer(service)
             return 429, {"error": "one at a time"}
         return doubled(asked)
 
@@ -215,7 +219,10 @@ def test_being_slowed_down_for_ever_ends_while_others_are_answered(loopback):
     done = threading.Event()
 
     def unlucky(asked):
-        return (429, {}) if asked.body["value"] == 0 else doubled(asked)
+        if asked.body["value"] == 0:
+            wait_for_another_answer(service)
+            return 429, {}
+        return doubled(asked)
 
     def others():
         while not done.is_set():
@@ -228,7 +235,7 @@ def test_being_slowed_down_for_ever_ends_while_others_are_answered(loopback):
         done.set()
         beside.join()
     assert answer.error is ResponseError.QUOTA
-    assert 2 < answer.attempts <= 2 * FORGIVEN
+    assert answer.attempts == 2 * FORGIVEN
 
 
 @pytest.mark.parametrize(
@@ -278,7 +285,7 @@ def test_sixty_four_at_once_lose_nothing_and_are_charged_for_nothing_twice(loopb
     def together(asked):
         if next(arrived) == 64:
             all_there.set()
-        assert all_there.wait(30), "fewer than 64 were at work side by side"
+        assert all_there.wait(60), "fewer than 64 were at work side by side"
         return doubled(asked)
 
     kinds = ("busy", "busy-date", "broken", "truncated", "cut", "garbage", "close", "slow")
@@ -347,7 +354,7 @@ ServiceClient(sys.argv[1], timeout=600, concurrency=16).post_all("/", [{}] * 100
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
             try:
-                _, told = process.communicate(timeout=20)  # far below the time-out of the requests
+                _, told = process.communicate(timeout=60)  # far below the time-out of the requests
             finally:
                 process.kill()
     assert process.returncode == -signal.SIGINT
@@ -421,8 +428,8 @@ def test_retry_after_is_read_in_every_form():
         f"1 Jan 2020 00:00 +{huge}",
     ):
         assert asked_for(date) is None
-    soon = datetime.now(UTC) + timedelta(seconds=90)
-    assert 85 < asked_for(format_datetime(soon, usegmt=True)) <= 90
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    assert 3500 < asked_for(format_datetime(soon, usegmt=True)) <= 3600
     assert seconds_asked_for({"retry-after-ms": "20", "retry-after": "1"}) == 0.02
 
 
