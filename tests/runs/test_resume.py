@@ -134,7 +134,7 @@ def test_a_stop_signal_leaves_in_order_and_says_how_to_resume(tmp_path, fakes, n
     with launch(path) as process:
         wait_for_shards(process, path, 2)
         process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     assert process.returncode == 1  # uncaught here; the command line turns it into 130
     assert f"Resume with: evenhand audit {path}" in told
     manifest = RunDirectory.open(path).manifest
@@ -150,26 +150,36 @@ def test_a_stop_signal_leaves_in_order_and_says_how_to_resume(tmp_path, fakes, n
 def test_a_second_signal_ends_the_process_at_once(tmp_path):
     script = """
 import signal, sys, time
-from evenhand.runs.stopping import Stopping
+from evenhand.runs import stopping
+class Clock:
+    now = 0.0
+    def monotonic():
+        return Clock.now
+stopping.time = Clock
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-with Stopping() as stopping:
+with stopping.Stopping() as stop:
     try:
-        with stopping.in_flight():
+        with stop.in_flight():
             print("ready", flush=True)
-            time.sleep(60)
+            time.sleep(600)
     finally:
         print("cleaning", flush=True)
-        time.sleep(60)
+        sys.stdin.readline()
+        Clock.now = 1.01 * stopping.SAME_PRESS
+        print("later", flush=True)
+        time.sleep(600)
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    command, pipe = [sys.executable, "-c", script], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "cleaning\n"
         process.send_signal(signal.SIGINT)  # the same press
-        time.sleep(0.6)
-        assert process.poll() is None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "later\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == -signal.SIGINT
+        assert process.wait(timeout=60) == -signal.SIGINT
 
 
 def test_interrupted_is_exit_code_130_and_handlers_are_put_back(start, fakes):

@@ -20,7 +20,7 @@ from evenhand.annotation.application.serving_lock import sole_server
 from evenhand.annotation.store import open_store
 with sole_server(open_store(sys.argv[1]), "http://127.0.0.1:8123"):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 WHERE = "http://127.0.0.1:9999"
 
@@ -66,12 +66,12 @@ def test_a_killed_process_lets_go_and_its_address_is_named_while_it_lives(store_
             assert f"process {process.pid}, http://127.0.0.1:8123" in str(caught.value)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        for attempt in range(50):  # PostgreSQL notices a dead client in its own time
+        for attempt in range(600):  # PostgreSQL notices a dead client in its own time
             try:
                 with sole_server(store, WHERE):
                     break
             except UsageError:
-                assert attempt < 49
+                assert attempt < 599
                 subprocess.run(["sleep", "0.1"], check=True)
     finally:
         process.kill()

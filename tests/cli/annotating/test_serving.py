@@ -64,7 +64,7 @@ class Served:
 
     def stop(self, by: signal.Signals) -> tuple[int, str]:
         self.process.send_signal(by)
-        rest, _ = self.process.communicate(timeout=30)
+        rest, _ = self.process.communicate(timeout=60)
         return self.process.returncode, rest
 
 
@@ -91,7 +91,7 @@ def serve() -> Iterator[Callable[..., Served]]:
             if line.startswith("stop"):
                 break
         address = f"http://127.0.0.1:{port}"
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < until:
             try:
                 if httpx.get(address + path, trust_env=False).status_code == 200:

@@ -194,7 +194,7 @@ def test_tries_end(server: Server, tmp_path: Path) -> None:
 
 def test_silence_ends_too(server: Server, tmp_path: Path) -> None:
     release = threading.Event()
-    server.behaviours = [lambda request, number: (release.wait(10), None)[1]]
+    server.behaviours = [lambda request, number: (release.wait(60), None)[1]]
     with pytest.raises(
         DataError, match=r"could not be downloaded in 2 attempts; the last: no data for 0\.2 seconds"
     ):
