@@ -19,7 +19,7 @@ from evenhand.cli.app import main
 from tests.robustness import bad_files
 from tests.robustness.command_lines import Line, lines
 
-PATIENCE = 120
+PATIENCE = 60
 """Seconds after which a line hangs."""
 LINES = lines()
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 FACES = ("evenhand", "evenhand.measures", "evenhand.stats", "evenhand.mitigations", "evenhand.annotation")
-LONGEST = 120  # seconds; a function that starts to work with a wrong object would be wrong as well
+LONGEST = 60  # seconds; a function that starts to work with a wrong object would be wrong as well
 
 
 class Strange:

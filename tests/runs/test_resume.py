@@ -83,7 +83,7 @@ def test_killed_ten_times_it_equals_an_uninterrupted_run(tmp_path, fakes, seed):
 def test_killed_while_writing_and_while_judging_it_equals_an_uninterrupted_run(tmp_path, fakes):
     path, whole, prompts = tmp_path / "killed", tmp_path / "whole", 120
     for stage, ahead in [("responses", 3), ("labels/behind@*", 2), ("labels/in*", 1)]:
-        with launch(path, prompts, 0.002, "slow_judged_run") as process:
+        with launch(path, prompts, 0.005, "slow_judged_run") as process:
             wait_for_shards(process, path, ahead, stage)
             process.kill()
         assert process.returncode == -signal.SIGKILL, "it finished before it was killed"
@@ -131,7 +131,9 @@ def test_conversations_killed_at_any_utterance_equal_uninterrupted_ones(tmp_path
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_signal_leaves_in_order_and_says_how_to_resume(tmp_path, fakes, number):
     path = tmp_path / "run"
-    with launch(path) as process:
+    with launch(
+        path, seconds_per_text=0.05
+    ) as process:  # 100 seconds, so that it is not done before the signal
         wait_for_shards(process, path, 2)
         process.send_signal(number)
         _, told = process.communicate(timeout=60)
