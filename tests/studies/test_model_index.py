@@ -1,13 +1,16 @@
 """What a model card says: front matter as the hub reads it, numbers as they were measured, texts as texts."""
 
 import shlex
+from itertools import pairwise
 
 import pytest
 import yaml
 
+import evenhand as eh
 from evenhand.reports import measurement_numbers
 from evenhand.schema import UsageError
 from evenhand.studies.model_index import command_of, model_card, model_index
+from evenhand.studies.pictured import picture_of
 from tests.helpers.report_factory import make_view
 
 
@@ -62,6 +65,19 @@ def test_the_command_gives_the_same_arguments_again():
         ("--suite", "robbie"), ("--benchmark", "bold"), ("--benchmark", "regard"), ("--classifier", "toxicity=vader"),
         ("--limit", "20"), ("--set", "dialogue.format=chat"), ("--set", "chat=True"),
     }  # fmt: skip
+
+
+def test_the_command_of_a_table_names_its_columns(tmp_path):
+    file = tmp_path / "replies.csv"
+    file.write_text("who,tone\n" + "women,cold\nmen,warm\n" * 20 + "women,warm\nmen,warm\n" * 10)
+    options = {"columns": {"who": "group", "tone": "label"}, "negative": "cold"}
+    content = eh.measure(file, **options).to_dict()
+    words = shlex.split(command_of(content))
+    assert words[:3] == ["evenhand", "measure", str(file)] and "--benchmark" not in words
+    for flag, value in (("--column", "who=group"), ("--column", "tone=label"), ("--negative", "cold")):
+        assert (flag, value) in set(pairwise(words))
+    assert "unbiased model" not in model_card(content)
+    assert picture_of(content).null_words == "expected without bias"
 
 
 def test_other_results_have_no_model_card():

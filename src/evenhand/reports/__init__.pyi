@@ -34,6 +34,7 @@ from .figures import (
     heat_map as heat_map,
     measure_forest as measure_forest,
 )
+from .glossary import GLOSSARY as GLOSSARY
 from .numbers import (
     measurement_numbers as measurement_numbers,
 )

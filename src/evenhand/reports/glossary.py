@@ -4,7 +4,7 @@ GLOSSARY = {
     "axis": "A characteristic by which people are grouped, such as religion. Groups are compared within one axis.",
     "group, descriptor": "The people that a prompt or a response is about, such as women. A descriptor is the word or "
     "phrase that names them, such as “deaf” or “who uses a wheelchair”.",
-    "null": "The value of a measure that is expected of an unbiased model with the same data.",
+    "null": "The value of a measure that is expected without bias, with the same data.",
     "difference in points": "The difference of two percentages: 41% and 18% differ by 23 percentage points.",
     "ratio, nats": "How many times as likely something is. Tables give it on a logarithmic scale, in nats: 0.69 nats "
     "is a "
@@ -40,6 +40,16 @@ GLOSSARY = {
     "classifier": "A model or word list that labels texts, for example as negative or toxic.",
     "reference groups": "The groups of an axis that do not stand out from each other. Each group is compared with "
     "the mean of the other reference groups.",
+    "level": "The rate or mean of all groups together. It shows how much harm there is in total, not whom it concerns.",
+    "disparity": "How much groups differ: the standard deviation of their true rates, in percentage points. The noise "
+    "of small groups is removed. It is 0 if all groups have the same rate.",
+    "spread": "The same for other numbers, such as means or likelihoods: the standard deviation between the groups of "
+    "an axis, without noise.",
+    "axis rate": "The rate of negative responses of an axis minus the mean rate of the other axes.",
+    "burden": "The mean rate of the groups minus the rate of the group that is treated best: by how many "
+    "points the mean rate would fall if all groups were treated like it.",
+    "largest gap": "The difference between the two groups of an axis whose rates differ most.",
+    "lean": "How much more women's names than men's get occupations in which women work, in percentage points.",
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
     "(geometric mean).",
 }

@@ -25,8 +25,11 @@ from evenhand.reports import (
 from evenhand.schema import VERSION, UsageError
 
 TASK = {"type": "text-generation", "name": "Text generation"}
-CALLED = {"benchmarks": "benchmark", "axes": "axis", "num_beams": "beams", "classifiers": "classifier"}
+CALLED = {"benchmarks": "benchmark", "axes": "axis", "num_beams": "beams", "classifiers": "classifier",
+          "columns": "column"}  # fmt: skip
 """Flags of options that are called otherwise."""
+OWN_RESPONSES = "answers"
+"""The benchmark of `evenhand measure` if none is given."""
 FLAGS = frozenset(
     {"suite", "limit", "samples", "seed", "prompts", "decoding", "mitigate", "reference", *CALLED}
 )
@@ -112,11 +115,24 @@ def command_of(content: Content) -> str:
         given = dict(manifest.get("arguments_resolved") or {})
         if "file" not in given:
             return ""
-        words = ["evenhand", "measure", str(given.pop("file"))]
-        given = {name: value for name, value in given.items() if name in (*FLAGS, "benchmark")}
+        return _measure_command(given)
     for name, value in given.items():
         if value not in (None, (), [], {}):
             words += _flag(name, value)
+    return shlex.join(words)
+
+
+def _measure_command(given: dict[str, Any]) -> str:
+    """Return the command that measures a table again, with what the user stated of its columns."""
+    words = ["evenhand", "measure", str(given.pop("file"))]
+    if given.get("benchmark") == OWN_RESPONSES:
+        del given["benchmark"]
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            value = [f"{role}={classifier}" for role, classifier in value.items()]
+        flag = f"--{CALLED.get(name, name).replace('_', '-')}"
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [flag, str(one)]
     return shlex.join(words)
 
 
@@ -171,7 +187,7 @@ def _metric_name(row: Mapping[str, Any]) -> str:
 def _lines(content: Content) -> Iterator[str]:
     yield "## Social bias, measured with evenhand"
     yield ""
-    yield "Every estimate has a 95% CI and the value that is expected of an unbiased model."
+    yield "Every estimate has a 95% CI and the value that is expected without bias."
     cards = {one["name"]: one.get("card") or {} for one in content["benchmarks"]}
     numbers = _numbers(content)
     for benchmark in dict.fromkeys([*cards, *numbers]):
@@ -187,7 +203,7 @@ def _lines(content: Content) -> Iterator[str]:
     if command := command_of(content):
         yield from (
             "",
-            "### How to repeat this audit",
+            "### How to repeat this result",
             "",
             "```sh",
             f"pip install evenhand=={VERSION}",

@@ -85,10 +85,16 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
         sentence=_sentence(told),
         what=f"{label(measure)}{f', {unit}' if unit else ''}",
         rows=lines,
-        null_words="no change" if change else "expected of an unbiased model",
+        null_words="no change" if change else _null_words(content),
         note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
         foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
     )
+
+
+def _null_words(content: Content) -> str:
+    """What the line of the null stands for: a table of responses need not be those of a model."""
+    table = "responses" in (content.get("model") or {})
+    return "expected without bias" if table else "expected of an unbiased model"
 
 
 def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:

@@ -20,6 +20,8 @@ def changed(group: str, before: float, after: float, value: float) -> GroupChang
     return GroupChange(group, before, after, Estimate(value, value - 16, value + 16))
 
 
+NORTH = s.Gap("north", ("men", 0.366), ("women", 0.27), Estimate(0.0993, 0.064, 0.135))
+SOUTH = s.Gap("south", ("women", 0.356), ("men", 0.36), Estimate(0.0128, -0.0216, 0.0472))
 FIRST = changed("woman", 14.0, 67.0, 37.0)
 CASES = {
     # rates of two groups
@@ -171,8 +173,33 @@ CASES = {
     # means
     "means": (
         lambda: s.higher_mean("pay", ("men", 2653.4), ("women", 2545.6), Estimate(107.8, 8.5, 204.9, 0.034)),
-        "The mean of pay was higher for men (2,653) than for women (2,546; difference 108, 95% CI 8.5 to 205, q = "
+        "The mean of pay was higher for men (2,653) than for women (2,546; difference 108, 95% CI 8 to 205, q = "
         "0.034).",
+    ),
+    "detectable means": (
+        lambda: s.detectable_mean("score", [0.0536, 0.0599], 3),
+        "a group whose mean of score differs from that of the others by 0.054 to 0.060 or more (depending on the size "
+        "of the group)",
+    ),
+    # pairs of columns: a difference that is adjusted is called so, and the means next to it are not
+    "gap": (
+        lambda: s.gaps([NORTH], s.Outcome("score", is_rate=False)),
+        "For north, the mean of score is higher for men (0.366) than for women (0.270; difference 0.099, 95% CI 0.064 "
+        "to 0.135).",
+    ),
+    "adjusted gaps": (
+        lambda: s.gaps([NORTH, SOUTH], s.Outcome("score", is_rate=False), ["age"]),
+        "For north, the mean of score is higher for men than for women (adjusted difference 0.099, 95% CI 0.064 to "
+        "0.135; unadjusted: men 0.366, women 0.270). For south, no difference was detected (adjusted difference, women "
+        "minus men: 0.013, 95% CI −0.022 to 0.047; unadjusted: women 0.356, men 0.360). Differences are adjusted for "
+        "age; means are not.",
+    ),
+    "adjusted combination": (
+        lambda: s.combination(
+            "women", "north", 61.0, Estimate(18.0, 2.0, 34.0), [], s.Outcome("bad", is_rate=True), ["age", "question"]
+        ),
+        "women × north: 61%. Adjusted for age and question, this is 18 points more than both columns explain (95% CI 2 "
+        "to 34).",
     ),
     # changes
     "worse": (

@@ -237,3 +237,37 @@ def test_texts_that_a_classifier_did_not_judge_are_reported_with_the_cause(
         "The classifier words/rude did not judge 1 of 4 texts. "
         "Errors: classifier_error (1): ValueError: the reply has no label.",
     )
+
+
+@pytest.fixture
+def offers() -> pl.DataFrame:
+    """Offers to women and men in three regions and at two ages, of which the latter differ between the genders."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for number in range(600):
+        region, age = ("north", "south", "east")[number % 3], "old" if rng.random() < 0.5 else "young"
+        who = "women" if rng.random() < (0.7 if age == "old" else 0.3) else "men"
+        offer = 0.3 - 0.2 * (age == "old") + 0.1 * (who == "women" and region == "north") + 0.1 * rng.normal()
+        rows.append({"who": who, "region": region, "age": age, "offer": offer})
+    return pl.DataFrame(rows)
+
+
+def test_a_difference_that_is_adjusted_for_another_column_is_called_so(offers):
+    roles = {"who": "group", "region": "group", "age": "group", "offer": "score"}
+    lines = measure(offers, columns=roles).tables()["headlines"]
+    pair = lines.filter(axis="who × region")["sentence"].item()
+    assert "adjusted difference" in pair and "unadjusted: women" in pair
+    assert pair.count("Differences are adjusted for age; means are not.") == 1
+    alone = measure(offers.drop("age"), columns={k: v for k, v in roles.items() if k != "age"})
+    assert "adjusted" not in alone.tables()["headlines"].filter(axis="who × region")["sentence"].item()
+
+
+def test_neither_side_of_a_threshold_is_called_worse(offers):
+    found = measure(offers, columns={"age": "group", "offer": "score"}, threshold=0.2)
+    sentence = found.tables()["headlines"]["sentence"].item()
+    assert "had offer of 0.2 or more" in sentence and "worse" not in sentence and "judgements" not in sentence
+    page = found.html()
+    assert (
+        "1 of 2 groups higher, 1 lower" in page and "treated worse" not in page.split("How to read this")[0]
+    )
+    assert "The numbers came with the file, and the threshold from your command." in page

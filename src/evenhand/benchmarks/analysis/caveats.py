@@ -73,7 +73,7 @@ def robustness_of(
 
 def _tolerated(group: Mapping[str, Any], how: RateWords, other: object) -> str:
     tolerance = group["tolerance"]
-    if round(tolerance, 1) <= 0:
+    if round(tolerance, 1) <= 0 or how.condition:  # nobody judges whether a number is large
         return ""
     than = "the other groups" if other is None else how.name(other)
     return sentences.robustness(
@@ -87,7 +87,11 @@ def _missing_bound(group: Mapping[str, Any], how: RateWords) -> str:
     if not group.get("n_missing") or share is None or share <= 0:
         return ""
     return sentences.missing_responses(
-        share, how.name(group["group"]), worse=group["direction"] == "worse", about=how.about
+        share,
+        how.name(group["group"]),
+        worse=group["direction"] == "worse",
+        about=how.about,
+        condition=how.condition,
     )
 
 

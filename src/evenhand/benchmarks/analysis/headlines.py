@@ -218,7 +218,7 @@ def _rates_found(
         for side in ("worse", "better")
     )
     reference = reference_of(facts, facts.get("n_groups"), "groups")
-    named = sentences.several_groups(worse, better, reference, mean)
+    named = sentences.several_groups(worse, better, reference, mean, how.condition)
     undecided = undecided_side(facts, facts.get("n_groups"), groups, "groups")
     if not gap and not named:
         named = sentences.no_single_group(estimate_of(row), how.outcome, facts.get("n_groups"), or_pair=pair)

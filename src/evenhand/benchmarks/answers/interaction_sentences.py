@@ -8,14 +8,15 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, estimate_of, line_of
 from evenhand.benchmarks.contract import Headline
-from evenhand.reports import sentences
+from evenhand.reports import label, sentences
 from evenhand.reports.sentences import Estimate, Gap, Outcome, group_name
 
 
-def interaction_headlines(what: str, *, is_rate: bool) -> Headlines:
+def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) -> Headlines:
     """Return the function that writes one sentence for each pair of columns.
 
-    what: what a negative response, or the number, is called. is_rate: whether sizes are percentage points.
+    what: what a negative response, or the number, is called. is_rate: whether sizes are percentage points. held: the
+    column that is held fixed in addition to the other columns of groups, such as "question".
     """
     outcome = Outcome(what, is_rate)
 
@@ -25,14 +26,22 @@ def interaction_headlines(what: str, *, is_rate: bool) -> Headlines:
             return []
         rows = {name: details[name].rows(named=True) for name in ("interaction_cells", "interaction_gaps")}
         lines = []
+        axes = axis_rows(findings, "disparity" if is_rate else "score_spread")
         for row in axis_rows(findings, "interaction"):
             facts = pairs[row["axis"]]
             cells, gaps = (
                 [one for one in rows[name] if one["axis"] == row["axis"]]
                 for name in ("interaction_cells", "interaction_gaps")
             )
+            own = (facts["first"], facts["second"])
+            others = [label(axis["axis"]) for axis in axes if axis["axis"] not in own]
+            others += [held] if held else []
             lines.append(
-                line_of(row, partial(_found, outcome, facts, cells, gaps), partial(_missed, outcome, facts))
+                line_of(
+                    row,
+                    partial(_found, outcome, facts, cells, gaps, others),
+                    partial(_missed, outcome, facts),
+                )
             )
         return lines
 
@@ -44,14 +53,15 @@ def _found(
     facts: Mapping[str, Any],
     cells: Sequence[Mapping[str, Any]],
     gaps: Sequence[Mapping[str, Any]],
+    others: Sequence[str],
     row: Mapping[str, Any],
 ) -> str:
-    parts = [_gaps(outcome, facts, gaps, row) if gaps else _cells(outcome, facts, cells, row)]
+    parts = [_gaps(outcome, facts, gaps, others, row) if gaps else _cells(outcome, facts, cells, others, row)]
     if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
         # the combination that is treated worst comes first; how the gap depends on the other column explains it
         parts.insert(0, _highest(outcome, facts, cells))
     if facts["n_pairs"] > 1:
-        parts.append(sentences.adjusted_for_others(facts["n_pairs"]))
+        parts.append(sentences.pairs_tested(facts["n_pairs"]))
     return sentences.joined(*parts)
 
 
@@ -62,7 +72,11 @@ def _highest(outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping
 
 
 def _gaps(
-    outcome: Outcome, facts: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+    outcome: Outcome,
+    facts: Mapping[str, Any],
+    gaps: Sequence[Mapping[str, Any]],
+    others: Sequence[str],
+    row: Mapping[str, Any],
 ) -> str:
     first = gaps[0]
     head = sentences.gap_pattern(
@@ -81,11 +95,15 @@ def _gaps(
     size = (
         sentences.difference_of_gaps(estimate_of(row, with_q=False).size, outcome) if len(gaps) == 2 else ""
     )
-    return sentences.joined(head, sentences.gaps(each, outcome), size)
+    return sentences.joined(head, sentences.gaps(each, outcome, others), size)
 
 
 def _cells(
-    outcome: Outcome, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+    outcome: Outcome,
+    facts: Mapping[str, Any],
+    cells: Sequence[Mapping[str, Any]],
+    others: Sequence[str],
+    row: Mapping[str, Any],
 ) -> str:
     named = sorted((cell for cell in cells if cell["excess"] is not None), key=lambda c: -abs(c["excess"]))
     if not named:
@@ -97,7 +115,7 @@ def _cells(
         mirrors = [f"{c['first_group']} × {c['second_group']}" for c in cells if c["mirror_of"] == name]
         first, second = (group_name(cell[f"{side}_group"]) for side in ("first", "second"))
         excess = Estimate(cell["excess"], cell["low"], cell["high"])
-        shown.append(sentences.combination(first, second, cell["mean"], excess, mirrors, outcome))
+        shown.append(sentences.combination(first, second, cell["mean"], excess, mirrors, outcome, others))
     return sentences.combinations(len(named), shown)
 
 

@@ -211,7 +211,7 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
                 parts.append(only_read(findings, groups, line.axis))
             parts.append(facts["scope"])
         lines.append(replace(line, sentence=joined(*parts)))
-    pairs = interaction_headlines(what, is_rate=facts["rates"])(findings, details)
+    pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(findings, details)
     # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
     found = [line for line in pairs if line.verdict == "biased"]
     return [*found, *lines, *(line for line in pairs if line.verdict != "biased")]

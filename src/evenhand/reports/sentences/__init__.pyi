@@ -54,7 +54,6 @@ from .interactions import (
     SHOWN_COMBINATIONS as SHOWN_COMBINATIONS,
     Gap as Gap,
     Outcome as Outcome,
-    adjusted_for_others as adjusted_for_others,
     combination as combination,
     combinations as combinations,
     difference_of_gaps as difference_of_gaps,
@@ -64,6 +63,7 @@ from .interactions import (
     highest_combination as highest_combination,
     no_interaction as no_interaction,
     no_single_combination as no_single_combination,
+    pairs_tested as pairs_tested,
 )
 from .likelihoods import (
     OTHER_DESCRIPTORS as OTHER_DESCRIPTORS,

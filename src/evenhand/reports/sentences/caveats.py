@@ -34,12 +34,20 @@ def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = 
     )
 
 
-def missing_responses(share: float, group: str, *, worse: bool, about: str = "about") -> str:
-    """Return what missing responses would have to have been for the finding to hold. share: in percent."""
+def missing_responses(
+    share: float, group: str, *, worse: bool, about: str = "about", condition: str = ""
+) -> str:
+    """Return what missing responses would have to have been for the finding to hold.
+
+    share: in percent. condition: what responses are counted for, such as "with rating of 7 or more", if no label.
+    """
     if share > 100:
         return f"This result may not hold if all missing responses {about} {group} and the other groups contradict it."
     agree = "negative" if worse else "harmless"
     missing = f"{percent(share)} of the missing responses {about} {group}"
+    if condition:
+        had = "have had" if worse else "not have had"
+        return f"This result requires that {missing} would {had} {condition.removeprefix('with ')}."
     return f"This result requires that {missing} would have been {agree}."
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.reports.amounts import smallest_effect
 from evenhand.reports.sentences.numbers import size_of
 from evenhand.reports.sentences.slots import (
     Estimate,
@@ -11,12 +10,15 @@ from evenhand.reports.sentences.slots import (
     ci,
     clear_places,
     count,
+    effect_range,
     name_list,
+    number_near,
     outcome_responses,
     percent,
     plain_number,
     points,
     q_value,
+    range_of_effects,
 )
 
 SHOWN_COMBINATIONS = 4
@@ -43,9 +45,11 @@ class Outcome:
         """What is compared."""
         return f"the rate of {outcome_responses(self.what)}" if self.is_rate else f"the mean of {self.what}"
 
-    def value(self, number: float) -> str:
-        """Return a rate or a mean."""
-        return percent(number) if self.is_rate else plain_number(number)
+    def value(self, number: float, difference: Estimate | None = None) -> str:
+        """Return a rate or a mean; difference: the one next to it, whose decimals a mean gets."""
+        if self.is_rate:
+            return percent(number)
+        return plain_number(number) if difference is None else number_near(number, difference)
 
     def size(self, estimate: Estimate) -> str:
         """Return a difference with its interval."""
@@ -83,14 +87,20 @@ def gap_pattern(pattern: str, low: str, high: str, inside: str) -> str:
     return HEADS[pattern].format(low=low, high=high, inside=inside)
 
 
-def gaps(given: Sequence[Gap], outcome: Outcome) -> str:
-    """Return the gap in each group of another column; more than SHOWN_COMBINATIONS are counted."""
-    parts = [_gap(gap, outcome) for gap in given[:SHOWN_COMBINATIONS]]
+def gaps(given: Sequence[Gap], outcome: Outcome, adjusted_for: Sequence[str] = ()) -> str:
+    """Return the gap in each group of another column; more than SHOWN_COMBINATIONS are counted.
+
+    adjusted_for: the columns whose effects the gaps do not contain. The means of the groups do contain them.
+    """
+    parts = [_gap(gap, outcome, adjusted=bool(adjusted_for)) for gap in given[:SHOWN_COMBINATIONS]]
     if len(given) > SHOWN_COMBINATIONS:
         parts.append(
             f"{count(len(given) - SHOWN_COMBINATIONS, 'more group is', 'more groups are')} in the table "
             "interaction_gaps."
         )
+    if adjusted_for:
+        what = "rates" if outcome.is_rate else "means"
+        parts.append(f"Differences are adjusted for {name_list(adjusted_for)}; {what} are not.")
     return " ".join(parts)
 
 
@@ -99,20 +109,28 @@ def difference_of_gaps(difference: Estimate, outcome: Outcome) -> str:
     return f"Difference between the two gaps: {outcome.size(difference)}."
 
 
-def _gap(gap: Gap, outcome: Outcome) -> str:
+def _gap(gap: Gap, outcome: Outcome, *, adjusted: bool) -> str:
     first, second, size = gap.first, gap.second, gap.size
-    if size.low <= 0 <= size.high:
-        if size.value < 0:  # the higher one first, so that difference and interval have the same sign
-            first, second = second, first
-            size = Estimate(-size.value, -size.high, -size.low)
-        rates = " vs ".join(f"{name} {outcome.value(mean)}" for name, mean in (first, second))
-        return f"For {gap.level}, no difference was detected ({rates}, difference {outcome.size(size)})."
-    if size.value < 0:
+    if size.value < 0:  # the higher one first, so that the difference is positive
         first, second = second, first
+        size = Estimate(-size.value, -size.high, -size.low)
     (more, most), (less, least) = first, second
+    values = [outcome.value(mean, size) for mean in (most, least)]
+    raw = f"unadjusted: {more} {values[0]}, {less} {values[1]}"
+    if size.low <= 0 <= size.high:
+        if adjusted:
+            inside = f"adjusted difference, {more} minus {less}: {outcome.size(size)}; {raw}"
+        else:
+            inside = f"{more} {values[0]}, {less} {values[1]}; difference {outcome.size(size)}"
+        return f"For {gap.level}, no difference was detected ({inside})."
+    if adjusted:
+        return (
+            f"For {gap.level}, {outcome.mean} is higher for {more} than for {less} (adjusted difference "
+            f"{outcome.size(size)}; {raw})."
+        )
     return (
-        f"For {gap.level}, {outcome.mean} is higher for {more} ({outcome.value(most)}) than for {less} "
-        f"({outcome.value(least)}; difference {outcome.size(size.size)})."
+        f"For {gap.level}, {outcome.mean} is higher for {more} ({values[0]}) than for {less} "
+        f"({values[1]}; difference {outcome.size(size)})."
     )
 
 
@@ -131,9 +149,18 @@ def no_single_combination(first: str, second: str, size: Estimate, outcome: Outc
 
 
 def combination(
-    first: str, second: str, mean: float, excess: Estimate, mirrors: Sequence[str], outcome: Outcome
+    first: str,
+    second: str,
+    mean: float,
+    excess: Estimate,
+    mirrors: Sequence[str],
+    outcome: Outcome,
+    adjusted_for: Sequence[str] = (),
 ) -> str:
-    """Return how one combination departs from what both columns explain. mirrors: combinations that could depart."""
+    """Return how one combination departs from what both columns explain. mirrors: combinations that could depart.
+
+    adjusted_for: the columns whose effects the departure does not contain, although the mean does.
+    """
     way = "more" if excess.value > 0 else "less"
     unclear = (
         f" It may instead be the opposite for {name_list(mirrors)}: these data cannot distinguish them."
@@ -142,10 +169,11 @@ def combination(
     )
     size = outcome.size(excess.size)
     amount, _, interval = size.partition(", ")
-    return (
-        f"{first} × {second}: {outcome.value(mean)}, which is {amount} {way} than both columns explain ({interval})."
-        f"{unclear}"
-    )
+    value = outcome.value(mean, excess)
+    departs = f"{amount} {way} than both columns explain ({interval})"
+    if adjusted_for:
+        return f"{first} × {second}: {value}. Adjusted for {name_list(adjusted_for)}, this is {departs}.{unclear}"
+    return f"{first} × {second}: {value}, which is {departs}.{unclear}"
 
 
 def combinations(named: int, shown: Sequence[str]) -> str:
@@ -156,9 +184,9 @@ def combinations(named: int, shown: Sequence[str]) -> str:
     return " ".join([f"{head} from what both columns explain.", *shown, *rest])
 
 
-def adjusted_for_others(pairs: int) -> str:
+def pairs_tested(pairs: int) -> str:
     """Return that several pairs of columns were tested."""
-    return f"Adjusted for the other columns; {pairs} pairs of columns were tested (Holm)."
+    return f"The false-positive rate is controlled over all {pairs} pairs of columns (Holm)."
 
 
 def no_interaction(*, of_gaps: bool, least: float, most: float, blind: int, outcome: Outcome) -> str:
@@ -167,7 +195,7 @@ def no_interaction(*, of_gaps: bool, least: float, most: float, blind: int, outc
     of_gaps: whether two gaps were compared, otherwise combinations. least, most: the range of the MDE. blind: how many
     combinations are too small for any departure to be detected.
     """
-    small, large = ((smallest_effect if outcome.is_rate else plain_number)(size) for size in (least, most))
+    small, large = effect_range((least, most)) if outcome.is_rate else range_of_effects(least, most)
     unit = " points" if outcome.is_rate else ""
     size = f"{large}{unit} or more"
     if most > 1.25 * least:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.reports.sentences.slots import Estimate, name_list, number_near, plain_number, q_value
+from evenhand.reports.sentences.slots import Estimate, name_list, number_near, q_value, range_of_effects
 from evenhand.reports.sentences.verdicts import joined
 
 UNREAD = "Values were missing"
@@ -12,9 +12,9 @@ def size_of(estimate: Estimate) -> str:
     """Return an estimate with its 95% CI, and q if it was tested.
 
     >>> size_of(Estimate(108.4, 8.5, 204.9, 0.034))
-    '108, 95% CI 8.5 to 205, q = 0.034'
+    '108, 95% CI 8 to 205, q = 0.034'
     """
-    value, low, high = (plain_number(one) for one in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (number_near(one, estimate) for one in (estimate.value, estimate.low, estimate.high))
     return f"{value}, 95% CI {low} to {high}{q_value(estimate.q)}"
 
 
@@ -23,7 +23,7 @@ def higher_mean(
 ) -> str:
     """Return for which of two groups a number is higher. higher, lower: group and mean."""
     (most, first), (least, second) = higher, lower
-    means = [number_near(mean, difference.value) for mean in (first, second)]
+    means = [number_near(mean, difference) for mean in (first, second)]
     return (
         f"The mean of {what} was higher {about} {most} ({means[0]}) than {about} {least} ({means[1]}; difference "
         f"{size_of(difference)})."
@@ -54,7 +54,7 @@ def detectable_mean(what: str, sizes: Sequence[float], groups: int | None) -> st
     """Return the minimum detectable difference of means in words; empty if it is unknown."""
     if not sizes:
         return ""
-    least, most = plain_number(min(sizes)), plain_number(max(sizes))
+    least, most = range_of_effects(min(sizes), max(sizes))
     if groups == 2:
         return f"a difference of {most} or more in the mean of {what}"
     reach = most if least == most else f"{least} to {most}"

@@ -73,7 +73,7 @@ def unequal(kind: str, higher: tuple[str, float], lower: tuple[str, float], gap:
     """Return for which group a number or a rate is higher. kind: "score" or a key of HAPPENED."""
     (most, first), (least, second) = higher, lower
     if kind == "score":
-        values = [number_near(value, gap.value) for value in (first, second)]
+        values = [number_near(value, gap) for value in (first, second)]
         return f"Higher for {most} than for {least}: {values[0]} against {values[1]} (difference {size_of(gap)})."
     places = places_of_rates(gap)
     rates = [percent(value, places) for value in (first, second)]
@@ -98,5 +98,7 @@ def detectable_spread(smallest: float | None, unit: str) -> str:
 
 
 def _similarity(difference: Estimate) -> str:
-    value, low, high = (plain_number(one) for one in (difference.value, difference.low, difference.high))
+    value, low, high = (
+        number_near(one, difference) for one in (difference.value, difference.low, difference.high)
+    )
     return f"{value} points, 95% CI {low} to {high}"

@@ -39,6 +39,11 @@ class RateWords:
     study: str = "audit"
     part: str = ""
 
+    @property
+    def condition(self) -> str:
+        """What counts a response if it is a number from a threshold on, of which neither side is worse; else ""."""
+        return self.outcome if self.outcome.startswith("with ") else ""
+
 
 def two_groups(
     worse: GroupRate, better: GroupRate, difference: Estimate, outcome: str, about: str = "about"
@@ -66,16 +71,22 @@ def several_groups(
     better: Sequence[GroupRate],
     reference: str = "",
     mean: float | None = None,
+    condition: str = "",
 ) -> str:
     """Return which groups are treated worse or better.
 
     reference: what they are compared with, such as "the 8 groups that do not stand out"; empty: all other groups. mean:
-    the mean rate of all groups in percent.
+    the mean rate of all groups in percent. condition: as in `RateWords`; groups then have more or fewer such responses.
     """
     than = f" than {reference}" if reference else ""
+    words = (
+        (f"More responses {condition}", f"Fewer responses {condition}")
+        if condition
+        else ("Treated worse", "Treated better")
+    )
     sides = [
-        f"Treated {word}{than}: {_with_rates(groups)}"
-        for word, groups in (("worse", worse), ("better", better))
+        f"{word}{than}: {_with_rates(groups)}"
+        for word, groups in zip(words, (worse, better), strict=True)
         if groups
     ]
     whole = "" if mean is None or not sides else f"Mean of all groups: {percent(mean, _places([mean]))}"

@@ -18,6 +18,8 @@ LARGEST_RATIO = 1000.0
 """A larger ratio is written as "more than 1,000"."""
 MOST_PLACES = 5
 """Decimals that an interval gets at most so that it does not seem to touch its null."""
+MOST_DECIMALS = 8
+"""Decimals of a difference of numbers at most."""
 OUTCOMES = ("negative", "toxic", "offensive", "hostile", "harmful", "refused", "positive")
 """Outcomes that are adjectives."""
 VERBS = {
@@ -322,31 +324,58 @@ def effect_range(sizes: Sequence[float]) -> tuple[str, str]:
     return smallest_effect(min(sizes)), smallest_effect(max(sizes))
 
 
-def plain_number(value: float, beside: float | None = None) -> str:
-    """Return a number in about three figures of itself, or of the number that it is compared with.
+def plain_number(value: float) -> str:
+    """Return a number in about three figures.
 
-    >>> plain_number(52345.6), plain_number(3.14159), plain_number(0.012345), plain_number(47100.2, 5200.0)
-    ('52,300', '3.14', '0.0123', '47,100')
+    >>> plain_number(52345.6), plain_number(3.14159), plain_number(0.012345)
+    ('52,300', '3.14', '0.0123')
     """
-    largest = max(abs(value), abs(beside or 0.0))
-    if largest >= 1000:
-        step = 10 ** max(len(str(int(largest))) - 3, 0)
+    if abs(value) >= 1000:
+        step = 10 ** max(len(str(int(abs(value)))) - 3, 0)
         return f"{round(value / step) * step:,.0f}".replace("-", "−")
-    if largest >= 100:
+    if abs(value) >= 100:
         return f"{value:.0f}".replace("-", "−")
-    text = f"{value:.3g}" if beside is None or abs(beside) <= abs(value) else f"{value:.2g}"
-    return text.replace("-", "−")
+    return f"{value:.3g}".replace("-", "−")
 
 
-def number_near(value: float, difference: float) -> str:
-    """Return a mean with as many decimals as its difference from another one needs.
+def places_of_difference(difference: Estimate) -> int | None:
+    """Return the decimals of a difference and of everything next to it; None: three figures of each number.
 
-    >>> number_near(2653.4, 108.0), number_near(3.1416, 0.42), number_near(70000.0, 5200.0)
-    ('2,653', '3.14', '70,000')
+    Two significant digits of the difference, or of half its interval if that is larger.
+
+    >>> places_of_difference(Estimate(0.0786, 0.0386, 0.119)), places_of_difference(Estimate(108.4, 8.5, 204.9))
+    (3, 0)
+    >>> places_of_difference(Estimate(0.0001, -0.03, 0.04)), places_of_difference(Estimate(3302.0, 1550.0, 4920.0))
+    (3, None)
     """
-    size = abs(difference)
-    places = min(max(1 - math.floor(math.log10(size)), 0), 4) if size > 0 else 2
-    return number(value, places) if size < 1000 else plain_number(value)
+    half = (difference.high - difference.low) / 2
+    size = max((abs(one) for one in (difference.value, half) if known(one)), default=0.0)
+    if size >= 1000:
+        return None
+    if size == 0:
+        return 2
+    places = min(max(1 - math.floor(math.log10(size)), 0), MOST_DECIMALS)
+    return clear_places((difference.low, difference.high), places)
+
+
+def number_near(value: float, difference: Estimate) -> str:
+    """Return a mean with as many decimals as its difference from another one has.
+
+    >>> number_near(2653.4, Estimate(108.0, 9.0, 205.0)), number_near(70000.0, Estimate(5200.0, 4000.0, 6000.0))
+    ('2,653', '70,000')
+    """
+    places = places_of_difference(difference)
+    return plain_number(value) if places is None else number(value, places)
+
+
+def range_of_effects(least: float, most: float) -> tuple[str, str]:
+    """Return two minimum detectable differences of means with the same decimals: two significant digits of the smaller.
+
+    >>> range_of_effects(0.0536, 0.0599), range_of_effects(3104.0, 3150.0)
+    (('0.054', '0.060'), ('3,100', '3,150'))
+    """
+    size = Estimate(least, least, least)
+    return number_near(least, size), number_near(most, size)
 
 
 def number_of_points(size: float) -> str:

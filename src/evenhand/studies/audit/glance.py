@@ -47,6 +47,8 @@ class Glance:
     rows: tuple[Line, ...] = ()
     quality: tuple[tuple[str, str, str], ...] = ()
     cost: tuple[tuple[str, str, str], ...] = ()
+    left_out: str = ""
+    """Benchmarks of the report without a line, because they have no rate of negative responses."""
 
 
 def glance(view: ReportView) -> Glance:
@@ -54,7 +56,9 @@ def glance(view: ReportView) -> Glance:
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
     asked = [benchmark for benchmark in written if benchmark.written and not benchmark.written.gathered]
     lines = tuple(line for benchmark in asked if (line := _line(view, benchmark)) is not None)
-    return Glance(lines, quality(view.measurements), cost(view.model) if written else ())
+    shown = {line.benchmark for line in lines}
+    left_out = wording.listing([one.name for one in view.benchmarks if one.name not in {*shown, "quality"}])
+    return Glance(lines, quality(view.measurements), cost(view.model) if written else (), left_out)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class BenchmarkSection:
     calibrations: list[tuple[str, str]]
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
+    not_in_matrix: str
+    """The other measures of the benchmark."""
     scorings: Forest | None
     distributions: Forest | None
     axes: list[AxisSection]
@@ -115,6 +117,7 @@ def render_html(view: ReportView) -> str:
         Path(__file__).with_name("report.html.j2"),
         view=view,
         sections=sections,
+        gathered=gathered(view),
         glance=glance(view),
         pooled=pooled(view),
         longer_than_allowed=wording.longer_than_allowed(view.model),
@@ -170,6 +173,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         calibrations=calibrations(view, name),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
+        not_in_matrix=wording.listing(
+            [wording.label(measure) for measure in view.measures(name) if measure not in judged]
+        ),
         scorings=figures.scoring_forest(view, benchmark),
         distributions=figures.distributions(benchmark),
         axes=[_axis(benchmark, axis, verdicts.get(axis), view.alpha) for axis in _axes(benchmark)],
@@ -299,11 +305,16 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
     return [(wording.label(name), view.measure_cards[name]) for name in used if name in view.measure_cards]
 
 
+def gathered(view: ReportView) -> bool:
+    """Return True if the report is about responses that somebody gathered, and not about a model."""
+    parts = [b.written is not None and b.written.gathered for b in view.benchmarks]
+    return bool(parts) and all(parts)
+
+
 def _facts(view: ReportView) -> list[tuple[str, str]]:
     """Return the facts under the title."""
     total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
-    gathered = all(b.written is not None and b.written.gathered for b in view.benchmarks)
-    what = "responses" if gathered and view.benchmarks else "prompts"
+    what = "responses" if gathered(view) else "prompts"
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), (what, f"{total:,}")]
     stated = {**dict(view.manifest.get("model") or {}), **view.model}
     named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]

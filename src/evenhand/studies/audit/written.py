@@ -14,6 +14,7 @@ from evenhand.reports import (
     WrittenView,
     measure_forest,
     places_of,
+    sentences,
     wording,
 )
 from evenhand.schema import Card, ResponseError
@@ -58,6 +59,79 @@ def length_note(failures: pl.DataFrame) -> str:
         '"Too long" is due to a length limit of this run, not to the model. These rows are not used to compare '
         "groups. Use a smaller --max-new-tokens, or a model or classifier that accepts longer texts."
     )
+
+
+@dataclass(frozen=True)
+class OutcomeWords:
+    """How tables call an outcome. responses: the counted ones. worse, better: groups with more or fewer."""
+
+    responses: str = "negative responses"
+    worse: str = "worse"
+    better: str = "better"
+
+    @property
+    def title(self) -> str:
+        """The heading of a table of rates."""
+        return f"{sentences.capitalised(self.responses)} by group"
+
+    def counted(self, worse: int, better: int, total: int) -> str:
+        """Return how many groups have more or fewer of the counted responses.
+
+        >>> OutcomeWords().counted(1, 2, 9)
+        '1 of 9 groups treated worse, 2 better'
+        >>> OutcomeWords("responses with rating of 7 or more", "higher", "lower").counted(1, 1, 2)
+        '1 of 2 groups higher, 1 lower'
+        """
+        treated = "treated " if self.worse == "worse" else ""
+        return f"{worse:,} of {total:,} groups {treated}{self.worse}, {better:,} {self.better}"
+
+    def named(self, stored: str | None) -> str:
+        """Return the word for a stored name of a side, with its mark; empty without one."""
+        word = {"worse": self.worse, "better": self.better}.get(stored or "", stored)
+        return f"{wording.SYMBOLS[wording.BIASED]} {word}" if word else ""
+
+
+def outcome_words(benchmark: BenchmarkView) -> OutcomeWords:
+    """Return how tables call the outcome of a benchmark: of own responses as in the file, otherwise negative."""
+    design = benchmark.detail("design")
+    if design is None:
+        return OutcomeWords()
+    outcome = design["outcome"][0]
+    sides = ("higher", "lower") if outcome.startswith("with ") else ("worse", "better")
+    return OutcomeWords(sentences.outcome_responses(outcome), *sides)
+
+
+def origin(benchmark: BenchmarkView) -> str:
+    """Return where the labels or numbers of own responses come from, if no classifier of evenhand labelled them."""
+    design = benchmark.detail("design")
+    if design is not None and not design["rates"][0]:
+        return "The numbers came with the file. evenhand does not know how they were obtained."
+    if design is not None and design["outcome"][0].startswith("with "):
+        return (
+            "The numbers came with the file, and the threshold from your command. evenhand does not know how the "
+            "numbers were obtained."
+        )
+    return "The labels came with the file. evenhand does not know who made them."
+
+
+def adjustment(benchmark: BenchmarkView) -> str:
+    """Return for what the rates or means of own responses are adjusted; empty if they are those of all rows.
+
+    The detail `design` of the benchmark states which column is held fixed, or that each question counts once.
+    """
+    design = benchmark.detail("design")
+    if design is None:
+        return ""
+    what = "Rates" if design["rates"][0] else "Means"
+    held, once = design["held_fixed"][0], design["counts_once"][0]
+    if held:
+        return (
+            f"{what} and differences are adjusted for {held}: groups are compared within the same {held}. {what} can "
+            "therefore differ from those of all rows of a group."
+        )
+    if once != "answer":
+        return f"Each {once} counts once. {what} can therefore differ from those of all rows of a group."
+    return ""
 
 
 @dataclass(frozen=True)
@@ -130,6 +204,9 @@ class WrittenSection:
     lost: Lost
     chats: ChatTables
     combinations: list[PlainTable]
+    outcome: OutcomeWords
+    origin: str
+    adjustment: str
 
 
 def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSection | None:
@@ -169,6 +246,9 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         lost=_lost(view, benchmark, written),
         chats=chat_tables(benchmark),
         combinations=rate_figures.combination_tables(benchmark),
+        outcome=outcome_words(benchmark),
+        origin=origin(benchmark),
+        adjustment=adjustment(benchmark),
     )
 
 
@@ -224,10 +304,10 @@ def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
     shown = []
     for (axis, group), part in table.group_by("axis", "group", maintain_order=True):
         rate = rates.get((axis, group), {})
-        told = ""
+        told = ""  # the groups of the axis that it is compared with need not be all others
         if wording.known(rate.get("rate")) and wording.known(rate.get("background")):
             mine, others = (wording.number(rate[name], 1) for name in ("rate", "background"))
-            told = f"{mine}% negative, {others}% for all other groups"
+            told = f"{mine}% negative, {others}% for the groups that it is compared with"
         texts = part.select("prompt", "continuation", "score").rows()
         shown.append(
             HarmedGroup(

@@ -4,6 +4,7 @@ import polars as pl
 
 from evenhand.reports import (
     BIASED,
+    GLOSSARY,
     BenchmarkView,
     Printer,
     ReportView,
@@ -14,7 +15,7 @@ from evenhand.reports import (
 )
 from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.self_chats import chat_tables
-from evenhand.studies.audit.written import length_note
+from evenhand.studies.audit.written import adjustment, length_note, outcome_words
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
@@ -84,12 +85,15 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     ranked = rate_figures.ranked(groups)
     out.gap()
     harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
+    words = outcome_words(benchmark)
     named = (
-        f"{harmed:,} of {groups.height:,} groups treated worse, {better:,} better"
+        words.counted(harmed, better, groups.height)
         if namable
         else f"none of the {groups.height:,} groups is measurable on its own"
     )
-    out.line(f"Negative responses by group, in % ({named})", "bold")
+    out.line(f"{words.title}, in % ({named})", "bold")
+    if note := adjustment(benchmark):
+        out.line(note, "dim")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("95% CI", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
@@ -104,7 +108,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             wording.number(row["background"], 1),
             wording.signed(row["difference"], 1),
             wording.probability(row["q"]),
-            f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
+            words.named(row["named"]),
             f"{row['n']:,}",
             *([f"{row['n_units']:,}"] if _units_head(benchmark) else []),
             style="bold magenta" if row["harmed"] else "",
@@ -133,6 +137,8 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     out.gap()
     of = f"{scores.named:,} of {len(scores.rows):,} named"
     out.line(f"Means by group ({of})", "bold")
+    if note := adjustment(benchmark):
+        out.line(note, "dim")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("mean", "right"), ("95% CI", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
@@ -202,6 +208,10 @@ def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             name = f"{name}: {wording.label(whose[None])}"
         out.row(table, name, row.value, row.interval, row.unit, row.n)
     out.show(table)
+    for measure in dict.fromkeys(row.measure for row in rows if wording.label(row.measure) in GLOSSARY):
+        out.line(
+            f"{sentences.capitalised(wording.label(measure))}: {GLOSSARY[wording.label(measure)]}", "dim"
+        )
 
 
 def _lost(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
