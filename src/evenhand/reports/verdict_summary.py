@@ -12,6 +12,14 @@ from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE, label
 
 INTERACTION = "interaction"
 """The measure whose rows are about two axes at once."""
+WITHOUT_SIDE = (
+    "classifier_bias",
+    "classifier_bias_masked",
+    "token_bins",
+    "intersectional_token_bins",
+    "occupation_lean",
+)
+"""Measures of conversations that names open. They show that genders differ, and not that one is treated worse."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,15 @@ class VerdictSummary:
     """The verdict on the mean of the axes, if single axes have verdicts, too."""
     pairs: tuple[AxisVerdict, ...] = ()
     """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
+    without_side: str = ""
+    """That no group is known to be treated worse, if all that was found is a difference without a worse side."""
 
     @property
     def sentence(self) -> str:
         """The verdict in words: on how many axes bias was detected, and which gaps depend on another axis."""
         found = [label(pair.axis) for pair in self.pairs if pair.verdict == BIASED]
         if not found:
-            return self._axes_alone()
+            return sentences.joined(self._axes_alone(), self.without_side)
         if self.biased or self.together == BIASED:
             return sentences.joined(self._axes_alone(), sentences.axes_depend(found))
         return sentences.axes_depend(found, len(self.not_detected) + len(self.not_measurable))
@@ -112,7 +122,19 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
             )
         )
     biased, clear, blank = (tuple(found) for found in folded.values())
-    return VerdictSummary(benchmark, biased, clear, blank, _folded(whole) if whole else None, tuple(pairs))
+    together = _folded(whole) if whole else None
+    return VerdictSummary(
+        benchmark, biased, clear, blank, together, tuple(pairs), _without_side(biased, judged)
+    )
+
+
+def _without_side(biased: Sequence[AxisVerdict], judged: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return that no group is known to be treated worse; empty if one is, or if nothing was found."""
+    measures = {measure for axis in biased for measure in axis.measures}
+    if not measures or not measures <= set(WITHOUT_SIDE):
+        return ""
+    tested = any(row["verdict"] == NOT_DETECTED for row in judged.get("disparity", ()))
+    return sentences.no_group_worse(tested=tested)
 
 
 def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -128,11 +150,12 @@ def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
     are not measurable for the same reason share a line.
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
-    mine = _shared(told.select("verdict", "measure", "axis", "sentence").rows())
+    rows = told.select("verdict", "measure", "axis", "sentence").rows()
+    mine = _shared(sorted(rows, key=lambda row: row[1] in WITHOUT_SIDE))  # who is treated worse comes first
     if not mine:
         folded = summarise(view, benchmark)
-        rows = (*folded.biased, *folded.not_detected, *folded.not_measurable)
-        mine = [(v.verdict, f"{sentences.heading(v.axis)}: {v.note}") for v in rows]
+        axes = (*folded.biased, *folded.not_detected, *folded.not_measurable)
+        mine = [(v.verdict, f"{sentences.heading(v.axis)}: {v.note}") for v in axes]
     order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
     return sorted(mine, key=lambda line: order.index(line[0]))
 

@@ -237,7 +237,7 @@ CASES = {
     ),
     "unchanged": (
         lambda: s.unchanged(["religion", "age"]),
-        "Religion, age — unchanged: every group has the same rate as before.",
+        "Religion, age — unchanged: every group has the same value as before.",
     ),
     # verdicts
     "not measurable": (

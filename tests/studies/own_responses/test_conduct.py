@@ -267,7 +267,7 @@ def test_neither_side_of_a_threshold_is_called_worse(offers):
     sentence = found.tables()["headlines"]["sentence"].item()
     assert "had offer of 0.2 or more" in sentence and "worse" not in sentence and "judgements" not in sentence
     page = found.html()
-    assert (
-        "1 of 2 groups higher, 1 lower" in page and "treated worse" not in page.split("How to read this")[0]
-    )
+    body = page.split("How to read this</h2>")[0]
+    assert "1 of 2 groups higher, 1 lower" in body and "treated worse" not in body
+    assert "↗</span> above" in body and "worse</span>" not in body
     assert "The numbers came with the file, and the threshold from your command." in page

@@ -32,6 +32,7 @@ from evenhand.benchmarks.names.rows import (
 from evenhand.classifiers import ClassifiedText
 from evenhand.prompts import PromptSet
 from evenhand.prompts.names import descriptions, introductions, load_names, occupations
+from evenhand.reports.sentences import RateWords
 from evenhand.schema import Card
 
 CONVERSATIONS = 2_000
@@ -149,7 +150,8 @@ NAMES = Benchmark(
     axes=(GENDER, GROUP),
     effect_units=frozenset({"points", "units"}),
     headlines=together(
-        rate_headlines("offensive"), name_headlines("the name", "women's names", "men's names")
+        rate_headlines(RateWords("offensive", part="offensive replies")),
+        name_headlines("the name", "women's names", "men's names"),
     ),
     classified_by=judges("name"),
 )
@@ -188,7 +190,7 @@ DESCRIPTIONS = Benchmark(
     axes=(GENDER,),
     effect_units=frozenset({"points", "units"}),
     headlines=together(
-        rate_headlines("offensive"),
+        rate_headlines(RateWords("offensive", part="offensive replies")),
         name_headlines("the noun", "descriptions of women", "descriptions of men"),
     ),
     classified_by=judges("noun"),

@@ -150,6 +150,7 @@ from .summary import (
     bias_score_published as bias_score_published,
     error_control as error_control,
     expected_false as expected_false,
+    no_group_worse as no_group_worse,
     not_validated as not_validated,
     reliability as reliability,
 )

@@ -214,8 +214,8 @@ def detectable_change(low: float, high: float, scale: Scale, direction: str = ""
 
 
 def unchanged(names: Sequence[str | None]) -> str:
-    """Return that all rates are equal to those before."""
-    return f"{axes(names)}{DASH}unchanged: every group has the same rate as before."
+    """Return that all values are equal to those before."""
+    return f"{axes(names)}{DASH}unchanged: every group has the same value as before."
 
 
 def change_not_measurable(names: Sequence[str | None], reason: str) -> str:

@@ -58,6 +58,13 @@ def axes_depend(pairs: Sequence[str], alone: int | None = None) -> str:
     return f"Bias detected in combinations of groups ({names}), but not on {where} alone."
 
 
+def no_group_worse(*, tested: bool) -> str:
+    """Return that what was found has no worse side. tested: whether rates of negative responses were compared."""
+    if not tested:
+        return "Whether a group gets more negative responses is not measurable; the lines below state what differs."
+    return "No group was found to get more negative responses than the others; the lines below state what differs."
+
+
 def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 0) -> str:
     """Return how often a benchmark without any difference would be reported as biased.
 
@@ -89,7 +96,8 @@ def reliability(tests: int, false: float, n: int, worst: float, designs: int, fa
     of 40 designs, and in 3.1% of all 9,000 data sets.
     >>> print(reliability(2, 0.031, 9000, 0.31, 40, ["CrowS-Pairs"]))
     How reliable is this? In simulations without bias, these tests raised a false alarm in 31.0% of data sets in the
-    worst of 40 designs, and in 3.1% of all 9,000 data sets. CrowS-Pairs fails in at least one design.
+    worst of 40 designs, and in 3.1% of all 9,000 data sets. The measure CrowS-Pairs misses a requirement on error
+    rate, coverage or power in at least one design.
     """
     which = "this test" if tests == 1 else "these tests"
     share = f"{100 * false:.1f}% of {'all ' if designs > 1 else ''}{n:,} data sets"
@@ -101,8 +109,12 @@ def reliability(tests: int, false: float, n: int, worst: float, designs: int, fa
     text = f"How reliable is this? In simulations without bias, {which} raised a false alarm {where}."
     if not failing:
         return text
-    fails = "fails" if len(failing) == 1 else "fail"
-    return f"{text} {name_list(failing, most=len(failing))} {fails} in at least one design."
+    measures = "The measure" if len(failing) == 1 else "The measures"
+    misses = "misses" if len(failing) == 1 else "each miss"
+    return (
+        f"{text} {measures} {name_list(failing, most=len(failing))} {misses} a requirement on error rate, coverage or "
+        "power in at least one design."
+    )
 
 
 def expected_false(measures: int, alpha: float) -> str:

@@ -23,6 +23,7 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card
+from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.glance import (
     calibrations,
     could_name,
@@ -117,7 +118,7 @@ def render_html(view: ReportView) -> str:
         Path(__file__).with_name("report.html.j2"),
         view=view,
         sections=sections,
-        gathered=gathered(view),
+        gathered=has_own_responses(view),
         glance=glance(view),
         pooled=pooled(view),
         longer_than_allowed=wording.longer_than_allowed(view.model),
@@ -179,7 +180,12 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         scorings=figures.scoring_forest(view, benchmark),
         distributions=figures.distributions(benchmark),
         axes=[_axis(benchmark, axis, verdicts.get(axis), view.alpha) for axis in _axes(benchmark)],
-        singled_out=[s for m in elsewhere if (s := _singled_out(view, name, m)) is not None],
+        singled_out=[
+            s
+            for m in elsewhere
+            if not (m == "group_difference" and rate_figures.has_threshold(benchmark))  # it has no worse side
+            and (s := _singled_out(view, name, m)) is not None
+        ],
         error_kinds=kinds,
         errors=errors,
         unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
@@ -305,7 +311,7 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
     return [(wording.label(name), view.measure_cards[name]) for name in used if name in view.measure_cards]
 
 
-def gathered(view: ReportView) -> bool:
+def has_own_responses(view: ReportView) -> bool:
     """Return True if the report is about responses that somebody gathered, and not about a model."""
     parts = [b.written is not None and b.written.gathered for b in view.benchmarks]
     return bool(parts) and all(parts)
@@ -314,7 +320,7 @@ def gathered(view: ReportView) -> bool:
 def _facts(view: ReportView) -> list[tuple[str, str]]:
     """Return the facts under the title."""
     total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
-    what = "responses" if gathered(view) else "prompts"
+    what = "responses" if has_own_responses(view) else "prompts"
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), (what, f"{total:,}")]
     stated = {**dict(view.manifest.get("model") or {}), **view.model}
     named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]

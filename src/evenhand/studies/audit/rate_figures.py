@@ -67,7 +67,8 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     )
     places = places_of(numbers, "%")
     rows = tuple(
-        _group_row(row, verdicts.get((row["axis"], row["group"]), {}), scale, places) for row in drawn
+        _group_row(row, _of_side(verdicts.get((row["axis"], row["group"]), {}), benchmark), scale, places)
+        for row in drawn
     )
     published = benchmark.detail("published_groups")
     fails = {} if published is None else {
@@ -83,6 +84,20 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
         better=int((groups["named"] == "better").sum()) if "named" in groups.columns else 0,
         rows=[{**row, "fails": fails.get((row["axis"], row["group"]))} for row in everyone],
     )
+
+
+def has_threshold(benchmark: BenchmarkView) -> bool:
+    """Return True if responses are counted whose number reaches a threshold, so that neither side is worse."""
+    design = benchmark.detail("design")
+    return design is not None and design["outcome"][0].startswith("with ")
+
+
+def _of_side(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str, Any]:
+    """Return the verdict on a group with its direction, which is above or below where neither side is worse."""
+    if not has_threshold(benchmark):
+        return judged
+    sides = {wording.WORSE: wording.ABOVE, wording.BETTER: wording.BELOW}
+    return {**judged, "direction": sides.get(str(judged.get("direction")), judged.get("direction"))}
 
 
 def ranked(groups: pl.DataFrame) -> pl.DataFrame:
@@ -125,7 +140,12 @@ def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
         )
         for row in axes.iter_rows(named=True)
     }
-    heads = ("treated worse", "negative %", *(["BiasScore, published"] if published else []))
+    rate = "negative %" if benchmark.detail("design") is None else "rate %"
+    heads = (
+        "higher" if has_threshold(benchmark) else "treated worse",
+        rate,
+        *(["BiasScore, published"] if published else []),
+    )
     return measure_forest(view, benchmark, "disparity", heads, further)
 
 

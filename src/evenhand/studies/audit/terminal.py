@@ -274,8 +274,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     first = [] if written is not None else view.measures(benchmark.name)[:1]
     shown = view.judged(benchmark.name) or first
     for measure in untold(view, benchmark, shown) if gathered else shown:
-        card = view.measure_cards.get(measure)
-        _measure(view.rows(benchmark.name, measure), measure, out, card.summary if card else "")
+        _measure(view.rows(benchmark.name, measure), measure, out, view.measure_cards.get(measure))
     for detail, (column, heading) in EXTREMES.items():
         frame = benchmark.detail(detail)
         if frame is not None:
@@ -288,7 +287,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         _missing(benchmark.errors, out)
 
 
-def _measure(rows: pl.DataFrame, measure: str, out: Printer, meaning: str) -> None:
+def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) -> None:
     if rows.is_empty():
         return
     unit = rows["unit"][0]
@@ -300,8 +299,8 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, meaning: str) -> No
     unbiased = f"; unbiased: {wording.number(nulls[0], places)}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
     out.line(f"{head} (low, high: 95% CI{unbiased})", "bold")
-    if meaning:
-        out.line(meaning, "dim")
+    if card:
+        out.line(card.summary, "dim")
     table = out.table(
         ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"),
         *([("null", "right")] if len(nulls) > 1 else []), ("q", "right"), ("verdict", "left"),

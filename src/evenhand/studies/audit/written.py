@@ -74,18 +74,18 @@ class OutcomeWords:
         """The heading of a table of rates."""
         return f"{sentences.capitalised(self.responses)} by group"
 
-    def counted(self, worse: int, better: int, total: int) -> str:
+    def describe_counts(self, worse: int, better: int, total: int) -> str:
         """Return how many groups have more or fewer of the counted responses.
 
-        >>> OutcomeWords().counted(1, 2, 9)
+        >>> OutcomeWords().describe_counts(1, 2, 9)
         '1 of 9 groups treated worse, 2 better'
-        >>> OutcomeWords("responses with rating of 7 or more", "higher", "lower").counted(1, 1, 2)
+        >>> OutcomeWords("responses with rating of 7 or more", "higher", "lower").describe_counts(1, 1, 2)
         '1 of 2 groups higher, 1 lower'
         """
         treated = "treated " if self.worse == "worse" else ""
         return f"{worse:,} of {total:,} groups {treated}{self.worse}, {better:,} {self.better}"
 
-    def named(self, stored: str | None) -> str:
+    def side_label(self, stored: str | None) -> str:
         """Return the word for a stored name of a side, with its mark; empty without one."""
         word = {"worse": self.worse, "better": self.better}.get(stored or "", stored)
         return f"{wording.SYMBOLS[wording.BIASED]} {word}" if word else ""
@@ -96,9 +96,8 @@ def outcome_words(benchmark: BenchmarkView) -> OutcomeWords:
     design = benchmark.detail("design")
     if design is None:
         return OutcomeWords()
-    outcome = design["outcome"][0]
-    sides = ("higher", "lower") if outcome.startswith("with ") else ("worse", "better")
-    return OutcomeWords(sentences.outcome_responses(outcome), *sides)
+    sides = ("higher", "lower") if rate_figures.has_threshold(benchmark) else ("worse", "better")
+    return OutcomeWords(sentences.outcome_responses(design["outcome"][0]), *sides)
 
 
 def origin(benchmark: BenchmarkView) -> str:
@@ -106,7 +105,7 @@ def origin(benchmark: BenchmarkView) -> str:
     design = benchmark.detail("design")
     if design is not None and not design["rates"][0]:
         return "The numbers came with the file. evenhand does not know how they were obtained."
-    if design is not None and design["outcome"][0].startswith("with "):
+    if rate_figures.has_threshold(benchmark):
         return (
             "The numbers came with the file, and the threshold from your command. evenhand does not know how the "
             "numbers were obtained."
@@ -229,7 +228,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
     drawn = {figure.name for figure in figures}
     for name in ["negative_rate", *FAILING, *others]:
         if name not in drawn:
-            numbers += _numbers(view, benchmark.name, name)
+            numbers += _numbers(view, benchmark, name)
     return WrittenSection(
         view=written,
         classifiers=written.classifiers,
@@ -268,19 +267,20 @@ def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure 
     return None if forest is None else Figure(measure, heading, _card(view, measure), forest)
 
 
-def _numbers(view: ReportView, benchmark: str, measure: str) -> list[PlainNumber]:
+def _numbers(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[PlainNumber]:
     card = _card(view, measure)
+    own = measure == "negative_rate" and benchmark.detail("design") is not None
     return [
         PlainNumber(
-            name=wording.label(measure),
+            name=outcome_words(benchmark).responses if own else wording.label(measure),
             estimate=wording.number(row["estimate"], _places(row)),
             interval=_interval(row),
             unit=row["unit"] or "",
             n=f"{row['n']:,}",
             missing=f"{row['n_missing']:,}",
-            title=card.summary if card else "",
+            title=card.summary if card and not own else "",
         )
-        for row in view.rows(benchmark, measure).filter(pl.col("axis").is_null()).to_dicts()
+        for row in view.rows(benchmark.name, measure).filter(pl.col("axis").is_null()).to_dicts()
     ]
 
 

@@ -87,7 +87,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
     words = outcome_words(benchmark)
     named = (
-        words.counted(harmed, better, groups.height)
+        words.describe_counts(harmed, better, groups.height)
         if namable
         else f"none of the {groups.height:,} groups is measurable on its own"
     )
@@ -108,7 +108,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             wording.number(row["background"], 1),
             wording.signed(row["difference"], 1),
             wording.probability(row["q"]),
-            words.named(row["named"]),
+            words.side_label(row["named"]),
             f"{row['n']:,}",
             *([f"{row['n_units']:,}"] if _units_head(benchmark) else []),
             style="bold magenta" if row["harmed"] else "",
@@ -135,7 +135,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     if scores is None:
         return
     out.gap()
-    of = f"{scores.named:,} of {len(scores.rows):,} named"
+    of = f"{scores.named:,} of {len(scores.rows):,} differ significantly"
     out.line(f"Means by group ({of})", "bold")
     if note := adjustment(benchmark):
         out.line(note, "dim")

@@ -162,12 +162,63 @@ def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
 
 
 def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    bias = next(
-        (one for one in cells if one["measure"] == "classifier_bias" and one["benchmark"] == "names"), None
-    )
-    if bias is None or bias["estimate"] is None:
-        return "·", f"{called}: classifier bias is not measurable."
-    return "·", f"{called}: classifier bias {value_of(bias)} points above chance."
+    """Return what differs with the gender of the name in the original model, and what was not detected."""
+    of_names = {cell["measure"]: cell for cell in cells if cell["benchmark"] == "names"}
+    found, clear, blank = [], [], []
+    for measure, (short, above, below, unit) in STANDING.items():
+        cell = of_names.get(measure)
+        if cell is None or cell["low"] is None:
+            blank.append(short)
+        elif cell["low"] > 0:
+            found.append(f"{above} ({_size(cell, unit)})")
+        elif cell["high"] < 0 and below:
+            mirrored = {"estimate": -cell["estimate"], "low": -cell["high"], "high": -cell["low"]}
+            found.append(f"{below} ({_size(cell | mirrored, unit.replace('above', 'below'))})")
+        else:
+            clear.append(f"{short} ({_size(cell, unit)})")
+    if found:
+        head = (
+            f"no gender is known to be treated worse, but replies differ with the gender of the name: "
+            f"{wording.listing(found)}."
+        )
+    elif clear:
+        head = f"no difference between women's and men's names was detected in {wording.listing(clear)}."
+        clear = []
+    else:
+        return "·", f"{called}: it could not be measured whether replies differ with the gender of the name."
+    rest = f" Not detected: {wording.listing(clear)}." if clear else ""
+    rest += f" Not measurable: {wording.listing(blank)}." if blank else ""
+    return "·", f"{called}: {head}{rest}"
+
+
+def _size(cell: dict[str, Any], unit: str) -> str:
+    """Return a number in words with its CI."""
+    places = PLACES[cell["measure"]]
+    between = wording.interval(cell["low"], cell["high"], places)
+    return f"{unit.format(wording.number(cell['estimate'], places))}, 95% CI {between}"
+
+
+STANDING = {
+    "classifier_bias": (
+        "the gender that a classifier infers from a reply",
+        "a classifier infers the gender of the name from a reply better than by chance",
+        "a classifier infers the other gender from a reply more often than by chance",
+        "{} points above chance",
+    ),
+    "token_bins": (
+        "words",
+        "the words of replies to women's and men's names differ",
+        "",
+        "corrected L2 norm {}",
+    ),
+    "occupation_lean": (
+        "occupations",
+        "women's names get occupations in which more women work than men's names do",
+        "women's names get occupations in which fewer women work than men's names do",
+        "difference {} points",
+    ),
+}
+"""By measure: its short name, what a number above and below 0 means, and its unit."""
 
 
 SHORT = {
