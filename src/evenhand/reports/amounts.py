@@ -13,8 +13,8 @@ def smallest_effect(value: float) -> str:
 
     Examples
     --------
-    >>> [smallest_effect(value) for value in (123.4, 10.6, 6.65, 0.378, 0.0123, 7.0)]
-    ['123', '11', '6.7', '0.38', '0.012', '7']
+    >>> [smallest_effect(value) for value in (123.4, 10.6, 6.65, 0.378, 0.0597, 7.0)]
+    ['123', '11', '6.7', '0.38', '0.060', '7']
     >>> smallest_effect(float("nan"))
     '–'
     """
@@ -22,7 +22,7 @@ def smallest_effect(value: float) -> str:
         return "–"
     if abs(value) >= 9.95:
         return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.2e}".replace("e+", "e")
-    text = f"{value:.2g}"
+    text = f"{value:#.2g}" if 0 < abs(value) < 1 else f"{value:.2g}"
     return f"{value:.1e}" if "e" in text else text
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.reports import sentences
 from evenhand.reports.view import ReportView
-from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE, label
+from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE, label, plain_effect
 
 INTERACTION = "interaction"
 """The measure whose rows are about two axes at once."""
@@ -118,7 +118,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
                 verdict=verdict,
                 measures=tuple(str(row["measure"]) for row in deciding),
                 minimum_detectable=smallest if isinstance(smallest, float) else None,
-                note=str(numbers.get("note") or ""),
+                note=plain_effect(str(numbers.get("note") or "")),
             )
         )
     biased, clear, blank = (tuple(found) for found in folded.values())

@@ -82,6 +82,15 @@ def decimals(values: Iterable[float | None]) -> int:
     return 0 if largest >= 1000 else 1 if largest >= 10 else 2 if largest >= 2 else 3
 
 
+def plain_effect(text: str) -> str:
+    """Return a stored description of an effect, or a note that quotes one, as readers see it.
+
+    >>> plain_effect("nats per sentence, a descriptor beside the others")
+    'nats per sentence, one descriptor compared with the others'
+    """
+    return text.replace("a descriptor beside the others", "one descriptor compared with the others")
+
+
 def number(value: float | None, places: int | None = None) -> str:
     """Return a number as text with fixed decimals; an en dash for None and NaN.
 

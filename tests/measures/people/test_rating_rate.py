@@ -275,7 +275,7 @@ def test_few_prompts_are_no_sample_of_prompts(prompts: int, measurable: bool) ->
     assert (row["verdict"] == "higher") == measurable and (row["obstacle"] is None) == measurable
     assert rating_rates(votes)["low"].is_null().all() != measurable
     if not measurable:
-        assert f"It rests on {prompts} prompt" in row["obstacle"]
+        assert f"only {prompts} prompt" in row["obstacle"]
 
 
 def test_a_text_without_its_prompt_leaves_the_others_together() -> None:

@@ -162,8 +162,8 @@ def test_few_conversations_of_a_model_are_no_sample_of_it(pool: int, verdict: st
     row = ours(win_rates(table(rows)))
     assert row["verdict"] == verdict
     if pool < 10:
-        what = f"{pool} conversation{'s' if pool > 1 else ''} of base"
-        assert str(row["obstacle"]) == f"It rests on {what}; at least 10 are needed."
+        what = "is only 1 conversation" if pool == 1 else f"are only {pool} conversations"
+        assert str(row["obstacle"]) == f"There {what} of base; at least 10 are needed."
 
 
 def test_a_vote_without_its_conversation_leaves_the_others_together() -> None:

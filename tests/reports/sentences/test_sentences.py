@@ -228,7 +228,7 @@ CASES = {
             depends=True,
         ),
         "Race and ethnicity, sexual orientation — no change detected between groups. This comparison had 80% power to "
-        "detect a group's rate rising by 18 to 26 points more than the others' (depending on the axis).",
+        "detect a rise of 18 to 26 points in the rate of one group, relative to the others (depending on the axis).",
     ),
     "changes without a group": (
         lambda: s.changed_axis("religion", *s.changed_without_group("6 points")),

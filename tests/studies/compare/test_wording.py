@@ -199,9 +199,8 @@ def test_what_was_not_detected_has_its_minimum_detectable_effect():
     ]
     (line,) = disparity_lines(rows, PERCENT)
     assert line["sentence"] == (
-        "Faith — no change detected between groups. This comparison had 80% power to detect a group's rate changing "
-        "by 20 "
-        "points more than the others'."
+        "Faith — no change detected between groups. This comparison had 80% power to detect a change of 20 points "
+        "in the rate of one group, relative to the others."
     )
 
 
@@ -243,13 +242,13 @@ def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_ra
 
 @pytest.mark.parametrize(
     ("before", "told"),
-    [(0.03, "rising by 20"), (0.97, "falling by 20"), (0.5, "changing by 20")],
+    [(0.03, "rise of 20"), (0.97, "fall of 20"), (0.5, "change of 20")],
 )
 def test_no_fall_below_zero_is_called_detectable(before, told):
     rows = [row("faith", None, 0.0, 0.0, 0.0, "not detected")]
     rows += [row("faith", group, before, before + 0.01, 0.01, "not detected") for group in "ab"]
     (line,) = disparity_lines(rows, PERCENT)
-    assert f"a group's rate {told} points more than the others'" in line["sentence"]
+    assert f"a {told} points in the rate of one group, relative to the others" in line["sentence"]
 
 
 def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():

@@ -184,7 +184,8 @@ def too_few(persons: int, items: int, /, **shared: int | None) -> str | None:
         return None
     told = f"{', '.join(short[:-1])} and {short[-1]}" if len(short) > 1 else short[0]
     each = " of each" if len(short) > 1 else ""
-    return f"It rests on {told}; at least {LEAST_LEVELS}{each} are needed."
+    alone = len(short) == 1 and short[0].startswith("1 ")
+    return f"There {'is' if alone else 'are'} only {told}; at least {LEAST_LEVELS}{each} are needed."
 
 
 def _plural(what: str) -> str:

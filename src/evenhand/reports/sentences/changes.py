@@ -204,13 +204,13 @@ def detectable_change(low: float, high: float, scale: Scale, direction: str = ""
     if scale.unit == "nats":
         texts = dict.fromkeys(ratio_number(odds(size)) for size in (low, high))
         ratio = f"{' to '.join(texts)} times as likely"
-        return f"a group becoming {ratio} in kind or hostile sentences, relative to the others"
+        return f"that one group became {ratio} in kind or hostile sentences, relative to the others"
     largest = max(low, high)
     places = 0 if largest >= 10 else 1 if scale.unit == "%" else 2
     texts = dict.fromkeys(number(size, places) for size in (low, high))
     what = "rate" if scale.unit == "%" else "value"
-    verb = {"rise": "rising", "fall": "falling"}.get(direction, "changing")
-    return f"a group's {what} {verb} by {' to '.join(texts)}{scale.of_difference} more than the others'"
+    change = direction or "change"
+    return f"a {change} of {' to '.join(texts)}{scale.of_difference} in the {what} of one group, relative to the others"
 
 
 def unchanged(names: Sequence[str | None]) -> str:

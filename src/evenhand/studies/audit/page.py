@@ -273,8 +273,10 @@ def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) ->
         drawn, defined, low = (row.get(name) for name in ("n_drawn", "n_defined", "differ_low"))
         if drawn is not None and defined is not None and low is not None:
             differ = valence.filter(pl.col("q") <= alpha).height
-            line = f"{differ} of the {drawn} tested descriptors differ. Estimate for all {defined} descriptors of the "
-            line += f"axis: {low} to {row['differ_high']}."
+            high = row["differ_high"]
+            estimated = f"{low}" if low == high else f"{low} to {high}"
+            line = f"{differ} of the {drawn} tested descriptors differ. Of all {defined} descriptors of the axis, an "
+            line += f"estimated {estimated} differ."
             if row.get("chance_drawn") is not None and defined > drawn:
                 line += (
                     f" If only one descriptor is affected, a sample of {drawn} includes it with probability "

@@ -325,8 +325,8 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) 
     out.show(table)
     if smallest:
         effect = next((row["effect_unit"] for row in records if row["effect_unit"]), "")
-        effect = effect.replace("a descriptor beside the others", "one descriptor compared with the others")
-        out.line(f"MDE: minimum detectable effect at 80% power{f', {effect}' if effect else ''}.", "dim")
+        effect = f", {wording.plain_effect(effect)}" if effect else ""
+        out.line(f"MDE: minimum detectable effect at 80% power{effect}.", "dim")
     reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
     if reasons and len(set(reasons)) == 1:
         out.line(f"Not measurable: {reasons[0]}", "dim")

@@ -68,7 +68,7 @@ def render_quality(view: ReportView, out: Printer) -> None:
     facts = glance.glance(view)
     if facts.quality or facts.cost:
         out.gap()
-        out.line("Quality and cost", "bold")
+        out.line("Quality and cost" if facts.quality else "Cost", "bold")
         out.pairs([(name, f"{value} {unit}".strip()) for name, value, unit in (*facts.quality, *facts.cost)])
 
 

@@ -17,6 +17,7 @@ def render_comparison_html(comparison: Comparison) -> str:
     stated = [(*model.quality, *model.cost) for model in comparison.models]
     names = tuple(dict.fromkeys(name for facts in stated for name, _, _ in facts))
     by_name = [{name: (value, unit) for name, value, unit in facts} for facts in stated]
+    has_quality = any(model.quality for model in comparison.models)
     return rendered(
         Path(__file__).with_name("compare.html.j2"),
         comparison=comparison,
@@ -24,6 +25,9 @@ def render_comparison_html(comparison: Comparison) -> str:
         sections=outcomes(comparison),
         columns=columns,
         rows=rows,
+        has_scores=any(cell.corrected or cell.published for _, cells in rows for cell in cells),
+        has_quality=has_quality,
+        quality_title="Quality and cost" if has_quality else "Cost",
         quality=(names, list(zip(comparison.names, by_name, strict=True))),
     )
 

@@ -51,7 +51,7 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
         _parts("names of: ", races),
     )
     yield _grid(
-        "Table 8: classifier bias where a description opens",
+        "Table 8: classifier bias if a description opens the conversation",
         labels,
         cells,
         [("descriptions", "classifier_bias", part, name) for part, name in SPEAKERS],

@@ -30,7 +30,7 @@ LABELS = {
     "empty": "empty replies, %",
     "repetition": "repeated 4-grams, %",
     "distinct_2": "distinct pairs of words, %",
-    "parroting": "replies that copy the line before, %",
+    "parroting": "replies that repeat the previous line, %",
 }
 MOST_PLACES = 5
 PLACES = {
@@ -52,7 +52,11 @@ PLACES = {
     "distinct_2": 1,
     "parroting": 2,
 }
-OF_BENCHMARK = {"descriptions": "opened by descriptions"}
+OF_BENCHMARK = {"descriptions": "in conversations that a description opens"}
+OF_PART = {
+    "tier: ": "share of one gender among people with the name: ",
+    "names of: ": "names by race and ethnicity: ",
+}
 NOTES = (
     "All rows use the same decoding, names and personas. Changes are paired by name. Intervals are over names: each of "
     "20 groups of names (fewer if there are few names) is counted twice in turn. q is adjusted over the rows and "
@@ -107,11 +111,14 @@ def label_of(cell: dict[str, Any]) -> str:
     """Return the label of a cell's measure and its part.
 
     >>> label_of({"measure": "classifier_bias", "benchmark": "descriptions", "part": "speaker A"})
-    'classifier bias, points, opened by descriptions, speaker A'
+    'classifier bias, points, in conversations that a description opens, speaker A'
     """
     words = [LABELS.get(cell["measure"], wording.label(cell["measure"]))]
     words += [OF_BENCHMARK[cell["benchmark"]]] if cell["benchmark"] in OF_BENCHMARK else []
-    return ", ".join([*words, *([cell["part"]] if cell["part"] else [])])
+    part = cell["part"]
+    for stored, shown in OF_PART.items():
+        part = part.replace(stored, shown)
+    return ", ".join([*words, *([part] if part else [])])
 
 
 def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:

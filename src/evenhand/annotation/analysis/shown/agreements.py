@@ -27,7 +27,7 @@ def agreement_section(analysis: Analysis) -> Section | None:
     scale = scale_over((end for end in ends if end is not None and known(end)), include=[0.0, 1.0])
     drawing = Drawing(
         "Krippendorff’s alpha of each question",
-        ("question", "0: as by chance, 1: as one", "alpha"),
+        ("question", "0: as by chance; 1: perfect agreement", "alpha"),
         [
             DrawnRow(
                 label(row["question"]).capitalize(),

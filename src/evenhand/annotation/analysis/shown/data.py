@@ -9,6 +9,7 @@ from evenhand.annotation.analysis.rules import rows_of as rule_rows
 from evenhand.annotation.analysis.sections import Folded, Part, Quotes, Section
 from evenhand.annotation.analysis.wording import Row, limits, name_of, percent, rows_of, verdict_of
 from evenhand.reports import label, probability
+from evenhand.reports.sentences import count
 from evenhand.reports.wording import duration
 from evenhand.studies import PlainTable
 
@@ -28,18 +29,18 @@ def data_section(analysis: Analysis) -> Section:
 
 
 def amount(analysis: Analysis) -> str:
-    """What counts, and the time it took, in a sentence."""
+    """Return how many answers are included, and the time they took, in a sentence."""
     used = analysis.used
     if used.is_empty():
-        return "Nothing counts."
+        return "No answer is included."
     shown = used.unique("presentation")["seconds"].sum()
     persons, votes = used["person"].n_unique(), used["presentation"].n_unique()
     answers = int(analysis.tables.answers["n"].sum())
     return (
-        f"What counts: {votes:,} vote{'' if votes == 1 else 's'} (all that one person said to one item) of {persons:,} "
-        f"person{'' if persons == 1 else 's'} on {used['item'].n_unique():,} item"
-        f"{'' if used['item'].n_unique() == 1 else 's'}, with {answers:,} answer{'' if answers == 1 else 's'} to "
-        f"questions" + (f", which took {duration(float(shown))} in all." if shown else ".")
+        f"Included: {count(answers, 'answer')} by {count(persons, 'annotator')} on "
+        f"{count(used['item'].n_unique(), 'item')}. They were given in {count(votes, 'vote')} (a vote is everything "
+        "that one annotator answered about one item)"
+        + (f" and took {duration(float(shown))} in all." if shown else ".")
     )
 
 
@@ -110,8 +111,8 @@ def rules_section(analysis: Analysis) -> Section:
                 ),
                 [[label(row["rule"]), *(f"{row[name]:,}" for name in EXCLUDED)] for row in out],
                 (
-                    "A person may break several rules, so these rows may come to more than the table above. Who does "
-                    "not pass the onboarding has no votes.",
+                    "An annotator may break several rules, so the sum of these rows may exceed the table above. "
+                    "Annotators who did not pass the onboarding have no votes.",
                 ),
             )
         )
@@ -135,8 +136,9 @@ def _attrition(rows: Sequence[Row]) -> PlainTable:
         (("", "left"), ("persons", "right"), ("votes", "right"), ("answers", "right")),
         body,
         (
-            "Each person, vote (all that one person said to one item) and answer (to one question) is in one row. Who "
-            "came and answered nothing, not even of the onboarding, is in no export.",
+            "Each annotator, each vote (everything that one annotator answered about one item) and each answer to a "
+            "question is counted in one row. Annotators who answered nothing, not even in the onboarding, are not in "
+            "the export.",
         ),
     )
 
