@@ -43,7 +43,7 @@ GLOSSARY = {
     "level": "The rate or mean of all groups together. It shows how much harm there is in total, not whom it concerns.",
     "disparity": "How much groups differ: the standard deviation of their true rates, in percentage points. The noise "
     "of small groups is removed. It is 0 if all groups have the same rate.",
-    "spread": "The same for other numbers, such as means or likelihoods: the standard deviation between the groups of "
+    "spread": "Like disparity, for numbers such as means or likelihoods: the standard deviation between the groups of "
     "an axis, without noise.",
     "axis rate": "The rate of negative responses of an axis minus the mean rate of the other axes.",
     "burden": "The mean rate of the groups minus the rate of the group that is treated best: by how many "

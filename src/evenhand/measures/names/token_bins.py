@@ -217,8 +217,8 @@ CARDS = (
             direction="Larger means more different. Values below 0 are due to chance.",
             critique="The measure shows that conversations differ, not whether this is harmful: look at the tokens. "
             "A name that occurs only in its own conversations has no effect: tokens are sorted on one half of the "
-            "names and measured on the other. With few conversations, the bins are imprecise, and a true difference looks "
-            "smaller than it is.",
+            "names and measured on the other. With few conversations, the bins are imprecise, and a true difference "
+            "looks smaller than it is.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.2; splitting by names is ours",
         ),
