@@ -1,12 +1,14 @@
 """Published numbers without a verdict: each test of an axis with its p, and why a number is not given."""
 
 import io
+from dataclasses import replace
 
 import polars as pl
 from rich.console import Console
 
-from evenhand.reports import BenchmarkView, ReportView
-from evenhand.schema import FINDINGS, Card, Measurement, measurement_frame
+from evenhand.reports import BenchmarkView, ReportView, verdict_summary
+from evenhand.schema import FINDINGS, HEADLINES, Card, Measurement, measurement_frame
+from evenhand.studies.audit.glance import glance
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.terminal import render_audit
 
@@ -85,3 +87,29 @@ def test_the_pairs_behind_a_published_share_are_shown_by_axis():
         assert told in shown and sample in shown
         assert "The overall number is the mean of 3 of the 4 axes." in shown
     assert "share of descriptor pairs (35 pairs, 3 of 4 axes)" in printed(view)
+
+
+def test_a_difference_without_a_worse_side_is_introduced_by_who_is_treated_worse():
+    verdicts = {"classifier_bias": "biased", "disparity": "not detected"}
+    found = [
+        {"measure": measure, "axis": "gender", "benchmark": "drawn", "verdict": verdict}
+        for measure, verdict in verdicts.items()
+    ]
+    lines = pl.DataFrame([row | {"sentence": row["measure"]} for row in found], schema=HEADLINES)
+    rows = [Measurement(measure=one, axis="gender", estimate=1.0, benchmark="drawn") for one in verdicts]
+    view = replace(view_of(rows, {}), findings=pl.DataFrame(found, schema=FINDINGS), headlines=lines)
+    sentence = verdict_summary.summarise(view, "drawn").sentence
+    assert "No group was found to get more negative responses than the others" in sentence
+    worse = lines.with_columns(verdict=pl.lit("biased"))
+    view = replace(view, findings=view.findings.with_columns(verdict=pl.lit("biased")), headlines=worse)
+    assert "No group" not in verdict_summary.summarise(view, "drawn").sentence
+    assert [line for _, line in verdict_summary.headlines(view, "drawn")] == ["disparity", "classifier_bias"]
+
+
+def test_the_overview_names_the_benchmarks_that_it_leaves_out(written_runs):
+    view = written_runs["rude"].view()
+    other = BenchmarkView("pairs", Card("pairs", "Pairs of sentences."))
+    assert glance(view).left_out == ""
+    both = replace(view, benchmarks=(*view.benchmarks, other))
+    assert glance(both).left_out == "pairs"
+    assert "Not in this table, because they have no rate of negative responses: pairs." in render_html(both)

@@ -198,3 +198,12 @@ def test_the_table_of_groups_opens_with_who_got_worse_in_absolute_terms(written_
     assert [row["group"] for row in section.few[:2]] == ["Zulu person", "White person"]
     assert section.few[0]["after"] > section.few[0]["before"] + 10
     assert section.changed[0]["group"] == "Zulu person"
+
+
+def test_a_comparison_says_that_quality_was_not_measured(report):
+    cost = (("latency", "3", "ms per step"),)
+    models = tuple(replace(model, quality=(), cost=cost) for model in report.models)
+    alone = replace(report, comparison=replace(report.comparison, models=models))
+    assert "The quality of the responses was not measured." in alone.html()
+    assert "Cost (quality was not measured)" in printed(alone)
+    assert "Check these numbers whenever a rate falls" not in alone.html()

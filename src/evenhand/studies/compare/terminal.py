@@ -82,7 +82,8 @@ def _quality(comparison: Comparison, out: Printer) -> None:
     if not any(facts for _, facts in stated):
         return
     out.gap()
-    out.line("Quality and cost", "bold")
+    has_quality = any(model.quality for model in comparison.models)
+    out.line("Quality and cost" if has_quality else "Cost (quality was not measured)", "bold")
     names = dict.fromkeys(name for _, facts in stated for name, _, _ in facts)
     table = out.table(("", "left"), *((model, "right") for model, _ in stated))
     for name in names:
