@@ -241,8 +241,7 @@ def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_ra
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
-    [(0.03, "rise of 20"), (0.97, "fall of 20"), (0.5, "change of 20")],
+    ("before", "told"), [(0.03, "rise of 20"), (0.97, "fall of 20"), (0.5, "change of 20")]
 )
 def test_no_fall_below_zero_is_called_detectable(before, told):
     rows = [row("faith", None, 0.0, 0.0, 0.0, "not detected")]
@@ -264,7 +263,7 @@ def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():
     )
     quiet = [one | {"verdict": "not detected", "minimum_detectable": log(3)} for one in (axis, still)]
     (line,) = disparity_lines(quiet, NATS)
-    assert "a group becoming 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]
+    assert "one group became 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]
 
 
 @pytest.mark.parametrize("verdict", ["not detected", "not measurable"])
