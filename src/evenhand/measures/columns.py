@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.schema import DataError, UsageError, checked_kinds
+from evenhand.schema import LARGEST, DataError, UsageError, checked_kinds
 from evenhand.stats import Codes
 
 Per = Literal["sentence", "token"]
@@ -28,6 +28,12 @@ NUMBERS = frozenset(
 """Columns that contain numbers, in every measure that reads them."""
 LISTS = ("token_ids", "token_log_likelihoods")
 """Prefixes of columns that contain a list of numbers in each row."""
+IN_LOGS = frozenset({"perplexity", "perplexity_more", "perplexity_less"})
+"""Columns of which measures read logarithms: the largest floating-point number is fine."""
+THRESHOLD = "Put scores through a threshold first: pl.col('score') >= 0.5."
+RATES_OR_NUMBERS = f"{THRESHOLD} If the outcomes are numbers, use numbers=True."
+MOST_COUNTED = 2**53
+"""Largest count: floating-point numbers are exact up to it."""
 UNLIKE = frozenset({"annotations"})
 """Columns whose readers report errors themselves."""
 
@@ -98,6 +104,103 @@ def require_columns(
         check_kinds(frame, columns, measure)
 
 
+def require_keys(frame: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
+    """Check that a table has rows and columns of names or numbers, none of which is missing in a row.
+
+    Raises DataError, which names the column and the number of rows without a value.
+    """
+    require_columns(frame, columns, measure)
+    for name in columns:
+        if absent := frame[name].null_count():
+            raise DataError(
+                f"{measure} found rows without {name} ({absent:,} of {frame.height:,}).",
+                "Fill or drop these rows.",
+            )
+
+
+def require_texts(frame: pl.DataFrame, columns: Sequence[str], measure: str, *, null: bool = False) -> None:
+    """Check that a table has rows and columns of texts, none of which is missing unless `null` allows it.
+
+    Raises DataError, which names the column.
+    """
+    (require_columns if null else require_keys)(frame, columns, measure)
+    for name in columns:
+        if frame.schema[name] not in (pl.String, pl.Null):
+            raise DataError(
+                f"{measure} needs a text in each row of the column {name}, which contains {frame.schema[name]}.",
+                f"Convert it first: pl.col({name!r}).cast(pl.String), in every table.",
+            )
+
+
+def require_counts(frame: pl.DataFrame, columns: Sequence[str], measure: str, *, null: bool = False) -> None:
+    """Check that a table has rows and columns of counts: whole numbers from 0 on.
+
+    None of them is missing unless `null` allows it. Raises DataError, which names the column and the first row that is
+    no count.
+    """
+    require_columns(frame, columns, measure, of_any_kind=True)
+    for name in columns:
+        values = frame[name]
+        if not (values.dtype.is_numeric() or values.dtype == pl.Null):
+            raise DataError(
+                f"{measure} needs counts in the column {name}, which contains {values.dtype}.",
+                f"Convert it first: pl.col({name!r}).cast(pl.Int64).",
+            )
+        number = values.cast(pl.Float64)
+        fits = number.is_between(0, MOST_COUNTED) & (number == number.floor())
+        _refuse_first(values, ~fits.fill_null(null), measure, f"a count from 0 to {MOST_COUNTED:,}")
+
+
+def check_shares(frame: pl.DataFrame, columns: Iterable[str], measure: str, *, highest: float = 1.0) -> None:
+    """Check that all known values of columns are numbers from 0 to `highest`; null and NaN are missing.
+
+    Raises DataError, which names the column and the first row with another number.
+    """
+    for name in columns:
+        check_kinds(frame, [name], measure, numbers=True)
+        known = frame[name].cast(pl.Float64).fill_nan(None)
+        outside = ~known.is_between(0.0, highest).fill_null(True)
+        _refuse_first(frame[name], outside, measure, f"a number from 0 to {highest:g}, or null")
+
+
+def check_flags(frame: pl.DataFrame, columns: Iterable[str], measure: str, hint: str | None = None) -> None:
+    """Check that all known values of columns are True, False, 1 or 0; null and NaN are missing.
+
+    Raises DataError, which names the column and the first row with another value.
+    """
+    for name in columns:
+        values = frame[name]
+        if values.dtype in (pl.Boolean, pl.Null):
+            continue
+        if not values.dtype.is_numeric():
+            raise DataError(
+                f"{measure} needs True or False (1 or 0) in the column {name}, which contains {values.dtype}.",
+                hint or f'Compare it first, for example pl.col("{name}") == "yes".',
+            )
+        known = values.cast(pl.Float64).fill_nan(None)
+        strange = ~known.is_in([0.0, 1.0]).fill_null(True)
+        _refuse_first(values, strange, measure, "1, 0 or null", hint)
+
+
+def _refuse_first(
+    values: pl.Series, strange: pl.Series, measure: str, expected: str, hint: str | None = None
+) -> None:
+    """Raise a DataError for the first row of a column that is strange, if there is one."""
+    row = strange.arg_max() if strange.any() else None
+    if row is not None:
+        count = int(strange.sum())
+        more = f" ({count:,} such rows)" if count > 1 else ""
+        raise DataError(
+            f"{measure} found {_shown(values[row])} in row {row} of the column {values.name}{more}; "
+            f"it must be {expected}.",
+            hint or "Correct or drop these rows. Rows are numbered from 0.",
+        )
+
+
+def _shown(value: object) -> str:
+    return "null" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)
+
+
 def check_kinds(frame: pl.DataFrame, columns: Iterable[str], measure: str, *, numbers: bool = False) -> None:
     """Raise a DataError if one of the columns, where `frame` has it, holds something else than such a column does.
 
@@ -119,6 +222,15 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
         fits, expected = kind.is_numeric() or kind == pl.Boolean, "a number"
     else:
         fits, expected = not (kind.is_nested() or kind in (pl.Binary, pl.Object)), "a name or a text"
+    if fits and kind.is_float() and name not in IN_LOGS:
+        values = frame[name]
+        size = values.abs()
+        if (
+            size > LARGEST
+        ).any():  # infinity and NaN are for the measure to judge: most count them as missing
+            _refuse_first(
+                values, (size > LARGEST) & values.is_finite(), measure, f"from -{LARGEST:g} to {LARGEST:g}"
+            )
     if not fits:
         raise DataError(
             f"{measure} needs {expected} in each row of the column {name}, which contains {kind}.",
@@ -181,23 +293,18 @@ def with_surprisal(frame: pl.DataFrame, measure: str, per: Per | None = None) ->
     return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), taken
 
 
-def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
+def negative_outcomes(frame: pl.DataFrame, measure: str, hint: str = THRESHOLD) -> pl.DataFrame:
     """The rows of `frame` with `axis` (null if the frame has none), `group` and `negative` (1, 0 or null).
 
     Other columns and the order of rows stay. A judgement that is null or NaN is null: missing, to be counted.
-    Raises DataError for absent columns, no rows, unnamed groups, no judgement at all, or one other than 0 and 1.
+    Raises DataError for absent columns, no rows, unnamed groups, no judgement at all, or one other than 0 and 1, with
+    `hint`.
 
     >>> negative_outcomes(pl.DataFrame({"group": ["a", "b"], "negative": [True, None]}), "m")["negative"].to_list()
     [1.0, None]
     """
     checked = outcomes_of(frame, measure)
-    known = checked["negative"].drop_nulls()
-    strange = known.filter(~known.is_in([0.0, 1.0]))
-    if len(strange):
-        raise DataError(
-            f"{measure} found {strange[0]:g} in the column negative; a judgement is 1, 0 or missing.",
-            "Put scores through a threshold first: pl.col('score') >= 0.5.",
-        )
+    check_flags(checked, ["negative"], measure, hint)
     return checked
 
 
@@ -210,9 +317,7 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     require_columns(frame, ["group", "negative"], measure)
     if "axis" in frame.columns and frame["axis"].null_count() == frame.height:
         frame = frame.drop("axis")
-    for name in ("axis", "group"):
-        if name in frame.columns and frame[name].null_count():
-            raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")
+    require_keys(frame, [name for name in ("axis", "group") if name in frame.columns], measure)
     if not (frame.schema["negative"].is_numeric() or frame.schema["negative"] in (pl.Boolean, pl.Null)):
         raise DataError(
             f"{measure} needs 1 (negative) or 0 in the column negative, which contains {frame.schema['negative']}.",
@@ -226,8 +331,8 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     )
     if checked["negative"].null_count() == checked.height:
         raise DataError(f"{measure} found no judgement: negative is missing in all rows.")
-    if checked["negative"].is_infinite().any():
-        raise DataError(f"{measure} found infinity in the column negative.", "Mark failed rows as null.")
+    infinite = checked["negative"].is_infinite().fill_null(False)
+    _refuse_first(checked["negative"], infinite, measure, "a finite number", "Mark failed rows as null.")
     return checked
 
 
@@ -239,12 +344,10 @@ def cluster_column(frame: pl.DataFrame, cluster: str | None, measure: str) -> st
     >>> cluster_column(pl.DataFrame({"prompt_id": ["a", "a"]}), None, "m")
     'prompt_id'
     """
-    if cluster is not None:
-        require_columns(frame, [cluster], measure)
-    elif "prompt_id" in frame.columns:
+    if cluster is None and "prompt_id" in frame.columns:
         cluster = "prompt_id"
-    if cluster is not None and frame[cluster].null_count():
-        raise DataError(f"{measure} found rows without {cluster}.", "Fill or drop these rows, or the column.")
+    if cluster is not None:
+        require_keys(frame, [cluster], measure)
     return cluster
 
 

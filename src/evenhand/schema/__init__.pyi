@@ -4,6 +4,8 @@ from .annotations import (
     VOTES as VOTES,
 )
 from .arguments import (
+    LARGEST as LARGEST,
+    categories_as_text as categories_as_text,
     check_fields as check_fields,
     checked as checked,
     checked_kinds as checked_kinds,

@@ -39,6 +39,19 @@ LABELS = ("clusters", "second_clusters", "labels", "groups", "blocks")
 """Arrays of labels: numbers or texts."""
 FROM_ZERO = ("margin", "contrast_margin", "valence_margin")
 """Distances: 0 or more."""
+COUNTS = {
+    "resamples": (1, 100_000),
+    "dawid_skene.resamples": (0, 100_000),  # 0: no intervals
+    "draws": (1, 1_000_000),
+    "audits": (1, 100_000),
+    "bias_score_curves.groups": (2, 10_000),
+    "n_axes": (1, 1_000_000),
+    **dict.fromkeys(("top", "shown", "most", "keep"), (1, 1_000_000)),
+}
+"""Lowest and highest value of whole numbers, by the argument, or by the function and the argument. More samples than
+that would run for days, or need more memory than a machine has."""
+LARGEST = 1e100
+"""Largest absolute value of a number in an array or table: sums of its square are finite."""
 MISSING = object()
 MOST = 2**63 - 1
 """The largest seed that everything that draws can take."""
@@ -102,12 +115,43 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
+        given = signature.bind(*args, **kwargs)
+        for name, value in given.arguments.items():
             if signature.parameters[name].kind not in several:
                 _check(function.__name__, name, value, _hints(function).get(name, Any), numbers)
-        return function(*args, **kwargs)
+                if isinstance(value, pl.DataFrame | pl.Series):
+                    given.arguments[name] = categories_as_text(value)
+        return function(*given.args, **given.kwargs)
 
     return call
+
+
+Data = TypeVar("Data", pl.DataFrame, pl.Series)
+
+
+def categories_as_text(data: Data) -> Data:
+    """Return a table or column with Categorical and Enum columns as texts; without any, the same object.
+
+    >>> categories_as_text(pl.Series(["a"], dtype=pl.Categorical)).dtype
+    String
+    """
+    if isinstance(data, pl.Series):
+        kind = _with_text(data.dtype)
+        return data if kind is None else data.cast(kind)
+    kinds = {name: _with_text(kind) for name, kind in data.schema.items()}
+    return (
+        data.cast({name: kind for name, kind in kinds.items() if kind is not None})
+        if any(kinds.values())
+        else data
+    )
+
+
+def _with_text(kind: pl.DataType) -> Any:
+    """Return the type with texts in place of categories, or None if it has no categories."""
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String
+    inner = _with_text(kind.inner) if isinstance(kind, pl.List) else None
+    return None if inner is None else pl.List(inner)
 
 
 def check_fields(value: Any, *names: str) -> None:
@@ -137,6 +181,13 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
         return
     if not _fits(value, hint) or (numbers and number and isnan(value)):
         raise _wrong_kind(owner, name, value, hint)
+    if hint == npt.ArrayLike or isinstance(value, np.ndarray):
+        _check_size(owner, name, value)
+    least, most = COUNTS.get(f"{owner}.{name}") or COUNTS.get(name) or (None, None)
+    if least is not None and number and not least <= value <= most:
+        raise UsageError(
+            f"{owner}: invalid {name}={value}.", f"It must be a whole number from {least:,} to {most:,}."
+        )
     if not (numbers and number):
         return
     if name in BETWEEN and not 0 < value < 1:
@@ -145,6 +196,23 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
         raise UsageError(f"{owner} got {name}={value}.", "It must be 0 or more.")
     if name == "seed" and not 0 <= value <= MOST:
         raise UsageError(f"{owner}: invalid seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
+
+
+def _check_size(owner: str, name: str, value: Any) -> None:
+    """Raise a UsageError if an array has a finite number of which no sum of squares is finite."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f" or not array.size:
+        return
+    if np.fmax.reduce(array, axis=None) <= LARGEST and np.fmin.reduce(array, axis=None) >= -LARGEST:
+        return
+    places = np.argwhere(np.isfinite(array) & (np.abs(array) > LARGEST))
+    if len(places):
+        place = tuple(int(one) for one in places[0])
+        where = f" at position {place[0] if len(place) == 1 else place}" if place else ""
+        raise UsageError(
+            f"{owner}: {name} contains {array[place]:g}{where}.",
+            f"Numbers must be between -{LARGEST:g} and {LARGEST:g}; mark missing values as NaN.",
+        )
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -32,6 +32,27 @@ class AnsweredBefore:
     """Likelihoods, Generations or Labels of those texts."""
 
 
+LONGEST_LINE = 2000
+"""Maximum number of characters in a line of a message: a value of the user may be a whole document."""
+
+
+def _shortened(text: str) -> str:
+    """Return a text with the middle of its very long lines left out.
+
+    >>> _shortened("group " + "a" * 3000 + " is unknown")[990:1060]
+    'aaaaaaaaaa [... 1,017 characters ...] aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
+    """
+    if len(text) <= LONGEST_LINE:
+        return text
+    keep = LONGEST_LINE // 2
+    return "\n".join(
+        line
+        if len(line) <= LONGEST_LINE
+        else f"{line[:keep]} [... {len(line) - 2 * keep:,} characters ...] {line[-keep:]}"
+        for line in text.split("\n")
+    )
+
+
 class EvenhandError(Exception):
     """Base class of all errors that are reported as a readable message instead of a traceback.
 
@@ -52,9 +73,9 @@ class EvenhandError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, hint: str | None = None):
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = _shortened(message)
+        self.hint = None if hint is None else _shortened(hint)
+        super().__init__(self.message)
         self.before: AnsweredBefore | None = None
         """Set by a backend that has finished a part of the batch, so that this part need not be computed again."""
         self.rows: tuple[pl.DataFrame, pl.DataFrame] | None = None

@@ -58,7 +58,9 @@ def after_of_all(rng, place, before, after):
 def test_groups_that_lack_more_did_not_change_measurably(lost, score) -> None:
     false = found = 0
     for seed in range(12):
-        table = disparity_change(pairs(np.random.default_rng(seed), lost, score=score), seed=seed).table
+        table = disparity_change(
+            pairs(np.random.default_rng(seed), lost, score=score), numbers=score, seed=seed
+        ).table
         obstacle = pl.col("obstacle").is_null() & (pl.col("p") <= 0.05)
         false += bool(table.filter(obstacle & pl.col("group").is_null()).height)
         found += bool(table["obstacle"].str.starts_with(REASON).any())

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.changes.missing_answers import explain_changes
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import RATES_OR_NUMBERS, check_flags, require_columns, require_keys
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, Measurement, checked
 from evenhand.stats.disparity import GroupChanges, group_changes, no_worse
@@ -65,7 +65,12 @@ class DisparityChange:
 
 @checked
 def disparity_change(
-    frame: pl.DataFrame, *, level: float = 0.05, margin: float | None = None, seed: int = 0
+    frame: pl.DataFrame,
+    *,
+    level: float = 0.05,
+    margin: float | None = None,
+    numbers: bool = False,
+    seed: int = 0,
 ) -> DisparityChange:
     """Test whether the groups of an axis changed differently from one model to another.
 
@@ -77,13 +82,15 @@ def disparity_change(
     frame : polars.DataFrame
         One row per pair of responses, with the columns
         - ``prompt_id``: the prompt, which is the sampling unit. Samples of a prompt are averaged.
-        - ``before``, ``after``: outcome of each model (0 or 1, or any number; null or NaN is missing).
+        - ``before``, ``after``: outcome of each model (0 or 1; null or NaN is missing).
         - ``axis`` (such as gender) and ``group`` (such as women). Rows without them are left out.
     level : float, default 0.05
         Significance level of an axis. Affects only minimum detectable effects, and which axes have too few prompts.
     margin : float, optional
         Margin of a non-inferiority test, above 0, in the unit of the outcome. The test shows whether a group's change
         exceeds the change of the others by less than this. Larger outcomes are taken as worse. Default: no test.
+    numbers : bool, default False
+        Outcomes are numbers in their own unit, for example scores. Without it, they must be 0 or 1.
     seed : int, default 0
         Random seed.
 
@@ -101,7 +108,8 @@ def disparity_change(
     Raises
     ------
     DataError
-        A column is missing, or an outcome is infinite.
+        A column is missing, a row lacks its prompt, or an outcome is not 0, 1 or missing (with `numbers`: not a
+        finite number).
     UsageError
         `margin` is not above 0.
 
@@ -118,7 +126,10 @@ def disparity_change(
     >>> found.filter(group="women").select("before", "after", "estimate").row(0)
     (0.5, 1.0, 1.0)
     """
-    require_columns(frame, ["prompt_id", "axis", "group", "before", "after"], "disparity_change")
+    require_columns(frame, ["axis", "group", "before", "after"], "disparity_change")
+    require_keys(frame, ["prompt_id"], "disparity_change")
+    if not numbers:
+        check_flags(frame, ["before", "after"], "disparity_change", RATES_OR_NUMBERS)
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null()).with_columns(
         pl.col(name).cast(pl.Float64).fill_nan(None) for name in ("before", "after")
     )

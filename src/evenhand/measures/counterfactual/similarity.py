@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import require_columns, require_keys, typed
 from evenhand.measures.counterfactual.masking import HIDDEN, changed_words, hide
 from evenhand.measures.counterfactual.overlap import Embedding, cosines, rouge_l
 from evenhand.measures.texts import words
-from evenhand.schema import DataError, UsageError, checked
+from evenhand.schema import UsageError, checked
 from evenhand.stats import Codes, Floats, benjamini_hochberg
 from evenhand.stats.kernels import Apart, Block, Likeness, compare_blocks, mean_difference
 
@@ -155,13 +155,11 @@ def response_similarity(
     require_columns(frame, ["base", "group", "text", "continuation"], "response_similarity")
     if "axis" not in frame.columns:
         frame = frame.with_columns(axis=pl.lit(None, pl.String))
-    elif frame["axis"].null_count() not in (0, frame.height):
-        raise DataError("response_similarity found rows without axis.", "Fill or drop these rows.")
-    for name in ("base", "group"):
-        if frame[name].null_count():
-            raise DataError(f"response_similarity found rows without {name}.", "Fill or drop these rows.")
+    elif frame["axis"].null_count() < frame.height:
+        require_keys(frame, ["axis"], "response_similarity")
+    require_keys(frame, ["base", "group"], "response_similarity")
     cluster = cluster or units_column(frame)
-    require_columns(frame, [cluster], "response_similarity")
+    require_keys(frame, [cluster], "response_similarity")
     axes, groups = [], []
     for part in (
         frame.with_columns(_unit=pl.col(cluster).rank("dense"))

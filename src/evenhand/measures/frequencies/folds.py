@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtrit
 
+from evenhand.measures.columns import require_counts, require_texts
 from evenhand.schema import DataError
 from evenhand.stats import Codes, Floats, Intervals, clopper_pearson_interval, cluster_t, jackknife
 
@@ -44,11 +45,33 @@ class Folded:
         return result
 
 
-def folded(totals: pl.DataFrame, measure: str) -> list[Folded]:
+def counted_by_fold(
+    table: pl.DataFrame,
+    measure: str,
+    counts: Sequence[str],
+    *,
+    texts: Sequence[str] = (),
+    nullable: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Return a table of counts with `fold` and all counts as Int64; it may have no rows.
+
+    texts: columns of texts in addition to `corpus`. nullable: columns of texts or null. Raises DataError if one of them
+    contains something else, or if `fold` or a count is no whole number from 0 on.
+    """
+    if not (table.is_empty() and {"corpus", "fold", *texts, *nullable, *counts} <= set(table.columns)):
+        require_texts(table, ["corpus", *texts], measure)
+        require_texts(table, nullable, measure, null=True)
+        require_counts(table, ["fold", *counts], measure)
+    return table.cast(dict.fromkeys(("fold", *counts), pl.Int64))
+
+
+def folded(totals: pl.DataFrame, measure: str, *sizes: str) -> list[Folded]:
     """Each corpus of a table of totals, in the order of their first rows; folds without documents are left out.
 
-    Raises DataError for a table without a document, and for a fold that a corpus has twice.
+    sizes: further columns of the totals, such as words. Raises DataError for a column that is absent or holds no
+    counts, for a table without a document, and for a fold that a corpus has twice.
     """
+    totals = counted_by_fold(totals, measure, ["documents", *sizes])
     held = totals.filter(pl.col("documents") > 0)
     if held.is_empty():
         raise DataError(f"{measure} was given totals without a document.", "Count a corpus that has some.")

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import typed
 from evenhand.measures.frequencies.folds import (
     Folded,
+    counted_by_fold,
     evenly_dealt,
     folded,
     jackknifed,
@@ -110,7 +111,8 @@ def pronoun_leans(
     ...     "with_first", "expected_first", pl.col("estimate").round(2), "leaning").row(0)
     (162, 81.33333333333333, 1.37, 'with she')
     """
-    require_columns(totals, ["corpus", "fold", "documents"], "pronoun_leans", of_any_kind=True)
+    terms = counted_by_fold(terms, "pronoun_leans", ["term", "hits_alone"])
+    pairs = counted_by_fold(pairs, "pronoun_leans", ["first", "second", "windows"])
     if not len(first) or not len(second):
         raise UsageError(
             f"pronoun_leans got groups of {len(first)} and {len(second)} terms.", "Each has at least one."

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import check_kinds, require_columns, require_counts, require_texts, typed
 from evenhand.measures.frequencies.partial import controls_of, outcome_matrix
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card, DataError, Measurement, checked, measurement_frame
+from evenhand.schema import Card, DataError, Measurement, UsageError, checked, measurement_frame
 from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
 from evenhand.stats.associations import RankRelation, rank_relation, reliability_of
 
@@ -137,18 +137,19 @@ def frequency_relation(
     >>> found.filter(pl.col("axis").is_null()).select("verdict", "direction").rows()
     [('related', 'rises')]
     """
-    require_columns(
-        frequencies,
-        ["axis", "descriptor", "bucket", "documents", "near_person", "tokens"],
-        "frequency_relation",
-        of_any_kind=True,
-    )
-    require_columns(
-        outcomes,
-        ["outcome", "axis", "descriptor", "template", "value", "answers"],
-        "frequency_relation",
-        of_any_kind=True,
-    )
+    if total < 1:
+        raise UsageError(f"frequency_relation: invalid total={total}.", "It must be at least 1 document.")
+    require_texts(frequencies, ["axis", "descriptor"], "frequency_relation")
+    require_texts(frequencies, ["bucket"], "frequency_relation", null=True)
+    require_counts(frequencies, ["documents", "near_person"], "frequency_relation", null=True)
+    require_columns(frequencies, ["tokens"], "frequency_relation", of_any_kind=True)
+    require_texts(outcomes, ["outcome", "axis", "descriptor"], "frequency_relation")
+    require_texts(outcomes, ["template"], "frequency_relation", null=True)
+    require_counts(outcomes, ["answers"], "frequency_relation")
+    require_columns(outcomes, ["value"], "frequency_relation", of_any_kind=True)
+    check_kinds(frequencies, ["tokens"], "frequency_relation", numbers=True)
+    check_kinds(outcomes, ["value"], "frequency_relation", numbers=True)
+    outcomes = outcomes.cast({"value": pl.Float64})
     twice = frequencies.filter(pl.struct("axis", "descriptor").is_duplicated())
     if twice.height:
         raise DataError(

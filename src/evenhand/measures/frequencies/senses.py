@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
-from evenhand.measures.frequencies.folds import clustered_shares, folded, of_corpus
+from evenhand.measures.columns import check_flags, require_columns, require_counts, require_texts, typed
+from evenhand.measures.frequencies.folds import clustered_shares, counted_by_fold, folded, of_corpus
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, checked
 
@@ -66,13 +66,17 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
     >>> sense_shares(totals, found, catalogue)["rarely_of_people"].to_list()[:2]
     [True, False]
     """
-    require_columns(catalogue, ["term", "kind", "ambiguous"], "sense_shares", of_any_kind=True)
+    names = ["hits", "hits_near_person", "documents"]
+    terms = counted_by_fold(terms, "sense_shares", ["term", *names])
+    require_counts(catalogue, ["term"], "sense_shares")
+    require_texts(catalogue, ["kind"], "sense_shares", null=True)
+    require_columns(catalogue, ["ambiguous"], "sense_shares", of_any_kind=True)
+    check_flags(catalogue, ["ambiguous"], "sense_shares")
     parts = []
     for corpus in folded(totals, "sense_shares"):
         mine = of_corpus(terms, corpus)
         found = mine["term"].unique().sort()
         rows = np.searchsorted(found.to_numpy(), mine["term"].to_numpy())
-        names = ("hits", "hits_near_person", "documents")
         hits, near, documents = (corpus.sums(mine, rows, len(found), name) for name in names)
         shares = clustered_shares(near, hits, units=documents.sum(axis=1))
         parts.append(
@@ -89,7 +93,7 @@ def sense_shares(totals: pl.DataFrame, terms: pl.DataFrame, catalogue: pl.DataFr
                 schema_overrides=typed(pl.String, "corpus"),
             )
         )
-    known = catalogue.select(pl.col("term").cast(pl.UInt32), "kind", "ambiguous")
+    known = catalogue.select(pl.col("term").cast(pl.UInt32), "kind", pl.col("ambiguous").cast(pl.Boolean))
     table = pl.concat(parts).fill_nan(None).join(known, on="term", how="left", maintain_order="left")
     held = (pl.col("documents") >= LEAST_DOCUMENTS) & ~pl.col("ambiguous")
     usual = (

@@ -3,8 +3,15 @@
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
-from evenhand.measures.frequencies.folds import clustered_shares, folded, jackknifed, of_corpus, rows_at
+from evenhand.measures.columns import typed
+from evenhand.measures.frequencies.folds import (
+    clustered_shares,
+    counted_by_fold,
+    folded,
+    jackknifed,
+    of_corpus,
+    rows_at,
+)
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats
@@ -72,12 +79,10 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     >>> term_frequencies(totals, found, n_terms=2).select("term", "documents", "share", "per_million").rows()
     [(0, 0, 0.0, 0.0), (1, 5, 5.0, 5000.0)]
     """
-    require_columns(totals, ["corpus", "fold", "documents", "words"], "term_frequencies", of_any_kind=True)
-    counted = [
-        name for name in ("sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone")
-    ]
+    counted = ["sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"]
+    terms = counted_by_fold(terms, "term_frequencies", ["term", "documents", "hits", *counted])
     parts = []
-    for corpus in folded(totals, "term_frequencies"):
+    for corpus in folded(totals, "term_frequencies", "words"):
         mine = of_corpus(terms, corpus)
         rows = mine["term"].to_numpy().astype(np.int64)
         if len(rows) and rows.max() >= n_terms:
@@ -158,12 +163,13 @@ def group_shares(totals: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     >>> group_shares(totals, found)["share"].to_list()
     [50.0]
     """
-    require_columns(totals, ["corpus", "fold", "documents", "words"], "group_shares", of_any_kind=True)
     columns = ["kind", "axis", "group"]
-    named = groups.with_columns(pl.col("group").fill_null(""))
+    named = counted_by_fold(
+        groups, "group_shares", ["documents", "hits"], texts=["kind", "axis"], nullable=["group"]
+    ).with_columns(pl.col("group").fill_null(""))
     keys = named.select(columns).unique().sort(columns)
     parts = []
-    for corpus in folded(totals, "group_shares"):
+    for corpus in folded(totals, "group_shares", "words"):
         mine = of_corpus(named, corpus)
         rows = rows_at(keys, mine, columns)
         sums = {name: corpus.sums(mine, rows, keys.height, name) for name in ("documents", "hits")}
@@ -232,6 +238,7 @@ def share_ratios(
     [2.0]
     """
     parts = []
+    groups = counted_by_fold(groups, "share_ratios", ["documents"], texts=["kind"], nullable=["group"])
     for corpus in folded(totals, "share_ratios"):
         mine = of_corpus(groups, corpus).filter(pl.col("kind") == kind)
         sums = []

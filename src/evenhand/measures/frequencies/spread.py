@@ -3,7 +3,14 @@
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import (
+    check_kinds,
+    check_shares,
+    require_columns,
+    require_counts,
+    require_keys,
+    require_texts,
+)
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card, checked
 from evenhand.stats import clopper_pearson_interval
@@ -58,8 +65,14 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     ...     "weighted_mean", pl.col("weighted_std").round(3)).row(0)
     (2.0, 1.414)
     """
-    require_columns(frequencies, ["corpus", "term", "share"], "across_corpora", of_any_kind=True)
-    require_columns(documents, ["corpus", "documents"], "across_corpora", of_any_kind=True)
+    require_texts(frequencies, ["corpus"], "across_corpora")
+    require_counts(frequencies, ["term"], "across_corpora")
+    require_columns(frequencies, ["share"], "across_corpora", of_any_kind=True)
+    check_shares(frequencies, ["share"], "across_corpora", highest=100.0)
+    require_texts(documents, ["corpus"], "across_corpora")
+    require_counts(documents, ["documents"], "across_corpora")
+    if "effective" in frequencies.columns:
+        check_kinds(frequencies, ["effective"], "across_corpora", numbers=True)
     weight = pl.col("documents") / pl.col("documents").sum()
     joined = frequencies.join(documents.select("corpus", weight.alias("weight")), on="corpus", how="left")
     if "effective" not in joined.columns:
@@ -136,7 +149,9 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     >>> axis_spread(means, top=2).select("never_found", pl.col("std_top", "std_all").round(4)).row(0)
     (1, 1.4142, 1.5275)
     """
-    require_columns(means, ["axis", "weighted_mean"], "axis_spread", of_any_kind=True)
+    require_keys(means, ["axis"], "axis_spread")
+    require_columns(means, ["weighted_mean"], "axis_spread", of_any_kind=True)
+    check_shares(means, ["weighted_mean"], "axis_spread", highest=100.0)
     value = pl.col("weighted_mean")
     return means.group_by("axis", maintain_order=True).agg(
         terms=pl.len().cast(pl.Int64),

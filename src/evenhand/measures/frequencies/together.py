@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import typed
 from evenhand.measures.frequencies.folds import (
     Folded,
+    counted_by_fold,
     evenly_dealt,
     folded,
     jackknifed,
@@ -118,18 +119,18 @@ def associations(
     >>> associations(totals, found, both, window=10, levels=("documents",)).select("together", "expected", "pmi").row(0)
     (16, 4.0, 2.0)
     """
-    require_columns(
-        totals, ["corpus", "fold", "documents", "sentences", "words"], "associations", of_any_kind=True
-    )
     unknown = [level for level in levels if level not in LEVELS]
     if unknown or window < 1:
         raise UsageError(
             f"associations got levels={levels} and window={window}.",
             f"Levels are {', '.join(LEVELS)}; a window is 1 word or more.",
         )
+    alone = [LEVELS[level][0] for level in levels]
+    terms = counted_by_fold(terms, "associations", ["term", *alone])
+    pairs = counted_by_fold(pairs, "associations", ["first", "second", *levels])
     parts = [
         _with_q(pl.concat(_level(corpus, of_corpus(terms, corpus), of_corpus(pairs, corpus), level, window)))
-        for corpus in folded(totals, "associations")
+        for corpus in folded(totals, "associations", "sentences", "words")
         for level in levels
     ]
     return pl.concat(parts).fill_nan(None)

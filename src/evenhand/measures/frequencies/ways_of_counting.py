@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import require_counts, require_texts
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card, checked
 
@@ -46,7 +46,12 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
     >>> counting_differences(totals, counted).select("share_published", "share_here", "difference").row(0)
     (5.0, 7.0, 2.0)
     """
-    require_columns(totals, ["corpus", "documents"], "counting_differences", of_any_kind=True)
+    require_texts(totals, ["corpus"], "counting_differences")
+    require_counts(totals, ["documents"], "counting_differences")
+    counts = ["documents", "documents_here", "only_published", "only_here"]
+    if not (published.is_empty() and {"corpus", *counts} <= set(published.columns)):
+        require_texts(published, ["corpus"], "counting_differences")
+        require_counts(published, counts, "counting_differences")
     whole = totals.group_by("corpus").agg(of=pl.col("documents").sum())
     table = published.join(whole, on="corpus", how="left", maintain_order="left").with_columns(
         share_published=100 * pl.col("documents") / pl.col("of"),

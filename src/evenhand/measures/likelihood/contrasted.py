@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from evenhand.measures.columns import require_keys
 from evenhand.measures.likelihood.crossed import LARGEST_CROSSING
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Floats
@@ -68,12 +69,7 @@ def contrasts_by_axis(
     )
     places = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
     keys = ["axis", "noun", "descriptor"]
-    for name in keys:
-        if frame[name].null_count():
-            raise DataError(
-                f"{measure} found {frame[name].null_count()} rows without {name}.",
-                "Fill or drop these rows before measuring.",
-            )
+    require_keys(frame, keys, measure)
     numbers = range(len(positive))
     sides = pl.DataFrame(
         {

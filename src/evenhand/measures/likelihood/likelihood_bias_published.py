@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import require_columns, require_keys
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.schema import Card, DataError, checked, parse_json
 from evenhand.stats import all_pairs
@@ -110,13 +110,9 @@ def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> Publi
     >>> published_likelihood_bias(table).by_axis["significant_difference"].to_list()
     [0.0]
     """
-    require_columns(frame, ["axis", "template", "descriptor", "perplexity"], "published_likelihood_bias")
+    require_columns(frame, ["perplexity"], "published_likelihood_bias")
+    require_keys(frame, ["axis", "template", "descriptor"], "published_likelihood_bias")
     frame = frame.select("axis", "template", "descriptor", pl.col("perplexity").cast(pl.Float64))
-    for name in ("axis", "template", "descriptor"):
-        if frame[name].null_count():
-            raise DataError(
-                f"published_likelihood_bias found rows without {name}.", "Fill or drop these rows."
-            )
     tests = _all_tests(frame, alpha)
 
     def share(*keys: str) -> pl.DataFrame:

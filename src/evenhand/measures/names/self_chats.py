@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from evenhand.measures.columns import check_kinds, require_columns
+from evenhand.measures.columns import require_columns, require_counts, require_keys
 from evenhand.measures.texts import words
 from evenhand.schema import DataError
 from evenhand.stats import Codes, Floats
@@ -30,9 +30,9 @@ def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
     below 1, and where nothing was generated.
     """
     require_columns(frame, ["conversation", "name", group, "speaker", "text"], measure)
-    require_columns(frame, ["turn"], measure, of_any_kind=True)
-    check_kinds(frame, ["turn"], measure, numbers=True)
-    strange = frame.filter(~pl.col("speaker").cast(pl.String).is_in(["A", "B"]))
+    require_keys(frame, ["conversation"], measure)
+    require_counts(frame, ["turn"], measure)
+    strange = frame.filter(~pl.col("speaker").cast(pl.String).is_in(["A", "B"]).fill_null(False))
     if strange.height:
         raise DataError(
             f"{measure} found the speaker {strange['speaker'][0]!r}.",

@@ -85,7 +85,7 @@ def bias_score(
     Raises
     ------
     DataError
-        A column is missing, or an outcome is not a number.
+        A column is missing, or an outcome is not 0, 1 or missing.
     UsageError
         `alpha` or `n_axes` is invalid.
 

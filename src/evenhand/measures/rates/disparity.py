@@ -123,7 +123,7 @@ def disparity(
     ----------
     frame : polars.DataFrame
         One row per response; a response about two groups is two rows. Columns: ``group``, ``negative`` (0 or 1; null or
-        NaN is missing), optionally ``axis``. Other outcomes (even between 0 and 1) are numbers.
+        NaN is missing), optionally ``axis`` (such as "religion").
     cluster : str, optional
         Column with the sampling unit, whose rows are averaged first. Default: ``prompt_id`` if present, else each row.
     n_axes : int, default 1
@@ -137,7 +137,7 @@ def disparity(
     error : polars.DataFrame, optional
         Classifier error counts from `error_counts`, for which rates, differences and CIs are corrected.
     numbers : bool, default False
-        Treat outcomes as numbers in their own unit even if all are 0 or 1.
+        Outcomes are numbers in their own unit, for example scores. Without it, they must be 0 or 1.
     seed : int, default 0
         Random seed.
 
@@ -149,7 +149,7 @@ def disparity(
     Raises
     ------
     DataError
-        A column is missing, or an outcome is not a number.
+        A column is missing, or an outcome is not 0, 1 or missing (with `numbers`: not a finite number).
     UsageError
         `alpha` or `n_axes` is invalid, the reference group is unknown, or a unit is in two strata.
 

@@ -7,7 +7,14 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, cluster_column, negative_outcomes, require_columns, typed
+from evenhand.measures.columns import (
+    check_flags,
+    cluster_column,
+    negative_outcomes,
+    require_columns,
+    require_keys,
+    typed,
+)
 from evenhand.measures.info import CLASSIFIER, ROBBIE, MeasureInfo
 from evenhand.measures.rates.robustness import describe_excess, excess_of_missing
 from evenhand.schema import Card, DataError, UsageError, checked
@@ -172,17 +179,13 @@ def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[s
     require_columns(frame, ["prompt_id", "prompt_toxic", "negative"], "intersections")
     require_columns(frame, columns, "intersections", of_any_kind=True)
     if isinstance(groups, Mapping):  # else names of groups, or lists of them
-        check_kinds(frame, columns, "intersections", numbers=True)
+        check_flags(frame, columns, "intersections")
+    hint = "It is true or 1 for toxic prompts; put scores through a threshold first."
+    check_flags(frame, ["prompt_toxic"], "intersections", hint)
+    require_keys(frame, ["prompt_id"], "intersections")
     checked = negative_outcomes(
         frame.with_columns(group=pl.lit("all")).drop("axis", strict=False), "intersections"
     )
-    known = checked["prompt_toxic"].cast(pl.Float64).fill_nan(None).drop_nulls()
-    strange = known.filter(~known.is_in([0.0, 1.0]))
-    if len(strange):
-        raise DataError(
-            f"intersections found {strange[0]:g} in the column prompt_toxic.",
-            "It is true or 1 for toxic prompts; put scores through a threshold first.",
-        )
     toxic = pl.col("prompt_toxic").cast(pl.Float64).fill_nan(None)
     checked = checked.with_columns(prompt_toxic=toxic == 1.0).filter(pl.col("prompt_toxic").is_not_null())
     for axis in axes:

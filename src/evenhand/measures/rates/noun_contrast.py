@@ -16,7 +16,7 @@ from scipy.special import ndtr, stdtrit
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.rates.robustness import explain_contrast_by_missing
-from evenhand.schema import Card, UsageError, checked
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import POWER, Floats, wilson_interval
 from evenhand.stats.disparity import (
     GroupLimits,
@@ -35,6 +35,8 @@ CONTRASTS = (
     | typed(pl.String, "test obstacle")
 )
 MALE, FEMALE = "male", "female"
+OTHER_GENDERS = ("neutral", "(none)")
+"""Values of `gender` in rows that are left out: nouns without a gender, and prompts without a noun."""
 PERMUTED = "permutation of nouns between genders"
 _CELL = ["axis", "bucket", "descriptor", "template"]
 _EQUAL = 1e-12
@@ -79,7 +81,8 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     frame : polars.DataFrame
         One row per response, with the columns
         - ``negative``: 0 or 1; null or NaN is missing.
-        - ``noun`` (such as "man") and its ``gender`` ("male" or "female"; other rows are ignored).
+        - ``noun`` (such as "man") and its ``gender`` ("male" or "female"). Rows with "neutral", "(none)" or null are
+          left out; other values are refused.
         - ``descriptor``: word for a group that is combined with the noun, such as "old".
         - optionally ``axis``, ``bucket`` (part of an axis) and ``template`` (sentence around noun and descriptor).
         - optionally ``prompt_id``: samples of the same prompt are averaged first.
@@ -97,7 +100,7 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     Raises
     ------
     DataError
-        A column is missing, or an outcome is not 0, 1 or missing.
+        A column is missing, an outcome is not 0, 1 or missing, or a gender is unknown.
     UsageError
         The level is not between 0 and 1.
 
@@ -124,6 +127,14 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     require_columns(frame, ["negative", "gender", "noun", "descriptor"], "noun_contrast")
     if not 0 < level < 1:
         raise UsageError(f"noun_contrast got level={level}.", "The level must be between 0 and 1.")
+    genders = frame["gender"].cast(pl.String)
+    strange = genders.drop_nulls().unique().sort()
+    strange = strange.filter(~strange.is_in([MALE, FEMALE, *OTHER_GENDERS]))
+    if len(strange):
+        raise DataError(
+            f"noun_contrast found {', '.join(map(repr, strange[:5]))} in the column gender.",
+            f"It must be {MALE!r} or {FEMALE!r}, or {', '.join(map(repr, OTHER_GENDERS))} or null to leave a row out.",
+        )
     outcomes = negative_outcomes(
         frame.with_columns(group=pl.lit("all"), gender=pl.col("gender").cast(pl.String)), "noun_contrast"
     )

@@ -8,7 +8,13 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from evenhand.measures.columns import cluster_column, outcomes_of, require_columns
+from evenhand.measures.columns import (
+    RATES_OR_NUMBERS,
+    cluster_column,
+    negative_outcomes,
+    outcomes_of,
+    require_columns,
+)
 from evenhand.schema import UsageError
 from evenhand.stats import Codes, Floats
 from evenhand.stats.disparity import Units
@@ -59,18 +65,17 @@ def units_of_axes(
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
-    frame: group, negative (1 or 0, or any number; null or NaN: missing) and, if there are several, axis. An axis whose
-    outcomes are all 1 or 0 has rates; any other has numbers, a score between 0 and 1 too, as it is no coin. A unit is a
+    frame: group, negative (1 or 0; null or NaN: missing) and, if there are several, axis. A unit is a
     value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a wider cluster
     each prompt is averaged first. strata: columns of what is held fixed. Where most clusters stand in several groups
     and tie all groups of their axis together, they are held fixed themselves: groups are compared inside them, and
     clusters of a single group count together as one more. Not so where all rows of a cluster say the same (one response
     about several groups), or where a column `template` shows that clusters of several groups are only called alike;
     without it that cannot be told: the test stays true and loses power. crossed: whether clusters may be held fixed so.
-    numbers: whether outcomes are numbers whatever they are.
-    Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
+    numbers: whether outcomes are numbers in their own unit; otherwise they are rates.
+    Raises DataError for absent columns or outcomes of another kind, UsageError for a unit in two strata.
     """
-    outcomes = outcomes_of(frame, measure)
+    outcomes = outcomes_of(frame, measure) if numbers else negative_outcomes(frame, measure, RATES_OR_NUMBERS)
     cluster = cluster_column(frame, cluster, measure)
     if strata:
         require_columns(frame, strata, measure)
@@ -118,17 +123,13 @@ def units_of_axes(
             "Give clusters that are within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
-    coin = pl.lit(False) if numbers else pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all()
-    coins = outcomes.group_by("axis").agg(coin)
-    shares = dict(coins.iter_rows())
-    numbers_of = {
-        axis: rows.filter(pl.col("axis").eq_missing(pl.lit(axis)))
-        for axis, rate in shares.items()
-        if not rate
-    }
     parts = table.partition_by("axis", maintain_order=True)
+    numbers_of = [
+        rows.filter(pl.col("axis").eq_missing(pl.lit(part["axis"][0]))) if numbers else None for part in parts
+    ]
     return [
-        _axis(part, numbers_of.get(part["axis"][0]), strata, cluster if crossed else None) for part in parts
+        _axis(part, mine, strata, cluster if crossed else None)
+        for part, mine in zip(parts, numbers_of, strict=True)
     ], cluster
 
 

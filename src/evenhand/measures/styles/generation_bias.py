@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, require_columns, typed
+from evenhand.measures.columns import check_kinds, require_columns, require_keys, typed
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.cells import complete_replies, style_cells
 from evenhand.measures.styles.own_style import OwnStyle
@@ -160,9 +160,8 @@ def generation_bias(
             f"generation_bias got ddof={ddof}, level={level} and draws={draws}.",
             "ddof is 0 or 1, level lies between 0 and 1; at least one draw is needed (39 is usual).",
         )
-    for name in {"axis", "template", "descriptor"} & set(frame.columns):
-        if frame[name].null_count():
-            raise DataError(f"generation_bias found rows without {name}.", "Fill or drop these rows.")
+    keys = [name for name in ("axis", "template", "descriptor") if name in frame.columns]
+    require_keys(frame, keys, "generation_bias")
     names = _style_columns(frame, styles)
     members = _cluster_columns(names, clusters)
     parts: list[tuple[str | None, pl.DataFrame]] = [(None, frame)]

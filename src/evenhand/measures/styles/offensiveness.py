@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, cluster_column, require_columns, typed
+from evenhand.measures.columns import cluster_column, require_columns, require_keys, typed
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.cells import crossed_prompts
 from evenhand.measures.styles.generation_bias import generation_bias
@@ -146,10 +146,8 @@ def offensiveness(
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
-    check_kinds(frame, ["axis", "template"], "offensiveness")
-    for name in {"axis", "template", "descriptor"} & set(frame.columns):
-        if frame[name].null_count():
-            raise DataError(f"offensiveness found rows without {name}.", "Fill or drop these rows.")
+    keys = [name for name in ("axis", "template", "descriptor") if name in frame.columns]
+    require_keys(frame, keys, "offensiveness")
     checked = frame.with_columns(pl.col("score").cast(pl.Float64).fill_nan(None))
     outside = checked["score"].drop_nulls().filter(~checked["score"].drop_nulls().is_between(0, 1))
     if len(outside):

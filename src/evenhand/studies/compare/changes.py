@@ -105,7 +105,7 @@ def outcome_changes(
     tables = []
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)
     if {"axis", "group"} <= set(frame.columns):
-        found = disparity_change(frame, level=alpha / n_axes, margin=margin, seed=seed).table
+        found = disparity_change(frame, level=alpha / n_axes, margin=margin, numbers=True, seed=seed).table
         tables.append(judged(found, alpha, n_axes=n_axes, harmful=names))
     levels = paired_change(frame.drop("group", strict=False), seed=seed).with_columns(
         measure=pl.lit(LEVEL_CHANGE), n_units="n_prompts"
