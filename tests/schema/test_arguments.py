@@ -17,7 +17,15 @@ import polars as pl
 import pytest
 
 from evenhand.models import LanguageModel, TextGenerator
-from evenhand.schema import DataError, EvenhandError, UsageError, check_fields, checked, is_a
+from evenhand.schema import (
+    DataError,
+    EvenhandError,
+    UsageError,
+    categories_as_text,
+    check_fields,
+    checked,
+    is_a,
+)
 
 
 @checked
@@ -37,6 +45,8 @@ def draw(
     values: npt.ArrayLike = (),
     pair: tuple[str, int] | None = None,
     done: Callable[[int], object] | None = None,
+    clusters: npt.ArrayLike | None = None,
+    resamples: int = 9,
     absent: "Unheard | None" = None,  # type: ignore[name-defined]  # noqa: F821
     **others: Any,
 ) -> int:
@@ -80,6 +90,13 @@ def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
         ({"values": [[1], [1, 2]]}, "an array of numbers"),
         ({"pair": ("a", "b")}, "pair="),
         ({"done": 5}, "done=5"),
+        ({"resamples": 0}, "resamples=0.\nIt must be a whole number from 1 to 100,000"),
+        ({"resamples": -1}, "resamples=-1"),
+        ({"resamples": 10**18}, "from 1 to 100,000"),
+        ({"values": [1.0, 1e308]}, "draw: values contains 1e+308 at position 1"),
+        ({"values": [[1.0, 2.0], [float("inf"), 0.0]]}, "values contains inf at position (1, 0)"),
+        ({"clusters": ["a", None]}, "clusters contains None at position 1 (1 of 2)"),
+        ({"clusters": "x"}, "clusters='x'; expected an array of numbers or None"),
     ],
 )
 def test_what_they_do_not_is_named(arguments: dict[str, Any], told: str) -> None:
@@ -103,6 +120,29 @@ def test_a_table_that_is_none_of_polars_is_told_how_to_become_one(frame: Any, to
     with pytest.raises(DataError) as error:
         read(frame)
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b"])])
+def test_categories_arrive_as_texts(kind: Any) -> None:
+    @checked
+    def read(frame: pl.DataFrame, column: pl.Series) -> list[Any]:
+        return [*frame.dtypes, column.dtype]
+
+    texts = pl.Series("x", ["a", "b"])
+    table = pl.DataFrame({"x": texts, "y": [1, 2], "z": [["a"], ["b"]]}).cast({"x": kind, "z": pl.List(kind)})
+    assert read(table, texts.cast(kind)) == [pl.String, pl.Int64, pl.List(pl.String), pl.String]
+    plain = table.select("y")
+    assert categories_as_text(plain) is plain
+
+
+def test_a_long_value_is_shortened_in_a_message() -> None:
+    with pytest.raises(UsageError) as error:
+        raise UsageError(
+            f"The group {'Z' * 1_000_000} is unknown.\nThe second line stays.", "Known: " + "a, " * 9999
+        )
+    message = str(error.value)
+    assert len(message) < 5000 and "[... 998,022 characters ...]" in message
+    assert "ZZ is unknown.\nThe second line stays.\nKnown: a, " in message
 
 
 def test_fields_of_a_dataclass() -> None:

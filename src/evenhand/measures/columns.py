@@ -238,6 +238,12 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
         )
 
 
+def finite(column: pl.Expr) -> pl.Expr:
+    """Return a column as Float64, in which a value that is not a finite number is null."""
+    number = column.cast(pl.Float64)
+    return pl.when(number.is_finite()).then(number).alias(column.meta.output_name())
+
+
 def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Add `log_perplexity` (nats per token), if absent, from perplexity or log_likelihood and token_count.
 

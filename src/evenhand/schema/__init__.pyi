@@ -4,13 +4,15 @@ from .annotations import (
     VOTES as VOTES,
 )
 from .arguments import (
-    LARGEST as LARGEST,
-    categories_as_text as categories_as_text,
     check_fields as check_fields,
     checked as checked,
     checked_kinds as checked_kinds,
     is_a as is_a,
     missing_members as missing_members,
+)
+from .arrays import (
+    LARGEST as LARGEST,
+    categories_as_text as categories_as_text,
 )
 from .cards import (
     Card as Card,

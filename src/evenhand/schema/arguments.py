@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.schema.arrays import categories_as_text, check_labels, check_size, is_array, takes_array
 from evenhand.schema.errors import DataError, EvenhandError, UsageError
 from evenhand.schema.files import without_surrogates
 
@@ -50,8 +51,6 @@ COUNTS = {
 }
 """Lowest and highest value of whole numbers, by the argument, or by the function and the argument. More samples than
 that would run for days, or need more memory than a machine has."""
-LARGEST = 1e100
-"""Largest absolute value of a number in an array or table: sums of its square are finite."""
 MISSING = object()
 MOST = 2**63 - 1
 """The largest seed that everything that draws can take."""
@@ -126,34 +125,6 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
     return call
 
 
-Data = TypeVar("Data", pl.DataFrame, pl.Series)
-
-
-def categories_as_text(data: Data) -> Data:
-    """Return a table or column with Categorical and Enum columns as texts; without any, the same object.
-
-    >>> categories_as_text(pl.Series(["a"], dtype=pl.Categorical)).dtype
-    String
-    """
-    if isinstance(data, pl.Series):
-        kind = _with_text(data.dtype)
-        return data if kind is None else data.cast(kind)
-    kinds = {name: _with_text(kind) for name, kind in data.schema.items()}
-    return (
-        data.cast({name: kind for name, kind in kinds.items() if kind is not None})
-        if any(kinds.values())
-        else data
-    )
-
-
-def _with_text(kind: pl.DataType) -> Any:
-    """Return the type with texts in place of categories, or None if it has no categories."""
-    if isinstance(kind, pl.Categorical | pl.Enum):
-        return pl.String
-    inner = _with_text(kind.inner) if isinstance(kind, pl.List) else None
-    return None if inner is None else pl.List(inner)
-
-
 def check_fields(value: Any, *names: str) -> None:
     """Check the fields of a dataclass object as `checked` checks arguments; call it in `__post_init__`.
 
@@ -177,12 +148,13 @@ def check_fields(value: Any, *names: str) -> None:
 
 def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if name in LABELS and npt.ArrayLike in (hint, *get_args(hint)) and _is_array(value, "biufOUS"):
+    if name in LABELS and takes_array(hint) and is_array(value, "biufOUS"):
+        check_labels(owner, name, value)
         return
     if not _fits(value, hint) or (numbers and number and isnan(value)):
         raise _wrong_kind(owner, name, value, hint)
-    if hint == npt.ArrayLike or isinstance(value, np.ndarray):
-        _check_size(owner, name, value)
+    if value is not None and (takes_array(hint) or isinstance(value, np.ndarray)):
+        check_size(owner, name, value)
     least, most = COUNTS.get(f"{owner}.{name}") or COUNTS.get(name) or (None, None)
     if least is not None and number and not least <= value <= most:
         raise UsageError(
@@ -198,33 +170,19 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
         raise UsageError(f"{owner}: invalid seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
 
 
-def _check_size(owner: str, name: str, value: Any) -> None:
-    """Raise a UsageError if an array has a finite number of which no sum of squares is finite."""
-    array = np.asarray(value)
-    if array.dtype.kind != "f" or not array.size:
-        return
-    if np.fmax.reduce(array, axis=None) <= LARGEST and np.fmin.reduce(array, axis=None) >= -LARGEST:
-        return
-    places = np.argwhere(np.isfinite(array) & (np.abs(array) > LARGEST))
-    if len(places):
-        place = tuple(int(one) for one in places[0])
-        where = f" at position {place[0] if len(place) == 1 else place}" if place else ""
-        raise UsageError(
-            f"{owner}: {name} contains {array[place]:g}{where}.",
-            f"Numbers must be between -{LARGEST:g} and {LARGEST:g}; mark missing values as NaN.",
-        )
-
-
 def _fits(value: Any, hint: Any) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if hint == npt.ArrayLike:
-        return _is_array(value, "biuf")
+        return is_array(value, "biuf")
     if hint is Any or isinstance(hint, str | TypeVar):
         return True
     if origin is Annotated:
         return _fits(value, inner[0])
     if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
+        arrays = get_args(npt.ArrayLike) if takes_array(hint) else ()
+        return (bool(arrays) and is_array(value, "biuf")) or any(
+            _fits(value, one) for one in inner if one not in arrays
+        )
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in inner)
     if hint is None or hint is type(None):
@@ -325,17 +283,6 @@ def _kinds_of(inner: tuple[Any, ...]) -> str:
     return {"f": "fiub", "i": "iu", "b": "b"}.get(kind, "biufcOSUVMm")
 
 
-def _is_array(value: Any, kinds: str) -> bool:
-    """Return True if a value can be an array of one of some kinds of numpy, such as "f" for floats."""
-    if isinstance(value, str | bytes | Mapping | pl.DataFrame):
-        return False
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):  # rows of different lengths
-        return False
-    return array.dtype.kind in kinds and (array.dtype != object or array.ndim > 0)
-
-
 def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
     if hint is pl.DataFrame:
         kind = f"{type(value).__module__.split('.')[0]}.{type(value).__name__}".removeprefix("builtins.")
@@ -369,6 +316,8 @@ def _words(hint: Any) -> str:
         return "an array of numbers"
     if origin is Annotated:
         return _words(inner[0])
+    if takes_array(hint):
+        return "an array of numbers or None"
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(_words(one) for one in inner))
     if origin is Literal:

@@ -7,6 +7,7 @@ from .arrays import (
     log_choose as log_choose,
     mean_of_known as mean_of_known,
     median_of_known as median_of_known,
+    require_same_shape as require_same_shape,
 )
 from .bootstrap import (
     Intervals as Intervals,

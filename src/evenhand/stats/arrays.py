@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from evenhand.schema import checked_kinds
+from evenhand.schema import UsageError, checked_kinds
 
 Floats = NDArray[np.float64]
 """Numbers; NaN marks a missing one."""
@@ -15,6 +15,21 @@ Codes = NDArray[np.int64]
 Indices = NDArray[np.intp]
 """Positions in another array."""
 Flags = NDArray[np.bool_]
+
+
+def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
+    """Raise a UsageError if arrays cannot be taken together element by element; None counts as absent.
+
+    >>> require_same_shape("f", first=[1, 2], second=5)
+    """
+    shapes = {name: np.shape(array) for name, array in arrays.items() if array is not None}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        raise UsageError(
+            f"{owner} got {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
+            "They must have the same shape; a single number stands for all rows.",
+        ) from None
 
 
 @checked_kinds

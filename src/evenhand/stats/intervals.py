@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
 from evenhand.schema import UsageError, checked_kinds
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, require_same_shape
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 
 
@@ -294,6 +294,7 @@ def _binomial_quantile(probability: float, successes: Floats, totals: Floats) ->
 
 
 def _counts(successes: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Floats]:
+    require_same_shape("An interval of a proportion", successes=successes, totals=totals)
     hits, tries = np.broadcast_arrays(
         np.asarray(successes, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     )

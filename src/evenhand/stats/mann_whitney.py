@@ -5,9 +5,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from evenhand.schema import checked_kinds
+from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Floats, Indices
 
+MOST_GROUPS = 100_000
 SMALL = 8  # scipy's `method="auto"`: exact distribution if either sample is this small and nothing is tied
 
 
@@ -55,6 +56,16 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
     >>> float(u[0]), round(float(p[0]), 4)
     (0.0, 0.3333)
     """
+    if values.ndim != 1 or values.shape != groups.shape:
+        raise UsageError(
+            f"all_pairs got values of shape {values.shape} and groups of shape {groups.shape}.",
+            "Give one group for each value, both one-dimensional.",
+        )
+    if not 1 <= n_groups <= MOST_GROUPS or (len(groups) and not 0 <= groups.min() <= groups.max() < n_groups):
+        raise UsageError(
+            f"all_pairs got n_groups={n_groups} and groups from {groups.min(initial=0)} to {groups.max(initial=0)}.",
+            f"There are 1 to {MOST_GROUPS:,} groups, numbered from 0.",
+        )
     missing = np.isnan(values)
     poisoned = np.zeros(n_groups, dtype=bool)
     poisoned[groups[missing]] = True

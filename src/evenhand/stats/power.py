@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import nctdtr, ndtri, stdtrit
 
 from evenhand.schema import UsageError, checked_kinds
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, require_same_shape
 
 POWER = 0.8
 """Power of every minimum detectable effect, unless another power is requested."""
@@ -123,6 +123,7 @@ def detectable_rate(
     >>> detectable_rate(0.02, [100, 400, 1600]).round(3).tolist()
     [0.069, 0.042, 0.03]
     """
+    require_same_shape("detectable_rate", background=background, n=n)
     base, size = np.broadcast_arrays(
         np.asarray(background, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
@@ -239,6 +240,9 @@ def detectable_mean_difference(
     >>> detectable_mean_difference(1.0, [10, 32]).round(3).tolist()
     [0.996, 0.511]
     """
+    require_same_shape(
+        "detectable_mean_difference", standard_deviation=standard_deviation, n=n, other_n=other_n
+    )
     spread, size = np.asarray(standard_deviation, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if other_n is None:
         freedom, scale = size - 1, 1 / np.maximum(size, 1.0)

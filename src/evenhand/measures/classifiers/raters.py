@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import require_columns, require_keys, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import LEAST_AGREEING, MeasurementLevel, krippendorff_alpha
@@ -67,7 +67,8 @@ def rater_agreement(
     >>> rater_agreement(frame).select(pl.col("estimate").round(3), "n_units").rows()
     [(0.444, 3)]
     """
-    require_columns(frame, ["unit", "rater", "rating"], "rater_agreement")
+    require_keys(frame, ["unit", "rater"], "rater_agreement")
+    require_columns(frame, ["rating"], "rater_agreement")
     if "question" not in frame.columns:
         frame = frame.with_columns(question=pl.lit("all"))
     keys = ["question", "unit", "rater"]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import require_columns, require_keys, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Codes, Floats, sums_bootstrap
@@ -146,7 +146,8 @@ def state_tracking_changes(
 
 def _parts(frame: pl.DataFrame, cluster: str) -> tuple[Floats, Codes]:
     """Each question as right yes, wrong yes, wrong no, right no, (n, 4), and its cluster."""
-    require_columns(frame, ["is_new", "said_yes", cluster], "state_tracking", of_any_kind=True)
+    require_columns(frame, ["is_new", "said_yes"], "state_tracking", of_any_kind=True)
+    require_keys(frame, [cluster], "state_tracking")
     for name in ("is_new", "said_yes"):
         if frame.schema[name] != pl.Boolean or frame[name].null_count():
             raise DataError(f"state_tracking needs true or false in every row of {name}.")

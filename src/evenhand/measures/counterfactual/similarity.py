@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, require_keys, typed
+from evenhand.measures.columns import require_columns, require_keys, require_texts, typed
 from evenhand.measures.counterfactual.masking import HIDDEN, changed_words, hide
 from evenhand.measures.counterfactual.overlap import Embedding, cosines, rouge_l
 from evenhand.measures.texts import words
@@ -158,6 +158,7 @@ def response_similarity(
     elif frame["axis"].null_count() < frame.height:
         require_keys(frame, ["axis"], "response_similarity")
     require_keys(frame, ["base", "group"], "response_similarity")
+    require_texts(frame, ["text"], "response_similarity")
     cluster = cluster or units_column(frame)
     require_keys(frame, [cluster], "response_similarity")
     axes, groups = [], []

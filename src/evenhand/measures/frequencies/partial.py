@@ -63,7 +63,8 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
         )
     )
     values = np.full((points.height, max(1, len(templates))), np.nan)
-    values[at["place"].to_numpy(), at["column"].to_numpy()] = at["value"].to_numpy()
+    if at.height:
+        values[at["place"].to_numpy(), at["column"].to_numpy()] = at["value"].to_numpy()
     # axes keep their differences here: what compares within axes takes them out
     means = centred_means(values, np.zeros(points.height, np.int64))
     means = means + (np.nanmean(values) if points.height else 0.0)

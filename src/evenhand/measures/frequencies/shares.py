@@ -16,6 +16,7 @@ from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats
 
+MOST_TERMS = 10_000_000
 TERM_FREQUENCIES = (
     typed(pl.String, "corpus")
     | typed(pl.UInt32, "term")
@@ -79,6 +80,10 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     >>> term_frequencies(totals, found, n_terms=2).select("term", "documents", "share", "per_million").rows()
     [(0, 0, 0.0, 0.0), (1, 5, 5.0, 5000.0)]
     """
+    if not 1 <= n_terms <= MOST_TERMS:
+        raise UsageError(
+            f"term_frequencies: invalid n_terms={n_terms}.", f"It must be from 1 to {MOST_TERMS:,}."
+        )
     counted = ["sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"]
     terms = counted_by_fold(terms, "term_frequencies", ["term", "documents", "hits", *counted])
     parts = []

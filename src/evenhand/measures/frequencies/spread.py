@@ -152,7 +152,7 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     require_keys(means, ["axis"], "axis_spread")
     require_columns(means, ["weighted_mean"], "axis_spread", of_any_kind=True)
     check_shares(means, ["weighted_mean"], "axis_spread", highest=100.0)
-    value = pl.col("weighted_mean")
+    value = pl.col("weighted_mean").cast(pl.Float64).fill_nan(None)
     return means.group_by("axis", maintain_order=True).agg(
         terms=pl.len().cast(pl.Int64),
         never_found=(value == 0).sum().cast(pl.Int64),

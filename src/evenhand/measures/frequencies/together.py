@@ -17,7 +17,7 @@ from evenhand.measures.frequencies.folds import (
     two_sided_p,
 )
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card, UsageError, checked
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats, benjamini_hochberg
 
 LEVELS = {
@@ -120,10 +120,10 @@ def associations(
     (16, 4.0, 2.0)
     """
     unknown = [level for level in levels if level not in LEVELS]
-    if unknown or window < 1:
+    if unknown or window < 1 or not levels:
         raise UsageError(
             f"associations got levels={levels} and window={window}.",
-            f"Levels are {', '.join(LEVELS)}; a window is 1 word or more.",
+            f"Give at least one of the levels {', '.join(LEVELS)}; a window is 1 word or more.",
         )
     alone = [LEVELS[level][0] for level in levels]
     terms = counted_by_fold(terms, "associations", ["term", *alone])
@@ -164,6 +164,14 @@ def _level(
     alone = corpus.sums(terms, np.searchsorted(found, terms["term"].to_numpy()), len(found), column)
     whole, documents = corpus.total(total), corpus.total("documents")
     held = pairs.filter(pl.col(level) > 0).sort("first", "second")
+    for name in ("first", "second"):
+        strange = held.filter(~pl.col(name).is_in(found.tolist()))
+        if strange.height:
+            raise DataError(
+                f"associations found term {strange[name][0]} in the column {name} of the pairs of {corpus.name}, "
+                "but not in the column term of its terms.",
+                "Give terms and pairs that were counted together.",
+            )
     keys = held.select("first", "second").unique(maintain_order=True)
     rows = rows_at(keys, held, ["first", "second"])
     yield pl.DataFrame(schema=ASSOCIATIONS)

@@ -72,7 +72,9 @@ def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> Corpu
         return CorpusPerplexity(None, None, None)
     limits = cluster_bootstrap_table(sums, weights, seed=seed)
     values = (float(value[0]) for value in (limits.estimate, limits.low, limits.high))
-    return CorpusPerplexity(*(float(np.exp(value)) if np.isfinite(value) else None for value in values))
+    with np.errstate(over="ignore"):
+        perplexities = [float(np.exp(value)) for value in values]
+    return CorpusPerplexity(*(value if np.isfinite(value) else None for value in perplexities))
 
 
 def _info(name: str, summary: str, source: str, critique: str, details: str) -> MeasureInfo:

@@ -112,7 +112,8 @@ def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> Publi
     """
     require_columns(frame, ["perplexity"], "published_likelihood_bias")
     require_keys(frame, ["axis", "template", "descriptor"], "published_likelihood_bias")
-    frame = frame.select("axis", "template", "descriptor", pl.col("perplexity").cast(pl.Float64))
+    labels = pl.col("axis", "template", "descriptor").cast(pl.String)
+    frame = frame.select(labels, pl.col("perplexity").cast(pl.Float64))
     tests = _all_tests(frame, alpha)
 
     def share(*keys: str) -> pl.DataFrame:

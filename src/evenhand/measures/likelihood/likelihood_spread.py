@@ -141,6 +141,7 @@ def likelihood_spread(
         raise UsageError(
             f"likelihood_spread got margin={margin}.", "A margin is a size in nats, zero or more."
         )
+    frame = frame.with_columns(pl.col("axis", "template", "descriptor", "noun").cast(pl.String))
     frame, taken = with_surprisal(frame, "likelihood_spread", per)
     if "token_count" in frame.columns or taken == "token":
         frame = with_log_perplexity(frame, "likelihood_spread")

@@ -5,8 +5,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from evenhand.measures.info import ROBBIE, MeasureInfo
-from evenhand.schema import Card, checked
-from evenhand.stats import Floats
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats import Floats, require_same_shape
 
 
 @checked
@@ -41,7 +41,7 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     >>> perplexity([-4.0, float("nan")], [2, 3]).round(3)
     array([7.389,   nan])
     """
-    return np.exp(-_mean_log_probability(log_likelihood, token_count))
+    return np.exp(-_mean_log_probability(log_likelihood, token_count, "token_count"))
 
 
 @checked
@@ -75,7 +75,8 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
     >>> inverse_perplexity([-4.0], [2]).round(3)
     array([0.135])
     """
-    return np.exp(_mean_log_probability(log_likelihood, token_count))
+    with np.errstate(over="ignore"):
+        return np.exp(_mean_log_probability(log_likelihood, token_count, "token_count"))
 
 
 @checked
@@ -106,6 +107,14 @@ def perplexity_of_tokens(
     >>> perplexity_of_tokens(pl.Series([[-9.0, -1.0, -3.0], [-2.0], None]), skipped=1).round(3).to_list()
     [7.389, None, None]
     """
+    inner = getattr(log_likelihoods.dtype, "inner", pl.Null())
+    if log_likelihoods.dtype != pl.Null and not (
+        isinstance(log_likelihoods.dtype, pl.List | pl.Array) and (inner.is_numeric() or inner == pl.Null)
+    ):
+        raise DataError(
+            f"perplexity_of_tokens needs lists of numbers in log_likelihoods, which contains {log_likelihoods.dtype}.",
+            "Give one list of token log-likelihoods for each text, or null.",
+        )
     lists = log_likelihoods.cast(pl.List(pl.Float64))
     kept = lists.list.slice(skipped, None if longest is None else longest - skipped)
     means = (-kept.list.mean()).exp()
@@ -140,10 +149,11 @@ def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) ->
     >>> float(bits_per_character(-8 * np.log(2), 4))
     2.0
     """
-    return np.asarray(-_mean_log_probability(log_likelihood, character_count) / np.log(2))
+    return np.asarray(-_mean_log_probability(log_likelihood, character_count, "character_count") / np.log(2))
 
 
-def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> Floats:
+def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike, name: str) -> Floats:
+    require_same_shape("perplexity", log_likelihood=log_likelihood, **{name: count})
     total = np.asarray(log_likelihood, dtype=np.float64)
     units = np.asarray(count, dtype=np.float64)
     return np.asarray(total / np.where(units > 0, units, np.nan))

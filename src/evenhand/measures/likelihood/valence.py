@@ -205,6 +205,7 @@ def valence_shift(
             f"valence_shift got alpha={alpha}, margin={margin} and n_axes={n_axes}.",
             "alpha lies between 0 and 1; margin is a size in nats, zero or more; there is at least one axis.",
         )
+    frame = frame.with_columns(pl.col("axis", "template", "descriptor", "noun").cast(pl.String))
     known = frame.filter(pl.col("template").is_in([*positive, *negative]))
     asked = frame if known.is_empty() else known  # the check of templates names those that are absent
     asked, per = with_surprisal(asked, "valence_shift")

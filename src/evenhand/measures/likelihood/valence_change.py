@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.measures.columns import typed, with_surprisal
+from evenhand.measures.columns import require_texts, typed, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, MeasureInfo
 from evenhand.measures.likelihood.contrasted import contrasts_by_axis
 from evenhand.schema import Card, DataError, checked
@@ -69,6 +69,7 @@ def valence_spread_change(
     """
     sides = []
     for frame in (before, after):
+        require_texts(frame, ["template"], "valence_spread_change", null=True)
         known = frame.filter(pl.col("template").is_in([*positive, *negative]))
         asked, _ = with_surprisal(known, "valence_spread_change")
         families: list[str] | None = None

@@ -177,7 +177,9 @@ def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:
     """Columns cross_fitted, cross_fitted_low, cross_fitted_high of the profile's entries; null where not estimated."""
     columns = {"cross_fitted": "estimate", "cross_fitted_low": "low", "cross_fitted_high": "high"}
     return [
-        pl.Series(name, getattr(found, of)[1:] if found else [None] * entries, dtype=pl.Float64)
+        pl.Series(name, getattr(found, of)[1:] if found else [None] * entries, dtype=pl.Float64).fill_nan(
+            None
+        )
         for name, of in columns.items()
     ]
 

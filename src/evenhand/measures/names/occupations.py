@@ -9,17 +9,18 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import rankdata
 
-from evenhand.measures.columns import check_kinds, require_columns
+from evenhand.measures.columns import check_kinds, require_columns, require_texts
 from evenhand.measures.info import MARTHA, MeasureInfo
 from evenhand.measures.names.judging import NO_ERROR, judged, over_names, row_table, too_few
 from evenhand.measures.names.self_chats import generated
-from evenhand.schema import Card, DataError, checked
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats
 
 Flags = npt.NDArray[np.bool_]
 NOT_MENTIONED = 50.0
 """Percentage of women that the paper assumes for an occupation that no conversation mentions."""
 LEAST_NAMES = 3
+LONGEST_OCCUPATION = 200
 RESAMPLES = 999
 KINDS = ("imputed", "mentioned", "spearman")
 
@@ -120,8 +121,19 @@ def occupation_lean(
     >>> occupation_lean(frame, shares).result.select("estimate", "n").row(0)
     (44.0, 8)
     """
-    require_columns(shares, ["occupation", "share"], "occupation_lean")
+    require_columns(shares, ["share"], "occupation_lean", of_any_kind=True)
+    require_texts(shares, ["occupation"], "occupation_lean")
     check_kinds(shares, ["share"], "occupation_lean", numbers=True)
+    occupations = shares["occupation"].str.to_lowercase()
+    twice = occupations.filter(occupations.is_duplicated())
+    long = occupations.filter(occupations.str.len_chars() > LONGEST_OCCUPATION)
+    if len(twice) or len(long) or (occupations.str.strip_chars() == "").any():
+        raise DataError(
+            f"occupation_lean found {[*twice, *long, ''][0]!r} in the column occupation.",
+            f"Give each occupation once, with 1 to {LONGEST_OCCUPATION} characters.",
+        )
+    if genders[0] == genders[1]:
+        raise UsageError(f"occupation_lean got genders={genders}.", "Give two different values.")
     strange = shares.filter(~pl.col("share").cast(pl.Float64).is_between(0, 100))
     if strange.height or shares["share"].null_count():
         raise DataError(

@@ -109,6 +109,8 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str, within: str | Non
     >>> counted.tokens, counted.counts.toarray().tolist(), counted.groups
     (['a', 'b'], [[2, 1], [0, 1]], ('man', 'woman'))
     """
+    if within is not None:
+        require_columns(frame, [within], measure)
     written = generated(frame, measure, group)
     kind = written.schema.get("tokens")
     inner = kind.inner if isinstance(kind, pl.List) else None

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, require_columns
+from evenhand.measures.columns import check_kinds, require_columns, require_texts
 from evenhand.measures.likelihood import inverse_perplexity
 from evenhand.measures.pairs.clustered import clustered_groups, planned_groups, swapped_words
 from evenhand.measures.pairs.preference import (
@@ -362,7 +362,8 @@ def lint_crows_pairs(frame: pl.DataFrame) -> pl.DataFrame:
     >>> lint_crows_pairs(frame).row(0)
     (1, False, 3, 2, False, False)
     """
-    require_columns(frame, ["sent_more", "sent_less", "bias_type", "annotations"], "lint_crows_pairs")
+    require_columns(frame, ["bias_type", "annotations"], "lint_crows_pairs")
+    require_texts(frame, ["sent_more", "sent_less"], "lint_crows_pairs")
     named = [_annotations(value, row) for row, value in enumerate(frame["annotations"].to_list())]
     more = [text.split() for text in frame["sent_more"].to_list()]
     less = [text.split() for text in frame["sent_less"].to_list()]

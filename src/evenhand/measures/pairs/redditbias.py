@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, require_columns, typed
+from evenhand.measures.columns import check_kinds, require_columns, require_keys, typed
 from evenhand.measures.pairs.clustered import differing_words
 from evenhand.measures.pairs.phrases import phrases_of
 from evenhand.measures.pairs.preference import sign_test
@@ -267,7 +267,8 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
 
 
 def _pairs(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
-    require_columns(frame, ["bias_type", *PERPLEXITIES], measure)
+    require_keys(frame, ["bias_type"], measure)
+    require_columns(frame, PERPLEXITIES, measure)
     check_kinds(frame, ["group_more", "group_less"], measure)
     texts = {"sent_more", "sent_less"} <= set(frame.columns)
     sentences = frame.select("sent_more", "sent_less").rows() if texts else []

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import require_columns, require_keys, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.pairs.preference import BLODGETT, EITHER_WAY, STEREOTYPING
 from evenhand.measures.pairs.term_means import LARGEST_EFFECT, mean_over_terms, planned_reach
@@ -273,6 +273,7 @@ def _scores(terms: pl.DataFrame, known: pl.DataFrame, level: float, seed: int) -
 def _clusters(frame: pl.DataFrame) -> pl.DataFrame:
     """One row per cluster with its three scores."""
     require_columns(frame, COLUMNS, "stereoset")
+    require_keys(frame, ["dataset_type", "bias_type", "cluster_id"], "stereoset")
     unknown = set(frame["gold_label"].unique()) - set(LABELS)
     if unknown:
         raise DataError(f"gold_label has {sorted(map(str, unknown))[0]!r}.", f"Known: {', '.join(LABELS)}.")

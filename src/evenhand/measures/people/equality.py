@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import finite, typed
 from evenhand.measures.info import MARTHA, MeasureInfo
 from evenhand.measures.people.selecting import (
     by_keys,
     decide,
     numbers,
     paired_votes,
+    require_votes,
     shared_by,
     testable,
     too_few,
@@ -196,7 +197,7 @@ def win_rates_by_views(
 
 
 def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.DataFrame:
-    require_columns(votes, ["person", "question", "role", "value", "excluded"], measure, of_any_kind=True)
+    require_votes(votes, ["person", "question", "role", "value", "excluded"], measure)
     if not signs or not set(signs.values()) <= {1, -1}:
         raise DataError(
             f"{measure} needs a sign of each statement.",
@@ -206,7 +207,7 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
         (pl.col("role") == "survey") & pl.col("excluded").is_null() & pl.col("question").is_in(list(signs))
     )
     try:
-        rated = rows.with_columns(pl.col("value").cast(pl.Float64).fill_nan(None)).drop_nulls("value")
+        rated = rows.with_columns(finite(pl.col("value"))).drop_nulls("value")
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{measure}: ratings must be numbers; the column value has texts.") from error
     if rated.is_empty():

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import require_columns
-from evenhand.schema import DataError
+from evenhand.measures.columns import check_kinds, require_columns, require_texts
+from evenhand.schema import VOTES, DataError
 from evenhand.stats import Codes, holm
 from evenhand.stats.votes import LEAST_LEVELS
 
@@ -15,6 +15,17 @@ PREFERENCE = "preference"
 RATED = ("nominal", "ordinal", "interval")
 LISTED = ("person", "role", "item", "question", "measurement", "answer", "excluded")
 """Columns of VOTES that every measure on answers to items needs."""
+
+
+def require_votes(votes: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
+    """Check that a table has columns of VOTES, with texts where VOTES has texts; persons and items may be numbers.
+
+    Raises DataError, which names the column.
+    """
+    require_columns(votes, columns, measure, of_any_kind=True)
+    check_kinds(votes, [name for name in columns if name in ("person", "item")], measure)
+    texts = [name for name in columns if VOTES.get(name) == pl.String and name not in ("person", "item")]
+    require_texts(votes, texts, measure, null=True)
 
 
 def real_rows(
@@ -29,7 +40,7 @@ def real_rows(
     measurements: of the questions meant. question: None for all of these. Raises DataError for absent columns and a
     question that nobody was asked.
     """
-    require_columns(votes, [*LISTED, *columns], measure, of_any_kind=True)
+    require_votes(votes, [*LISTED, *columns], measure)
     known = votes.filter(pl.col("measurement").is_in(list(measurements)))
     if question is not None:
         known = known.filter(pl.col("question") == question)

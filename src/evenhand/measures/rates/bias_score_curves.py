@@ -75,7 +75,12 @@ def bias_score_curves(
     >>> bias_score_curves(harmed=[0, 5], audits=20).select(pl.col("harmed", "published", "corrected").round(0)).rows()
     [(0, 98.0, 0.0), (5, 10.0, 10.0)]
     """
-    if groups < 2 or audits < 1 or not all(0 <= count <= groups for count in harmed) or min(sizes) < 1:
+    if (
+        groups < 2
+        or audits < 1
+        or not all(0 <= count <= groups for count in harmed)
+        or min(sizes, default=0) < 1
+    ):
         raise UsageError(
             f"bias_score_curves got harmed={list(harmed)}, sizes={list(sizes)}, groups={groups}, audits={audits}.",
             "Give at least two groups, no more harmed ones than that, one response a group and one audit.",

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.schema import DataError, UsageError, checked
-from evenhand.stats import Floats
+from evenhand.stats import Floats, require_same_shape
 from evenhand.stats.disparity import LabelCounts
 
 COUNTS = ("false_alarms", "n_harmless", "hits", "n_harmful")
@@ -64,6 +64,9 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     """
     judged_rate, true_positives, true_negatives = (
         np.asarray(value, dtype=np.float64) for value in (rate, sensitivity, specificity)
+    )
+    require_same_shape(
+        "rogan_gladen", rate=judged_rate, sensitivity=true_positives, specificity=true_negatives
     )
     for shares in (judged_rate, true_positives, true_negatives):
         if ((shares < 0) | (shares > 1)).any():

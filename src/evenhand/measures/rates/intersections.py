@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import (
+    THRESHOLD,
     check_flags,
     cluster_column,
     negative_outcomes,
@@ -22,7 +23,6 @@ from evenhand.stats import Codes, Floats
 from evenhand.stats.disparity import Departures, Units, departures
 
 Groups = Mapping[str, Sequence[str]] | Sequence[str]
-
 CELLS = (
     typed(pl.String, "axis group stratum first_axis first_group second_axis second_group")
     | typed(pl.Float64, "rate expected estimate low high p axis_p minimum_detectable")
@@ -118,7 +118,7 @@ def intersections(
     Raises
     ------
     DataError
-        A column is missing, or an outcome is not 0, 1 or missing.
+        A column is missing, or an outcome, ``prompt_toxic`` or a group's column is not 0, 1 or missing.
     UsageError
         There are fewer than two axes, or another argument is out of range.
 
@@ -170,18 +170,16 @@ def intersections(
 def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[str]]:
     """The rows with a known toxicity, for each axis the number of its groups and, if one, which."""
     axes = list(groups)
-    if len(set(axes)) < 2:
+    if len(set(axes)) < 2 or (isinstance(groups, Mapping) and not all(groups.values())):
         raise UsageError(
-            f"intersections got {len(set(axes))} axes; it needs at least two.",
+            f"intersections got {len(set(axes))} axes, or one without groups; it needs at least two.",
             'Give groups={"gender": ["female", "male"], "race": ["asian", ...]}.',
         )
     columns = [column for axis in axes for column in groups[axis]] if isinstance(groups, Mapping) else axes
-    require_columns(frame, ["prompt_id", "prompt_toxic", "negative"], "intersections")
-    require_columns(frame, columns, "intersections", of_any_kind=True)
+    require_columns(frame, ["prompt_toxic", "negative", *columns], "intersections", of_any_kind=True)
+    check_flags(frame, ["prompt_toxic"], "intersections", THRESHOLD)
     if isinstance(groups, Mapping):  # else names of groups, or lists of them
         check_flags(frame, columns, "intersections")
-    hint = "It is true or 1 for toxic prompts; put scores through a threshold first."
-    check_flags(frame, ["prompt_toxic"], "intersections", hint)
     require_keys(frame, ["prompt_id"], "intersections")
     checked = negative_outcomes(
         frame.with_columns(group=pl.lit("all")).drop("axis", strict=False), "intersections"

@@ -15,7 +15,13 @@ import polars as pl
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError, checked
-from evenhand.stats import Floats, clustered_mean, clustered_proportion_interval, log_choose
+from evenhand.stats import (
+    Floats,
+    clustered_mean,
+    clustered_proportion_interval,
+    log_choose,
+    require_same_shape,
+)
 
 SAMPLES = (
     typed(pl.String, "axis group measure")
@@ -214,6 +220,7 @@ def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     [0.5, 0.0, 1.0]
     """
     negative, total = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    require_same_shape("chance_of_any", hits=negative, totals=total)
     if k < 1 or (negative < 0).any() or (negative > total).any() or (total < k).any():
         raise UsageError(
             f"chance_of_any: k={k} outcomes cannot be sampled from these hits and totals.",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import check_kinds, finite, require_columns, require_texts, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.scores.missing_cells import MissingCells
 from evenhand.schema import Card, checked
@@ -117,9 +117,10 @@ def interactions(
     >>> found.pairs.select("axis", "pattern", pl.col("estimate").round(1)).rows()
     [('sex × age', 'only among', -50.0)]
     """
-    require_columns(frame, ["axis", "group", value, cluster, *strata, *columns.values()], "interactions")
-    scale = 100.0 if is_rate else 1.0
-    frame = frame.with_columns(pl.col(value).cast(pl.Float64))
+    require_columns(frame, ["group", value, cluster, *strata, *columns.values()], "interactions")
+    require_texts(frame, ["axis"], "interactions", null=True)
+    check_kinds(frame, [value], "interactions", numbers=True)
+    frame, scale = frame.with_columns(finite(pl.col(value))), 100.0 if is_rate else 1.0
     axes = list(columns)[:MOST_COLUMNS]
     found = []
     for first, second in combinations(axes, 2):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import check_kinds, finite, require_columns
 from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats
 
@@ -178,6 +178,8 @@ def strongest_clusters(
     {'hateful': ('Hateful',)}
     """
     require_columns(style_shares, ["style", "estimate"], "strongest_clusters")
+    check_kinds(style_shares, ["estimate"], "strongest_clusters", numbers=True)
+    style_shares = style_shares.with_columns(finite(pl.col("estimate")).fill_null(0.0))
     if top < 1 or keep < 1:
         raise UsageError(f"strongest_clusters got top={top} and keep={keep}.", "Both are at least 1.")
     if "axis" in style_shares.columns and style_shares["axis"].null_count():

@@ -45,6 +45,8 @@ SCORES = (
     | typed(pl.String, "obstacle")
 )
 FULL, PARTIAL, SUMMED = "full_gen_bias", "partial_gen_bias", "summed_cluster_gen_bias"
+KEYS = ("axis", "template", "descriptor")
+"""Columns with the names of a cell; they are no style, even if they contain numbers."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def generation_bias(
             f"generation_bias got ddof={ddof}, level={level} and draws={draws}.",
             "ddof is 0 or 1, level lies between 0 and 1; at least one draw is needed (39 is usual).",
         )
-    keys = [name for name in ("axis", "template", "descriptor") if name in frame.columns]
+    keys = [name for name in KEYS if name in frame.columns]
     require_keys(frame, keys, "generation_bias")
     names = _style_columns(frame, styles)
     members = _cluster_columns(names, clusters)
@@ -207,7 +209,9 @@ def generation_bias(
 
 def _style_columns(frame: pl.DataFrame, styles: Sequence[str] | None) -> list[str]:
     names = (
-        [name for name, kind in frame.schema.items() if kind.is_float()] if styles is None else list(styles)
+        [name for name, kind in frame.schema.items() if kind.is_float() and name not in KEYS]
+        if styles is None
+        else list(styles)
     )
     if not names:
         raise DataError(

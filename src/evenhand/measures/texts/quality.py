@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once, typed
+from evenhand.measures.columns import (
+    check_kinds,
+    cluster_codes,
+    cluster_column,
+    require_columns,
+    responses_once,
+    typed,
+)
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.parroting import refused
 from evenhand.measures.texts.tokens import (
@@ -256,6 +263,7 @@ def _values(frame: pl.DataFrame, flat: FlatTexts, cap: float) -> dict[str, Float
             ("longest_loop", "longest_loop"),
         )
     }
+    check_kinds(frame, ["perplexity"], "text_quality")
     if "perplexity" in frame.columns:
         perplexity = frame["perplexity"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         perplexity = np.where(np.isfinite(perplexity), perplexity, np.nan)
@@ -292,7 +300,9 @@ def _rows(
         scale = 100.0 if measure in (*_RATES, "repetition") else 1.0
         numbers = np.array([limits.estimate, limits.low, limits.high]) * scale
         if measure == "judge_perplexity":
-            numbers = np.exp(numbers)
+            with np.errstate(over="ignore"):
+                numbers = np.exp(numbers)
+            numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         row: dict[str, object] = dict(zip(("estimate", "low", "high"), numbers.tolist(), strict=True))
         # a text too short to repeat anything is not missing
         missing = int(np.isnan(empty).sum()) if measure == "repetition" else int((~known).sum())

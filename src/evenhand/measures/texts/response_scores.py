@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import require_columns, require_keys, require_texts, typed
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.dstc7_cleaning import clean_reply
 from evenhand.measures.texts.meteor import meteor, meteor_obstacle
@@ -264,10 +264,11 @@ class _Scored:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, cluster: str | None, clean: bool, as_published: bool) -> "_Scored":
-        require_columns(frame, ["key", "reply"], "response_scores")
+        require_keys(frame, ["key"], "response_scores")
+        require_texts(frame, ["reply"], "response_scores", null=True)
         require_columns(frame, ["references"], "response_scores", of_any_kind=True)
         if cluster is not None:
-            require_columns(frame, [cluster], "response_scores", of_any_kind=True)
+            require_keys(frame, [cluster], "response_scores")
         if frame["key"].n_unique() < frame.height:
             twice = frame["key"].filter(frame["key"].is_duplicated())[0]
             raise DataError(f"response_scores found the key {twice!r} twice.", "Give one row for each key.")

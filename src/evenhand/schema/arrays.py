@@ -1,0 +1,90 @@
+"""Checks of arrays, and tables with categories as texts."""
+
+import types
+from collections.abc import Mapping
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.schema.errors import UsageError
+
+INFINITE = ("degrees_of_freedom", "log_likelihood")
+"""Arrays in which infinity has a meaning."""
+LARGEST = 1e100
+"""Largest absolute value of a number in an array or table: sums of its square are finite."""
+Data = TypeVar("Data", pl.DataFrame, pl.Series)
+
+
+def takes_array(hint: Any) -> bool:
+    """Return True for ArrayLike and for a union with it, which has the members of ArrayLike among its own."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        return False
+    return all(member in get_args(hint) for member in get_args(npt.ArrayLike))
+
+
+def check_labels(owner: str, name: str, value: Any) -> None:
+    """Raise a UsageError if a label is None; NaN is for the function to judge."""
+    labels = np.asarray(value).ravel()
+    if labels.dtype != object:
+        return
+    places = [place for place, label in enumerate(labels) if label is None]
+    if places:
+        raise UsageError(
+            f"{owner}: {name} contains None at position {places[0]} ({len(places):,} of {len(labels):,}).",
+            "Give a label for each row, or leave these rows out.",
+        )
+
+
+def check_size(owner: str, name: str, value: Any) -> None:
+    """Raise a UsageError if an array has a number of which no sum of squares is finite."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f" or not array.size:
+        return
+    if np.fmax.reduce(array, axis=None) <= LARGEST and np.fmin.reduce(array, axis=None) >= -LARGEST:
+        return
+    places = np.argwhere((np.abs(array) > LARGEST) & (np.isfinite(array) | (name not in INFINITE)))
+    if len(places):
+        place = tuple(int(one) for one in places[0])
+        where = f" at position {place[0] if len(place) == 1 else place}" if place else ""
+        raise UsageError(
+            f"{owner}: {name} contains {array[place]:g}{where}.",
+            f"Numbers must be between -{LARGEST:g} and {LARGEST:g}; mark missing values as NaN.",
+        )
+
+
+def is_array(value: Any, kinds: str) -> bool:
+    """Return True if a value can be an array of one of some kinds of numpy, such as "f" for floats."""
+    if isinstance(value, str | bytes | Mapping | pl.DataFrame):
+        return False
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):  # rows of different lengths
+        return False
+    return array.dtype.kind in kinds and (array.dtype != object or array.ndim > 0)
+
+
+def categories_as_text(data: Data) -> Data:
+    """Return a table or column with Categorical and Enum columns as texts; without any, the same object.
+
+    >>> categories_as_text(pl.Series(["a"], dtype=pl.Categorical)).dtype
+    String
+    """
+    if isinstance(data, pl.Series):
+        kind = _with_text(data.dtype)
+        return data if kind is None else data.cast(kind)
+    kinds = {name: _with_text(kind) for name, kind in data.schema.items()}
+    return (
+        data.cast({name: kind for name, kind in kinds.items() if kind is not None})
+        if any(kinds.values())
+        else data
+    )
+
+
+def _with_text(kind: pl.DataType) -> Any:
+    """Return the type with texts in place of categories, or None if it has no categories."""
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String
+    inner = _with_text(kind.inner) if isinstance(kind, pl.List) else None
+    return None if inner is None else pl.List(inner)
