@@ -118,7 +118,7 @@ def test_missing_values_and_wrong_input():
         permutation_null(mean_difference, [1.0, 2.0], ["a", "a"], seed=0)
     with pytest.raises(UsageError, match="differ in shape"):
         permutation_null(mean_difference, [1.0, 2.0], ["a"], seed=0)
-    with pytest.raises(UsageError, match="draws is 0"):
+    with pytest.raises(UsageError, match="invalid draws=0"):
         permutation_null(mean_difference, [1.0, 2.0], ["a", "b"], draws=0, seed=0)
 
 

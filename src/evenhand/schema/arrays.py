@@ -12,6 +12,8 @@ from evenhand.schema.errors import UsageError
 
 INFINITE = ("degrees_of_freedom", "log_likelihood")
 """Arrays in which infinity has a meaning."""
+SCALED = ("krippendorff_alpha.ratings",)
+"""Arrays, by the function and the argument, of any finite numbers: the function scales them itself."""
 LARGEST = 1e100
 """Largest absolute value of a number in an array or table: sums of its square are finite."""
 Data = TypeVar("Data", pl.DataFrame, pl.Series)
@@ -43,6 +45,8 @@ def check_size(owner: str, name: str, value: Any) -> None:
     if array.dtype.kind != "f" or not array.size:
         return
     if np.fmax.reduce(array, axis=None) <= LARGEST and np.fmin.reduce(array, axis=None) >= -LARGEST:
+        return
+    if f"{owner}.{name}" in SCALED:
         return
     places = np.argwhere((np.abs(array) > LARGEST) & (np.isfinite(array) | (name not in INFINITE)))
     if len(places):

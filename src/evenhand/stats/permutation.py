@@ -110,7 +110,6 @@ def permutation_null(
             f"Values, labels and blocks differ in shape: {numbers.shape}, {names.shape}, {places.shape}.",
             "Give one label (and one block) for each value.",
         )
-    _positive(draws)
     known = ~np.isnan(numbers)
     groups, codes = np.unique(names[known], return_inverse=True)
     if len(groups) < 2:
@@ -229,7 +228,6 @@ def sign_flip_test(
     ([3.0], [0.0625])
     """
     rows = np.atleast_2d(np.asarray(differences, dtype=np.float64))
-    _positive(draws)
     present = np.count_nonzero(~np.isnan(rows), axis=1)
     amounts = np.nan_to_num(rows)  # a missing pair adds nothing whichever way it is flipped
     mean = np.divide(amounts.sum(axis=1), present, out=np.full(len(rows), np.nan), where=present > 0)
@@ -314,7 +312,6 @@ def exchange_test(
             f"exchange_test was given sums of shapes {sides[0].shape} and {sides[1].shape}, clusters {labels.shape}.",
             "Both are (n, k), with one label of a cluster for each of the n.",
         )
-    _positive(draws)
     codes = np.unique(labels, return_inverse=True)[1]
     groups = int(codes.max()) + 1 if len(codes) else 0
     moved = np.stack(
@@ -347,8 +344,3 @@ def _random_signs(units: int, draws: int, seed: int) -> Floats:
 def _rounding(observed: float) -> float:
     # sums in another order may differ in the last digits; such draws are as large as the observed one
     return 1e-12 * max(1.0, abs(observed))
-
-
-def _positive(draws: int) -> None:
-    if draws < 1:
-        raise UsageError(f"draws is {draws}; at least one random draw is needed (999 is usual).")
