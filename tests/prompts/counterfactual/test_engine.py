@@ -222,3 +222,9 @@ def test_an_edited_text_cannot_be_undone():
     with pytest.raises(DataError, match="Expected 'He' at character 0, found 'HE"):
         undo(made.text.upper(), made.changes)
     assert undo("He left.", [Change(0, 3, 0, 2, "She", "He", "pronoun", True)]) == "She left."
+
+
+@pytest.mark.parametrize("text", ["the Queen of the", "the Queen of the ", "He met the King of the."])
+def test_a_text_may_end_where_a_rule_looks_for_a_name(text):
+    for target in ("male", "female"):
+        assert Counterfactuals("gender", target=target).of(text).original == text

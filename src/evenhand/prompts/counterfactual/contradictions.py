@@ -1,9 +1,11 @@
 """Find words for the other gender that remain in a changed text: names, titles and quotations that the rules do not
 change."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
+from sys import maxsize
 
 from evenhand.prompts.counterfactual.changes import Change
 from evenhand.prompts.counterfactual.place import WORDS, Place, subjects
@@ -38,13 +40,14 @@ def contradiction(text: str, changes: Sequence[Change], gender: str) -> str:
     pieces = WORDS.split(text)
     starts = [0, *accumulate(map(len, pieces))]
     spans = protected_spans(text, quotes=True)
+    changed = [(change.new_start, change.new_end) for change in changes]
     about = subjects(pieces)
     found: dict[str, None] = {}
     for at in range(1, len(pieces), 2):
         word, start = pieces[at], starts[at]
-        rule = None if _is_changed(start, changes) else rules.get(word.lower())
+        rule = None if _is_within(start, changed) else rules.get(word.lower())
         if rule is not None:
-            is_protected = any(first <= start < last for first, last in spans)
+            is_protected = _is_within(start, spans)
             has_capital = word[0].isupper()
             if rule == "name" and has_capital:
                 found[f"{word} is left (a name of {OF[other]})"] = None
@@ -61,8 +64,10 @@ def contradiction(text: str, changes: Sequence[Change], gender: str) -> str:
     return "; ".join(found)
 
 
-def _is_changed(start: int, changes: Sequence[Change]) -> bool:
-    return any(change.new_start <= start < change.new_end for change in changes)
+def _is_within(start: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a character is in one of some spans (first, end), which are in order and do not overlap."""
+    last = bisect_right(spans, (start, maxsize)) - 1
+    return last >= 0 and start < spans[last][1]
 
 
 @cache

@@ -1,5 +1,7 @@
 """Decide whether a word for a group is a noun or an adjective, and whether an adjective describes a person."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 
 from evenhand.prompts.counterfactual import cues, name_cues
@@ -57,16 +59,25 @@ def is_singular_noun(place: Place) -> bool:
     return False
 
 
-def stands_as_noun(text: str, start: int) -> bool:
-    """Return whether the word of a text that begins at a character is used as a singular noun.
+def stand_as_nouns(text: str, words: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return for each of some words of a text whether "Muslim" would be a singular noun in its place.
 
-    >>> stands_as_noun("Write to a Muslim in Leeds.", 11), stands_as_noun("Write to a Muslim man.", 11)
-    (True, False)
+    words: the first character of each, and the character after its last.
+
+    >>> stand_as_nouns("Write to a tenant in Leeds, or to a tenant man.", [(11, 17), (36, 42)])
+    [True, False]
     """
     pieces = WORDS.split(text)
     ends = list(accumulate(map(len, pieces)))
-    at = next(number for number, end in enumerate(ends) if end > start)
-    return is_singular_noun(Place(pieces, at, at, subjects(pieces)))
+    about = subjects(pieces)
+    nouns = []
+    for start, end in words:
+        at = bisect_right(ends, start)
+        own, first = pieces[at], start - ends[at]
+        pieces[at] = f"{own[: len(own) + first]}Muslim{own[len(own) + first + end - start :]}"
+        nouns.append(is_singular_noun(Place(pieces, at, at, about)))
+        pieces[at] = own
+    return nouns
 
 
 def _has_age_behind(place: Place) -> bool:

@@ -94,7 +94,9 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
         behind = Place(place.pieces, place.last + 2, place.last + 2)
         return None if behind.capital_after else target.word  # the King's Highway
     of_capital = (
-        place.after() == "of" and place.after(2) == "the" and place.pieces[place.last + 6][:1].isupper()
+        place.after() == "of"
+        and place.after(2) == "the"
+        and any(word[0].isupper() for word in place.pieces[place.last + 6 : place.last + 7])
     )
     ends = not place.after() or place.after() in cues.NO_NOUN
     return target.word if (ends or place.after().endswith("ed")) and not of_capital else None

@@ -1,5 +1,7 @@
 """Whom a user's prompts are asked about: people who are mentioned, slots that are filled, and what is left out."""
 
+import time
+
 import polars as pl
 import pytest
 
@@ -117,3 +119,34 @@ def test_prompts_that_share_a_name_within_a_group_are_one_unit() -> None:
 def test_further_columns_pass_through() -> None:
     own = pl.DataFrame({"base": ["a"], "text": ["She left."], "setting": ["office"]})
     assert asked_about(own, ["gender"]).frame["setting"].to_list() == ["office", "office"]
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("She said that her mother told her. ", "gender"),
+        ('Mary said "her" to Anna and she left. ', "gender"),
+        ("A {religion} tenant writes to a {religion}. ", "religion"),
+        ("{name} is late. ", "name"),
+    ],
+)
+def test_a_text_that_is_ten_times_as_long_takes_about_ten_times_as_long(text: str, axis: str) -> None:
+    def seconds(times: int) -> float:
+        started = time.process_time()
+        asked(text * times, axes=(axis,))
+        return time.process_time() - started
+
+    seconds(10)
+    # if each word were compared with all others, the longer text would take 100 times as long
+    assert seconds(800) < 40 * max(min(seconds(80) for _ in range(3)), 0.004)
+
+
+def test_each_slot_of_a_text_is_a_noun_or_an_adjective_on_its_own() -> None:
+    made = asked(
+        "Ask a {religion}. The {religion} man met an old {Religion} in Leeds.",
+        axes=("religion:Jewish/Muslim",),
+    )
+    assert made.frame["text"].to_list() == [
+        "Ask a Jew. The Jewish man met an old Jew in Leeds.",
+        "Ask a Muslim. The Muslim man met an old Muslim in Leeds.",
+    ]

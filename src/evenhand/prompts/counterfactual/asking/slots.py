@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
-from evenhand.prompts.counterfactual.noun_phrases import stands_as_noun
+from evenhand.prompts.counterfactual.noun_phrases import stand_as_nouns
 from evenhand.prompts.counterfactual.vocabulary import axes
 from evenhand.prompts.lexicon import article
 from evenhand.schema import DataError
@@ -55,13 +55,15 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     'Is an atheist tenant late? She is.'
     """
 
+    nouns = _slots_of_nouns(text)
+
     def put(found: re.Match[str]) -> str:
         before, space, slot = found.groups()
         value = values.get(slot.lower())
         if value is None:
             return found[0]
         noun = values.get(f"{slot.lower()}{AS_NOUN}")
-        if noun is not None and _stands_as_noun(text, found.start(3) - 1, found.end()):
+        if noun is not None and found.start(3) in nouns:
             value = noun
         if slot[0].isupper():
             value = value[0].upper() + value[1:]
@@ -73,11 +75,13 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return FILLED.sub(put, text)
 
 
-def _stands_as_noun(text: str, start: int, end: int) -> bool:
-    """Whether a slot stands where a noun does; start, end: of the slot with its braces."""
-    before = SLOT.sub(r"\1", text[:start])
-    after = SLOT.sub(r"\1", text[end:])
-    return stands_as_noun(f"{before}Muslim{after}", len(before))
+def _slots_of_nouns(text: str) -> frozenset[int]:
+    """Return where the names of those slots begin that are used as a singular noun."""
+    names = [slot.span(1) for slot in SLOT.finditer(text)]
+    # Without braces, a name begins earlier: by two for each slot before it, and by its own opening brace.
+    words = [(start - 2 * number - 1, end - 2 * number - 1) for number, (start, end) in enumerate(names)]
+    nouns = stand_as_nouns(SLOT.sub(r"\1", text), words)
+    return frozenset(start for (start, _), is_noun in zip(names, nouns, strict=True) if is_noun)
 
 
 def of_gender(gender: int) -> dict[str, str]:
