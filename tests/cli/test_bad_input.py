@@ -26,7 +26,7 @@ AUDIT = ("audit", "puppet/random", "--limit", 600)
         (("--axis", "agee"), 2, ("Unknown axis: 'agee'", "Did you mean 'age'?", "Known: ability")),
         (("--axis", "age", "--axis", "moon"), 2, ("Unknown axis: 'moon'",)),
         (("-b", "evenhand-likelihood", "--axis", "agee"), 2, ("Did you mean 'age'?",)),
-        (("--limit", "0"), 2, ("--limit", "greater than or equal to 1")),
+        (("--limit", "0"), 2, ("--limit", "a whole number of at least 1")),
         (("--limit", "many"), 2, ("--limit",)),
         (("--set", "batch_tokens=0"), 2, ("batch_tokens (--batch-tokens): must be at least 1, got 0",)),
         (("--set", "margin"), 2, ("expects name=value, got 'margin'", "--set margin=0.1")),
@@ -226,3 +226,23 @@ def test_a_servers_words_are_no_command_to_the_log_of_a_job(evenhand, loopback):
     assert ended.code != 0 and "planted" in ended.err
     lines = (ended.out + ended.err).splitlines()
     assert not any(line.lstrip().startswith("::") or "##[" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("audit", "m", "--limit", "zero"), "`--limit` must be a whole number of at least 1, got 'zero'."),
+        (("audit", "m", "--limit", "-1"), "`--limit` must be a whole number of at least 1, got '-1'."),
+        (("audit", "m", "--samples", "1.5"), "`--samples` must be a whole number of at least 1, got '1.5'."),
+        (("audit", "m", "--seed", "x"), "`--seed` must be a whole number of at least 0, got 'x'."),
+        (("measure", "x.csv", "--alpha", "5"), "`--alpha` must be a number from 0 to 1, got '5'."),
+        (("measure", "x.csv", "--alpha", "nan"), "`--alpha` must be a number from 0 to 1, got 'nan'."),
+        (("compare", "a", "b", "--no-worse", "wide"), "`--no-worse` must be a number, got 'wide'."),
+        (
+            ("rescore", "run", "--error-threshold", "2"),
+            "`--error-threshold` must be a number from 0 to 1, got '2'.",
+        ),
+    ],
+)
+def test_an_error_about_a_number_names_the_flag_the_range_and_the_value(evenhand, words, message) -> None:
+    evenhand(*words).refused(2, message, "--help` describes")

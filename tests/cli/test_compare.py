@@ -75,7 +75,7 @@ def test_files_of_other_programs(evenhand):
         (("rude", "nowhere"), 1, "nowhere does not exist"),
         (("rude", "other"), 1, "evenhand rescore RUN --classifier ROLE=NAME"),
         ((), 2, "Missing argument"),
-        *((("rude", "kind", "--alpha", level), 2, "alpha is") for level in ("0", "1", "-1", "nan")),
+        *((("rude", "kind", "--alpha", level), 2, "`--alpha`") for level in ("0", "1", "-1", "nan")),
         *(
             (("rude", "kind", "--no-worse", size), 2, "of --no-worse is")
             for size in ("0", "inf", "nan", "-1")

@@ -130,3 +130,37 @@ def test_judgements_that_nothing_stands_behind_are_refused(tmp_path):
     ):
         with pytest.raises(DataError, match=rf"manifest\.json lists a {told}"):
             read_with(tmp_path, **wrong)
+
+
+@pytest.mark.parametrize("value", [None, "x", "0.05", True, 0, 1, -1, [], {}])
+def test_a_level_that_is_no_probability_is_refused(tmp_path, value):
+    with pytest.raises(DataError, match=r"not a valid manifest: arguments_resolved\.alpha: "):
+        read_with(tmp_path, arguments_resolved={"alpha": value})
+
+
+@pytest.mark.parametrize("name", ["model", "prompts", "reference", "mitigate"])
+@pytest.mark.parametrize("value", [5, {"a": 1}, [1]])
+def test_stored_arguments_of_another_type_are_refused(tmp_path, name, value):
+    with pytest.raises(DataError, match=rf"not a valid manifest: arguments_resolved\.{name}"):
+        read_with(tmp_path, arguments_resolved={name: value})
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        *(("part", value) for value in (None, "x", 5, ["prompt"], {"a": 1})),
+        *(("masked", value) for value in (-1, True, ["x"], {"a": 1})),
+        *(("first_sentence", value) for value in (None, "x", 1, {"a": 1})),
+        *(("mask", value) for value in (None, 5, {"a": 1})),
+        *(("removed", 5), ("behind", ["x"]), ("everywhere", "no")),
+    ],
+)
+def test_a_rule_for_texts_with_a_value_of_another_type_is_refused(tmp_path, part, value):
+    judged = {"regard": {"toxicity": JUDGED | {"rule": {part: value}}}}
+    with pytest.raises(DataError, match=rf"not a valid manifest: judged\.regard\.toxicity\.rule\.{part}: "):
+        read_with(tmp_path, labels={"vader@1": LABELS}, judged=judged)
+
+
+def test_arguments_of_other_studies_and_versions_are_read(tmp_path):
+    stored = {"study": "consistency", "model": None, "prompts": None, "alpha": 0.01, "not known yet": [1]}
+    assert read_with(tmp_path, arguments_resolved=stored).arguments_resolved == stored

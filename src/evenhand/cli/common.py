@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+
+from evenhand.schema import UsageError
 
 if TYPE_CHECKING:
     from evenhand.runs import Progress
@@ -32,6 +35,48 @@ CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outc
 """Options of an audit by the flags that are called otherwise."""
 
 
+class Command(TyperCommand):
+    """A command whose error about a number names the flag, the value and the range."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line. Raises UsageError for a number that is none or out of range."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if told := _wrong_number(error):
+                raise UsageError(*told) from error
+            raise
+
+
+NUMBER_ERRORS = (
+    *("int_parsing", "int_parsing_size", "int_from_float", "int_type", "float_parsing", "float_type"),
+    *("greater_than_equal", "less_than_equal"),
+)
+"""Types of pydantic's errors about numbers."""
+
+
+def _wrong_number(error: Any) -> tuple[str, str] | None:
+    """Return message and hint for a number that is none or out of range; None for other errors."""
+    from pydantic import ValidationError
+
+    if not isinstance(error.__cause__, ValidationError):
+        return None
+    first = error.__cause__.errors()[0]
+    if first["type"] not in NUMBER_ERRORS:
+        return None
+    flag = max(error.param.opts, key=len)
+    low, high = error.param.min, error.param.max
+    expected = "a number" if "float" in str(error.param.type_descriptor.annotation) else "a whole number"
+    if low is not None and high is not None:
+        expected += f" from {low:g} to {high:g}"
+    elif low is not None or high is not None:
+        expected += f" of at least {low:g}" if high is None else f" of at most {high:g}"
+    return (
+        f"`{flag}` must be {expected}, got {str(first['input'])[:80]!r}.",
+        f"`{error.ctx.command_path} --help` describes {flag}.",
+    )
+
+
 class App(typer.Typer):
     """A Typer application that wraps each paragraph of a docstring to the width of the terminal.
 
@@ -43,6 +88,7 @@ class App(typer.Typer):
 
         def register(function: Any) -> Any:
             settings.setdefault("help", join_lines(function.__doc__ or ""))
+            settings.setdefault("cls", Command)
             return super(App, self).command(name, **settings)(function)
 
         return register
@@ -114,7 +160,7 @@ def writable(flag: str, file: Path | str) -> Path:
 
     Raises UsageError for a folder or a path that is not writable.
     """
-    from evenhand.schema import UsageError, is_folder
+    from evenhand.schema import is_folder
 
     path = Path(file)
     # The first folder above that is there decides: those below it are made.

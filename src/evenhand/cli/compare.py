@@ -18,7 +18,10 @@ def compare(
         [], "--name", help="Name to show for each run, in the order of the runs. Repeatable."
     ),
     alpha: float = typer.Option(
-        0.05, help="Significance level: the probability of any false verdict if nothing changed."
+        0.05,
+        min=0,
+        max=1,
+        help="Significance level: the probability of any false verdict if nothing changed.",
     ),
     no_worse: float | None = typer.Option(
         None,

@@ -54,7 +54,7 @@ def measure(
         help="Minimum difference between two descriptors that counts as a difference, in nats per sentence.",
     ),
     alpha: float = typer.Option(
-        0.05, help="Significance level of the verdicts, after adjustment for multiple testing."
+        0.05, min=0, max=1, help="Significance level of the verdicts, after adjustment for multiple testing."
     ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,

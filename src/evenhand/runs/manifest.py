@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from evenhand.classifiers import ClassifiedText
 from evenhand.models import LanguageModel
@@ -25,6 +25,9 @@ CHANGED = "It was changed by hand or by another program. Restore it, or start a 
 VERSION = 2
 """1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
+
+
+CLASSIFIED_TEXT = TypeAdapter(ClassifiedText)
 
 
 class Record(BaseModel):
@@ -126,6 +129,12 @@ class LabelledRecord(Record):
     rule: dict[str, Any]
     """`ClassifiedText.parameters()`."""
 
+    @field_validator("rule")
+    @classmethod
+    def _check_rule(cls, rule: dict[str, Any]) -> dict[str, Any]:
+        CLASSIFIED_TEXT.validate_json(json.dumps(rule), strict=True)  # in Python, strict refuses a mapping
+        return rule
+
 
 class EarlierLabels(LabelledRecord):
     """A judgement that another took the place of; its labels are still there."""
@@ -169,6 +178,21 @@ class MitigationRecord(Record):
     card: dict[str, str] = Field(default_factory=dict)
 
 
+class ReadArguments(BaseModel):
+    """Types of the resolved arguments that reports, comparisons and other studies read from a finished run.
+
+    The others are checked when a run is resumed or rescored (`stored_config`).
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    model: str | None = None
+    prompts: str | None = None
+    reference: str | None = None
+    mitigate: list[str] = Field(default_factory=list)
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+
 class Manifest(Record):
     """The complete record of a run."""
 
@@ -204,6 +228,12 @@ class Manifest(Record):
     timings: dict[str, float] = Field(default_factory=dict)
     """Seconds by stage, summed over sessions."""
     sessions: list[Session] = Field(default_factory=list)
+
+    @field_validator("arguments_resolved")
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        ReadArguments.model_validate(arguments)
+        return arguments
 
     def write(self, path: Path) -> None:
         """Replace the file at `path` in one step; raises WriteError."""

@@ -110,9 +110,12 @@ def compare_outputs(
         raise UsageError(f"Two runs are to be called {twice!r}.", "Give each run a different name.")
     validated(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
-        raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
+        raise UsageError(
+            f"The significance level (`--alpha`) must be greater than 0 and less than 1, got {alpha:g}.",
+            "For example: --alpha 0.05",
+        )
     if margin is not None and not (isfinite(margin) and margin > 0):
-        raise UsageError(f"The margin of --no-worse is {margin}; it is a number above 0.", UNIT_OF_MARGIN)
+        raise UsageError(f"The margin (`--no-worse`) must be greater than 0, got {margin:g}.", UNIT_OF_MARGIN)
     outputs = [source if isinstance(source, Outputs) else read_outputs(source) for source in sources]
     labels = _distinct(names or [one.name for one in outputs], outputs)
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
