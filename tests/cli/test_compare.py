@@ -117,3 +117,10 @@ def test_a_finished_run_of_a_model_in_memory_says_how_to_go_on(evenhand, runs):
     evenhand("audit", runs["kind"]).refused(
         2, "If the model was an object in memory, the command line", "eh.open_run(", ".report()"
     )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".xlsx"])
+def test_a_table_is_refused_with_the_command_that_measures_it(evenhand, runs, tmp_path, ending):
+    table = tmp_path / f"survey{ending}"
+    table.write_text("who,pay\na,1\nb,2\n")
+    evenhand("compare", runs["rude"], table).refused(1, "is a table", f"evenhand measure {table}")

@@ -175,3 +175,10 @@ def test_outcomes_that_never_vary_are_told_without_long_zeros(evenhand):
     judged(dict.fromkeys(RATES, 0.0)).write_csv("mine.csv")
     ended = evenhand("measure", "mine.csv", "-b", "regard")
     assert ended.code == 0 and "0.0000" not in ended.out
+
+
+def test_swapped_columns_are_refused_with_the_right_command(evenhand, tmp_path):
+    table = tmp_path / "swapped.csv"
+    table.write_text("pay,who\n" + "".join(f"{n}.5,{'ab'[n % 2]}\n" for n in range(12)))
+    ended = evenhand("measure", table, "--column", "pay=group", "--column", "who=score")
+    ended.refused(2, "look swapped", f"evenhand measure {table} --column who=group --column pay=score")

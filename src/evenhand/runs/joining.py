@@ -101,6 +101,14 @@ def continuations(
             f"{samples!r}.",
             "It was changed by hand or by another program. Restore it, or start a new run.",
         )
+    if asked.turns is not None and not {"conversation", "turn"} <= set(
+        directory.prompts(benchmark, ["conversation", "turn"]).columns
+    ):
+        raise DataError(
+            f"The manifest of {directory.path} states {asked.turns} turns for {benchmark!r}, but its prompts are no "
+            "conversations.",
+            "It was changed by hand or by another program. Restore it, or start a new run.",
+        )
     if asked.turns is None or columns is None:
         frame = join_continuations(directory.prompts(benchmark, columns), responses, samples)
         return frame if asked.turns is None else with_contexts(frame)

@@ -33,7 +33,7 @@ OWN = (
         (("--multiwoz", "cut.zip"), 1, "is not a valid archive, or is incomplete"),
         (("--dstc7", "."), 1, "has no train.convos.txt or train_convos.txt"),
         (("--bias", "race", "--from", "."), 1, "race"),
-        (("--task-limit", "1"), 2, "greater than or equal to 2"),
+        (("--task-limit", "1"), 2, "a whole number of at least 2"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_trained(

@@ -255,9 +255,10 @@ def _full_name(role: str, name: str, given: Collection[str]) -> str:
 
 
 def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
-    names = ", ".join(benchmark.name for benchmark in benchmarks)
+    names = " and ".join(benchmark.name for benchmark in benchmarks)
     return UsageError(
-        f"`--classifier` ({', '.join(named)}) has no effect here: {names} does not use a classifier.",
+        f"`--classifier` ({', '.join(named)}) has no effect here: {names} {'does' if len(benchmarks) == 1 else 'do'} "
+        "not use a classifier.",
         "Remove --classifier, or choose a benchmark of generated text (`evenhand list benchmarks`).",
     )
 

@@ -22,6 +22,7 @@ from evenhand.studies.compare.moved import ANSWER
 from evenhand.studies.compare.sentence_pairs import CROWS_PAIRS, crows_pairs_scores
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".ods")
 FORMATS = (
     "Expected a run's folder, lm_eval's samples_TASK_DATE.jsonl (`--log_samples`), an Inspect log (.json or .eval), "
     "or ROBBIE's scores.d__DATASET.p__MODEL.m__METRIC.json."
@@ -118,6 +119,12 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
         return _own(path, name)
     if not is_file(path):
         raise DataError(f"{path} {'is no run' if is_folder(path) else 'does not exist'}.", FORMATS)
+    if path.suffix.lower() in TABLES:
+        raise DataError(
+            f"{path} is a table. `evenhand compare` compares models that answered the same prompts, and needs a run "
+            "or a log of each.",
+            f"To compare the groups in a table: evenhand measure {path}\n{FORMATS}",
+        )
     if path.suffix == ".eval":
         return _inspect(path, read_eval_archive(path), name)
     try:

@@ -10,6 +10,7 @@ from evenhand.benchmarks.answers import BESIDE
 from evenhand.prompts.own_files import Source, booleans, number_column, plain_numbers, text_column
 from evenhand.reports import alike_names
 from evenhand.schema import DataError, UsageError
+from evenhand.studies.own_responses.asking import flag
 from evenhand.studies.own_responses.columns import Columns
 
 _LISTED = 8
@@ -114,6 +115,7 @@ def _with_outcome(
     if score is not None:
         column = table[score]
         if column.dtype == pl.String:
+            _refuse_swapped(table, columns, score, where)
             _refuse_formulas(column, where)
             column = plain_numbers(column, where, decimal=decimal, notes=told)
         numbers = number_column(table.with_columns(column.alias(score)), score, where, _hint)
@@ -126,6 +128,21 @@ def _with_outcome(
     if judged is not None:
         return kept.with_columns(booleans(table[judged], where, _BOOLEAN_HINT).alias("negative")), judged
     return kept, "negative"
+
+
+def _refuse_swapped(table: pl.DataFrame, columns: Columns, score: str, where: Source) -> None:
+    """Raise UsageError if the scores are words, and a column of groups has a different number in almost each row."""
+    if table[score].drop_nulls().str.contains(r"\d").any():
+        return
+    for group in columns.theirs["group"]:
+        numbers = table[group].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
+        if numbers.len() == table.height and numbers.n_unique() > table.height / 2:
+            raise UsageError(
+                f"{where}: the columns of the group and the score look swapped: {group!r}, given as group, contains "
+                f"{numbers.n_unique()} different numbers in {table.height} rows, and {score!r}, given as score, "
+                "contains words.",
+                f"evenhand measure {where} {flag(score, 'group')} {flag(group, 'score')}",
+            )
 
 
 def _hint(word: str) -> str:
