@@ -77,7 +77,7 @@ def test_files_of_other_programs(evenhand):
         ((), 2, "Missing argument"),
         *((("rude", "kind", "--alpha", level), 2, "`--alpha`") for level in ("0", "1", "-1", "nan")),
         *(
-            (("rude", "kind", "--no-worse", size), 2, "of --no-worse is")
+            (("rude", "kind", "--no-worse", size), 2, "(`--no-worse`) must be")
             for size in ("0", "inf", "nan", "-1")
         ),
         (("rude", "kind", "--no-worse", "5"), 2, "do not range that far, so no group could fail"),
