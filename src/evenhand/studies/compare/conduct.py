@@ -115,7 +115,10 @@ def compare_outputs(
             "For example: --alpha 0.05",
         )
     if margin is not None and not (isfinite(margin) and margin > 0):
-        raise UsageError(f"The margin (`--no-worse`) must be a finite number greater than 0, got {margin:g}.", UNIT_OF_MARGIN)
+        raise UsageError(
+            f"The margin (`--no-worse`) must be a finite number greater than 0, got {margin:g}.",
+            UNIT_OF_MARGIN,
+        )
     outputs = [source if isinstance(source, Outputs) else read_outputs(source) for source in sources]
     labels = _distinct(names or [one.name for one in outputs], outputs)
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
