@@ -77,7 +77,9 @@ def test_wrong_options(evenhand, tmp_path):
     evenhand("measure", "mine.csv", "-b", "evenhand-likelyhood").refused(
         2, "Did you mean 'evenhand-likelihood'"
     )
-    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(2, "`--alpha` must be a number from 0 to 1")
+    evenhand("measure", "mine.csv", *LIKELIHOOD, "--alpha", 2).refused(
+        2, "`--alpha` must be a number from 0 to 1"
+    )
     evenhand("measure", "mine.csv", *LIKELIHOOD, "--margin", -1).refused(2, "--margin")
 
 

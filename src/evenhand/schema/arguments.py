@@ -119,7 +119,8 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
             if signature.parameters[name].kind not in several:
                 _check(function.__name__, name, value, _hints(function).get(name, Any), numbers)
                 if isinstance(value, pl.DataFrame | pl.Series):
-                    given.arguments[name] = categories_as_text(value)
+                    # mypy does not try the alternatives of a union one by one
+                    given.arguments[name] = categories_as_text(value)  # type: ignore[type-var]
         return function(*given.args, **given.kwargs)
 
     return call

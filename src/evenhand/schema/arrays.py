@@ -86,7 +86,7 @@ def categories_as_text(data: Data) -> Data:
     )
 
 
-def _with_text(kind: pl.DataType) -> Any:
+def _with_text(kind: Any) -> Any:
     """Return the type with texts in place of categories, or None if it has no categories."""
     if isinstance(kind, pl.Categorical | pl.Enum):
         return pl.String
