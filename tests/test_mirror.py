@@ -4,7 +4,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "evenhand"
-OF_THE_WHOLE = {"robustness"}
+OF_THE_WHOLE = {"robustness", "compatibility"}
 """Folders of tests that no single folder of the sources answers for."""
 
 
