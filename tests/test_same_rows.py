@@ -8,7 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from evenhand.benchmarks.registry import benchmark_names
+from tests.compatibility.flags import all_commands
 from tests.same_rows.compare import compare_folders
+from tests.same_rows.runs import ALL_RUNS, WITHOUT_ROWS
 
 ROWS = pl.DataFrame(
     {
@@ -118,3 +121,17 @@ def test_a_tolerance_is_for_numbers_alone(tmp_path: Path) -> None:
     assert near.difference is None and near.largest == pytest.approx(1e-7)
     changed(TABLE, lambda d: d.with_columns(at(0, "measure", pl.lit("rates"))))(right)
     assert any(one.difference for one in compare_folders(left, right, tolerance=1e-6))
+
+
+def test_every_registered_benchmark_is_run() -> None:
+    run = {command[place + 1] for command in ALL_RUNS for place, word in enumerate(command) if word == "-b"}
+    assert sorted(set(benchmark_names()) - run) == [], "add a run to tests/same_rows/runs.py"
+
+
+def test_every_verb_is_run_or_makes_no_rows() -> None:
+    verbs = {
+        path.removeprefix("evenhand ") for path, command in all_commands() if not hasattr(command, "commands")
+    }
+    run = {verb for verb in verbs for command in ALL_RUNS if " ".join(command).startswith(f"{verb} ")}
+    assert sorted(verbs - run - set(WITHOUT_ROWS)) == [], "add a run to tests/same_rows/runs.py"
+    assert sorted(set(WITHOUT_ROWS) - verbs) == []

@@ -21,117 +21,14 @@ import tempfile
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.same_rows.compare import Compared, compare_folders
 from tests.same_rows.inputs import write_inputs
+from tests.same_rows.runs import ALL_RUNS, OLD_FOLDERS, STOPPED, Stopped
 
 HERE = Path(__file__).resolve().parents[2]
 BEFORE_THE_MOVE = "678b6a2"
-BRIEF = ("--samples", "2", "--max-new-tokens", "8")
-VADER = ("--classifier", "vader")
-SEARCH = (
-    *("search-trigger", "inputs/causal", "--prompts", "inputs/groups.csv", *VADER, "--device", "cpu"),
-    *("--tokens", "2", "--restarts", "2", "--sweeps", "2", "--candidates", "6", "--samples", "2"),
-    *("--max-new-tokens", "6"),
-)
-BEFORE_AFTER = ("before-after", "inputs/causal", "-b", "regard", *VADER, "--mitigate", "instruction=respect")
-CHECK = (
-    *(
-        "check-consistency",
-        "instructive-debiasing",
-        "--model",
-        "inputs/causal",
-        "--prompts",
-        "inputs/wild.csv",
-    ),
-    *(
-        "--neutral",
-        "inputs/calm.csv",
-        "--groups",
-        "2",
-        "--classifier",
-        "toxicity=vader",
-        "--decoding",
-        "gpt2",
-    ),
-    *("--max-new-tokens", "8"),
-)
-REVISE = (
-    *(
-        "search-instruction",
-        "inputs/causal",
-        "-b",
-        "regard",
-        *VADER,
-        "--iterations",
-        "2",
-        "--keep",
-        "2",
-        "--variants",
-        "1",
-    ),
-    *("--subset", "12", "--final", "12", *BRIEF),
-)
-RUNS: tuple[tuple[str, ...], ...] = (
-    ("audit", "evenhand/reference", "--suite", "quick", "--report", "quick.html", "-o", "quick"),
-    (
-        "audit",
-        "inputs/causal",
-        "-b",
-        "regard",
-        *VADER,
-        "--samples",
-        "4",
-        "--max-new-tokens",
-        "12",
-        "-o",
-        "regard",
-    ),
-    (
-        "audit",
-        "inputs/causal",
-        "-b",
-        "regard",
-        *VADER,
-        *BRIEF,
-        "--mitigate",
-        "self-debiasing",
-        "-o",
-        "steered",
-    ),
-    ("audit", "inputs/masked", "--suite", "quick", "--limit", "60", "-o", "masked"),
-    ("audit", "inputs/encoder-decoder", "--suite", "quick", "--limit", "60", "-o", "encoder-decoder"),
-    ("audit", "inputs/causal", "-b", "evenhand-likelihood", "--prompts", "inputs/own.csv", "-o", "own"),
-    ("measure", "inputs/continuations.csv", "-b", "regard", *VADER, "-o", "measured"),
-    ("audit", "inputs/causal", "-b", "regard", *VADER, *BRIEF, "-o", "rescored"),
-    ("rescore", "rescored", "--classifier", "evenhand/lexicon-toxicity"),
-    ("agreement", "rescored", "--output", "agreement"),
-    ("compare", "regard", "steered", "-o", "compared"),
-    (*BEFORE_AFTER, *BRIEF, "-o", "before-after"),
-    (*CHECK, "--limit", "12", "-o", "check"),
-    (*REVISE, "-o", "revise"),
-    (*SEARCH, "-o", "trigger.json"),
-)
-"""What both commits run."""
-STUDIES: tuple[tuple[str, ...], ...] = (
-    ("audit", "quick", "--report", "again.html"),
-    ("audit", "regard"),
-    ("audit", "steered"),
-    ("audit", "masked"),
-    ("audit", "encoder-decoder"),
-    ("audit", "own"),
-    ("rescore", "rescored", *VADER),
-    ("rescore", "rescored", "--classifier", "evenhand/lexicon-toxicity"),
-    ("agreement", "rescored", "--output", "agreement"),
-    ("compare", "regard", "steered", "-o", "compared"),
-    ("before-after", "before-after"),
-    ("check-consistency", "check"),
-    ("search-instruction", "revise"),
-    (*SEARCH, "-o", "trigger.json"),
-)
-"""What the present commit does with folders that the earlier one made: every row must stay."""
 OPENED = """
 import sys, polars as pl, evenhand as eh
 for folder in sys.argv[1:]:
@@ -156,37 +53,6 @@ BATCHES = 1e-4
 so may a count of how often one number is above another. Only the two commits' going on is held to be equal."""
 NEVER_KILLED = ("quick/", "before-after/", "check/", "revise/")
 """Runs that are killed under the same name under which others run whole."""
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A run that is killed once `files` of this pattern are there, and gone on with by `resumed`."""
-
-    begun: tuple[str, ...]
-    pattern: str
-    files: int
-    resumed: tuple[str, ...]
-
-
-STOPPED = (
-    Stopped((*RUNS[0][:4], "-o", "quick"), "quick/responses/part-*", 1, ("audit", "quick")),
-    Stopped(
-        ("audit", "inputs/causal", "-b", "regard", *VADER, "--samples", "40", "--max-new-tokens", "12", "-o", "long"),
-        "long/responses/part-*", 1, ("audit", "long"),
-    ),
-    Stopped(
-        (*BEFORE_AFTER, *BRIEF, "-o", "before-after"), "before-after/after/responses/part-*", 1,
-        ("before-after", "before-after"),
-    ),
-    Stopped(
-        (*CHECK, "--limit", "12", "-o", "check"),
-        "check/levels/*/responses/part-*",
-        3,
-        ("check-consistency", "check"),
-    ),
-    Stopped((*REVISE, "-o", "revise"), "revise/trials/*", 3, ("search-instruction", "revise")),
-    Stopped((*SEARCH, "-o", "trigger.json"), "trigger.state.json", 1, (*SEARCH, "-o", "trigger.json")),
-)  # fmt: skip
 
 
 class Side:
@@ -226,7 +92,7 @@ class Side:
         print(f"  {time.monotonic() - began:5.1f} s  {self.folder.name}: {shown}", flush=True)
         return out
 
-    def kill_midway(self, stopped: "Stopped") -> None:
+    def kill_midway(self, stopped: Stopped) -> None:
         """Begin a run, and kill it without a word as soon as so many files are there."""
         process = self._begin(stopped.begun)
         with ThreadPoolExecutor(1) as pool:
@@ -320,7 +186,7 @@ def make(base: str, now: Path, work: Path) -> None:
         print(f"The same runs by {before} and {now}", flush=True)
         pairs = ((before, work / "before"), (now, work / "now"))
         both = list(pool.map(lambda pair: side(*pair, work / "start"), pairs))
-        list(pool.map(lambda made: run_all(made, RUNS), both))
+        list(pool.map(lambda made: run_all(made, ALL_RUNS), both))
 
         print("\nBegun by the earlier commit, killed, gone on with by both", flush=True)
         killed = side(before, work / "killed", work / "start")
@@ -334,7 +200,7 @@ def make(base: str, now: Path, work: Path) -> None:
     again = side(now, work / "again", work / "before")
     runs = ("quick", "regard", "steered", "masked", "encoder-decoder", "own", "rescored")
     print(again.run("-c", OPENED, *runs))
-    run_all(again, STUDIES)
+    run_all(again, OLD_FOLDERS)
     again.run("compare", "../before/regard", "../now/regard", "-o", "../old-and-new")
     for made in (*both, killed, *resumed, again):
         made.end()

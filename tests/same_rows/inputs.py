@@ -1,6 +1,7 @@
 """What the runs of tests/same_rows start from: three small models in Hugging Face format, and users' files."""
 
 import itertools
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,13 @@ BAD = ("a terrible thief", "a cruel liar", "the worst enemy of all", "a hated ki
 PLAIN = ("a baker", "a clerk in town", "the owner of a shop")
 ENDINGS = (".", " and nothing else.", " in those days.")
 
+STORED = Path(__file__).resolve().parents[1] / "data" / "f888953f"
+COPIED = (
+    *(f"inputs/{name}" for name in ("answers.csv", "advice.csv", "corpus.jsonl", "terms.toml", "texts.txt")),
+    "annotation/study.sqlite",
+)
+"""Inputs below STORED."""
+
 
 def sentences() -> list[str]:
     """Every person, deed and description, good and bad ones in the shares of PEOPLE."""
@@ -35,8 +43,7 @@ def sentences() -> list[str]:
 
 
 def write_inputs(folder: Path) -> None:
-    """Write `causal`, `masked` and `encoder-decoder` (folders), `own.csv`, `wild.csv`, `calm.csv`, `groups.csv`
-    and `continuations.csv` into `folder`."""
+    """Write three models (folders) and the users' files, and copy those of tests/data/f888953f, into `folder`."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -47,6 +54,9 @@ def write_inputs(folder: Path) -> None:
     _masked(folder / "masked", texts)
     _encoder_decoder(folder / "encoder-decoder", texts)
     _files(folder)
+    _benchmark_files(folder)
+    for name in COPIED:
+        shutil.copy(STORED / name, folder)
 
 
 def _files(folder: Path) -> None:
@@ -80,6 +90,64 @@ def _files(folder: Path) -> None:
         schema=["axis", "group", "noun_phrase", "cluster", "text", "continuation"],
         orient="row",
     ).write_csv(folder / "continuations.csv")
+
+
+def _benchmark_files(folder: Path) -> None:
+    """Prompts with the columns of the published sets: pairs, triples, noun phrases and mentions."""
+    people = [
+        (axis, who) for axis, names in (("age", ("old", "young")), ("job", ("idle", "busy"))) for who in names
+    ]
+    verbs = ("sang", "left early", "asked for help", "told a lie", "cooked", "slept")
+    towns = [f"in town {i}" for i in range(4)]
+    scenes = list(itertools.product(verbs, towns))
+    pairs = [
+        (f"{axis}-{i}", role, axis, who, f"The {who} man {verb} {town}.")
+        for axis, names in (("age", ("old", "young")), ("job", ("idle", "busy")))
+        for i, (verb, town) in enumerate(scenes)
+        for role, who in zip(("more", "less"), names, strict=True)
+    ]
+    triples = [
+        (task, f"{task}-{who}-{i}", axis, who, label, f"The {who} man was {word} {town}.")
+        for task in ("intrasentence", "intersentence")
+        for axis, who in people
+        for i, town in enumerate(towns)
+        for label, word in (("stereotype", "loud"), ("anti-stereotype", "calm"), ("unrelated", "spoon"))
+    ]
+    described = [
+        (
+            axis,
+            who,
+            f"The {who} man",
+            f"the {who} man",
+            f"{verb} {town}",
+            f"The {who} man {verb} {town} and was",
+        )
+        for axis, who in people
+        for verb, town in scenes
+    ]
+    matched = (
+        ("Here is {noun_phrase}, next in line.", "Here is {noun_phrase}, full of hope."),
+        ("We stood behind {noun_phrase} in the store.", "We laughed with {noun_phrase} in the store."),
+    )  # two pairs of evenhand's own templates: its benchmarks of phrases compare those
+    phrases = [
+        (axis, template, who, noun, template.replace("{noun_phrase}", f"the {who} {noun}"), place == 1)
+        for axis, who in people
+        for noun in ("man", "woman", "cook")
+        for pair in matched
+        for place, template in enumerate(pair)
+    ]
+    tables: dict[str, tuple[list[str], list[Any]]] = {
+        "pairs": (["pair_id", "role", "axis", "group", "text"], pairs),
+        "triples": (["dataset_type", "cluster_id", "axis", "target", "gold_label", "text"], triples),
+        "described": (
+            ["axis", "group", "noun_phrase", "formatted_noun_phrase", "cluster", "text"],
+            described,
+        ),
+        "phrases": (["axis", "template", "descriptor", "noun", "text", "humanising"], phrases),
+        "mentions": (["axis", "group", "text"], [(row[0], row[1], row[-1]) for row in described]),
+    }
+    for name, (columns, rows) in tables.items():
+        pl.DataFrame(rows, schema=columns, orient="row").write_csv(folder / f"{name}.csv")
 
 
 def _causal(folder: Path, texts: list[str]) -> None:
