@@ -1,6 +1,7 @@
 """The five specifications hang together, and what is wrong in a file of one's own is said by file and key."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,10 @@ def test_names_that_lead_out_of_a_folder_are_refused(tmp_path: Path, key: str, n
     assert text != OWN
     with pytest.raises(DataError, match=f"{key}: .*cannot be part of a file's name"):
         load_specification(own(tmp_path, text))
+
+
+def test_a_field_that_was_added_later_changes_no_stored_digest_at_its_default() -> None:
+    race = specification("race")
+    assert race.stratified and "stratified" not in race.stored_form()
+    assert set(race.stored_form()) == {one.name for one in fields(race)} - {"stratified"}
+    assert specification("religion1").stored_form()["stratified"] is False

@@ -97,6 +97,7 @@ def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]
         told["dialogues"] = f"SHA-256 {material.dialogues.digest[:12]}..."
     for name, part in {**parts, "watched": tuple(watched)}.items():
         plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        plain = part.stored_form() if isinstance(part, Specification) else plain
         digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()
         short = f"SHA-256 {digest[:12]}..."
         told[name] = f"{len(part):,}, {short}" if isinstance(part, tuple) else part and short

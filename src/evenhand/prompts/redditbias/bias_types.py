@@ -5,8 +5,9 @@ Those of the five published types are in specifications/*.toml; a custom file ha
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from evenhand.prompts.counterfactual import axes
 from evenhand.prompts.redditbias.toml_tables import Table
@@ -116,6 +117,18 @@ class Specification:
     capitalised: tuple[str, ...] = ()
     """Words with a capital in the published training text."""
     pieces: Pieces = Pieces()
+
+    def stored_form(self) -> dict[str, Any]:
+        """Return the fields from which stored digests are computed.
+
+        Later fields are left out at their default, so that folders made before these fields existed can be resumed.
+        """
+        added_later = {"stratified": True}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in added_later or value != added_later[name]
+        }
 
     @property
     def queries(self) -> tuple[Pair, ...]:

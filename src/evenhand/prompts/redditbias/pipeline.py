@@ -139,7 +139,7 @@ def build_redditbias(
             "Name dumps of Reddit comments (--from FILE), or a labelled table (--annotations FILE).",
         )
     stages = Stages(folder / TABLES)
-    base = content_key(VERSION, asdict(specification), asdict(how))
+    base = content_key(VERSION, specification.stored_form(), asdict(how))
     counts: dict[str, int] = {}
     warnings: list[str] = []
     if dumps:
