@@ -109,6 +109,8 @@ WRITTEN_AGAIN = "measurements.json"
 """The numbers of a run, which every command that reads the folder writes again, as it does all pages."""
 READABLE = "generation"
 """The one run that keeps them."""
+NEVER_RESUMED = "calibration"
+"""The one study whose page is not written again by later versions."""
 
 
 def write_inputs(folder: Path) -> None:
@@ -233,7 +235,8 @@ def is_kept(path: Path) -> bool:
     """Return True for a file that the tests need: not for caches, pages, and numbers that are written again."""
     place = path.relative_to(WORKING_FOLDER)
     is_of_run = path.name == WRITTEN_AGAIN and (path.parent / "prompts").is_dir()
-    if path.is_dir() or place.parts[0] in ("data", "cache") or path.suffix == ".html":
+    is_page = path.suffix == ".html" and place.parts[0] != NEVER_RESUMED
+    if path.is_dir() or place.parts[0] in ("data", "cache") or is_page:
         return False
     return not is_of_run or place.parts[0] == READABLE
 

@@ -15,6 +15,7 @@ SHOWN_ATTRIBUTES = ("aria-label", "title", "alt", "placeholder")
 """Attributes that a reader sees or hears."""
 MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 PACKAGES = "python|evenhand|numpy|scipy|polars|torch|transformers|tokenizers|safetensors|peft"
+COSTS = r"seconds\w*|batches|generation|responses|measures|pid|peak_memory_bytes|tokens_per_second"
 MASKS = (
     (r"\x1b\[[0-9;]*m", ""),
     (r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?(\.\d+)?(Z|\+00:00)?)?( UTC)?", "<date>"),
@@ -26,6 +27,8 @@ MASKS = (
     (r"\d[\d,.]* (requests|tokens|texts|documents)/s", "<speed>"),
     (r"Linux-[\w.+-]+|macOS-[\w.+-]+|Windows-[\w.+-]+", "<platform>"),
     (r"\d+ processors?", "<processors>"),
+    (rf"(?m)^ *\| *((\S*\.)?({COSTS})) *\| .*$", r"| \1 | <cost>"),
+    (r"\d+\.\d{9,}(e-?\d+)?", "<unrounded>"),
 )  # fmt: skip
 """What is masked in each line: a pattern, and what replaces it."""
 
