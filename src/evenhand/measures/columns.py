@@ -191,13 +191,13 @@ def _refuse_first(
         count = int(strange.sum())
         more = f" ({count:,} such rows)" if count > 1 else ""
         raise DataError(
-            f"{measure} found {_shown(values[row])} in row {row} of the column {values.name}{more}; "
+            f"{measure} found {_format_value(values[row])} in row {row} of the column {values.name}{more}; "
             f"it must be {expected}.",
             hint or "Correct or drop these rows. Rows are numbered from 0.",
         )
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "null" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)
 
 

@@ -36,10 +36,10 @@ LONGEST_LINE = 2000
 """Maximum number of characters in a line of a message: a value of the user may be a whole document."""
 
 
-def _shortened(text: str) -> str:
+def _shorten_lines(text: str) -> str:
     """Return a text with the middle of its very long lines left out.
 
-    >>> _shortened("group " + "a" * 3000 + " is unknown")[990:1060]
+    >>> _shorten_lines("group " + "a" * 3000 + " is unknown")[990:1060]
     'aaaaaaaaaa [... 1,017 characters ...] aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
     """
     if len(text) <= LONGEST_LINE:
@@ -73,8 +73,8 @@ class EvenhandError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, hint: str | None = None):
-        self.message = _shortened(message)
-        self.hint = None if hint is None else _shortened(hint)
+        self.message = _shorten_lines(message)
+        self.hint = None if hint is None else _shorten_lines(hint)
         super().__init__(self.message)
         self.before: AnsweredBefore | None = None
         """Set by a backend that has finished a part of the batch, so that this part need not be computed again."""
