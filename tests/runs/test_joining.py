@@ -1,11 +1,14 @@
 """Prompts beside their answers: every prompt once, in order, with its number or its reason."""
 
+import json
 import math
 
 import polars as pl
 import pytest
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.models.decoding import Decoding
+from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.schema import DataError
 
 
 def test_each_prompt_has_the_values_of_its_text(start, fakes):
@@ -65,3 +68,17 @@ def test_group_columns_pass_through_whatever_they_are_called(tmp_path, fakes):
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     assert answers(directory, "b").select("found", "axis").rows() == [(3, "age")]
+
+
+def test_turns_of_prompts_that_are_no_conversations_are_refused(tmp_path, fakes):
+    model, frame = fakes.HashModel(), pl.DataFrame({"prompt_id": ["x"], "text": ["a"]})
+    plan = make_plan([Part("b", frame, GenerateRequest(Decoding(max_new_tokens=2)))], model.fingerprint)
+    directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
+    with directory.lock():
+        directory.write_prompts(plan)
+    file = tmp_path / "run" / "manifest.json"
+    content = json.loads(file.read_text())
+    content["asked"] = {"b": {"prompts": 1, "decoding": {"samples": 1}, "turns": 3}}
+    file.write_text(json.dumps(content))
+    with pytest.raises(DataError, match="states 3 turns for 'b', but its prompts are no conversations"):
+        answers(RunDirectory.open(tmp_path / "run"), "b")

@@ -1,5 +1,7 @@
 """`evenhand list KIND` and `evenhand show NAME`."""
 
+import shlex
+
 import typer
 
 from evenhand.cli.completion import Kind, anything
@@ -35,13 +37,19 @@ def show(
 
     from evenhand.catalogue import catalogue
     from evenhand.classifiers import file_kind
-    from evenhand.schema import unknown_name
+    from evenhand.runs.remote import is_store_address
+    from evenhand.schema import UsageError, is_folder, unknown_name
     from evenhand.studies.audit import render_card
 
     cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
     kind_of_file = file_kind(name.replace("people=", "people:", 1))  # as --classifier takes it, too
     known = name if kind_of_file is None else f"{kind_of_file}FILE"  # one card for all files of a kind
     matches = [(kind, card) for kind, card in cards if card.name == known]
+    if not matches and (is_store_address(name) or is_folder(name)):
+        raise UsageError(
+            f"`evenhand show` describes benchmarks, models and other things by name, but {name} is a folder.",
+            f"To show the results in it: evenhand report {shlex.quote(name)}",
+        )
     if not matches:
         raise unknown_name("card", name, {card.name for _, card in cards})
     console = Console()

@@ -151,14 +151,17 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
         ) from error
 
 
-def problems(error: ValidationError, known: Iterable[str] = ()) -> str:
+def problems(error: ValidationError, known: Iterable[str] = (), *, most: int | None = None) -> str:
     """Return each thing that is wrong with options, as `name (flag): what was expected, what was given`, in one line.
 
-    known: names of the options there are, of which an unknown one may mean one.
+    known: names of the options there are, of which an unknown one may mean one. most: number of things to return;
+    None for all.
     """
     names = list(known)
     # questions go last, so that the caller can see how the text ends
-    each = sorted((_problem(one, names) for one in error.errors()), key=lambda told: told.endswith("?"))
+    each = sorted(
+        (_problem(one, names) for one in error.errors()[:most]), key=lambda told: told.endswith("?")
+    )
     return "; ".join(each)
 
 
@@ -183,6 +186,8 @@ def _guess(name: str, known: Sequence[str]) -> str:
 def _expected(error: "ErrorDetails") -> str:
     """Return what was expected and what was given, in words; the validator's own sentence if it has one."""
     kind, context = error["type"], error.get("ctx", {})
+    if kind == "missing":  # the error's input is everything around the field
+        return "is missing"
     if kind in OF_ITS_OWN or kind not in EXPECTED:
         return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     given = repr(error["input"])

@@ -117,6 +117,10 @@ def _drawn(rows: Sequence[Row]) -> tuple[list[Row], str]:
     axes = [row for row in whole if row["group"] is None]
     seen = [row for row in groups if row["verdict"] != NOT_MEASURABLE]
     pool = seen or [row for row in axes if row["axis"] is not None] or axes or groups
+    if not pool:
+        raise UsageError(
+            "This result has no verdicts on groups or axes.", "A picture needs at least one of them."
+        )
     measure = str(pool[0]["measure"])
     mine = [row for row in pool if row["measure"] == measure]
 

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE
 from evenhand.schema import DataError, is_file, read_json
+from evenhand.studies.options import problems
 
 if TYPE_CHECKING:
     from evenhand.studies.audit import Run
@@ -20,6 +24,119 @@ NUMBERS = {
     "report.json": "report.html",
 }
 """Files of numbers in a folder, each with its page. A study comes before the runs that belong to it."""
+
+
+class StoredPart(BaseModel):
+    """Base of the parts of a file of numbers that pictures and model cards read; other fields are allowed."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class StoredEstimate(StoredPart):
+    """An estimate with its interval."""
+
+    benchmark: str
+    measure: str
+    axis: str | None
+    group: str | None
+    stratum: str | None = None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    null: float | None = None
+    verdict: str | None = None
+    direction: str | None = None
+    unit: str | None = None
+
+
+class StoredMeasurement(StoredEstimate):
+    """A measurement."""
+
+    stratum: str | None
+    unit: str | None
+    null: float | None
+    effect_unit: str | None
+    minimum_detectable: float | None
+
+
+class StoredFinding(StoredEstimate):
+    """A measurement with its verdict."""
+
+    verdict: str
+    stratum: str | None
+
+
+class StoredChange(StoredEstimate):
+    """A change between two models. A before-after study does not name the second model."""
+
+    model: str | None = None
+    verdict: str | None
+
+
+class StoredSentence(StoredPart):
+    """A sentence about a verdict."""
+
+    benchmark: str
+    axis: str | None
+    verdict: str
+    sentence: str
+
+
+class StoredHeadline(StoredSentence):
+    """The sentence about the verdict on one axis."""
+
+    verdict: Literal[BIASED, NOT_DETECTED, NOT_MEASURABLE]  # type: ignore[valid-type]  # constants of the package
+
+
+class StoredBenchmark(StoredPart):
+    """A benchmark with its card."""
+
+    name: str
+    n_prompts: int
+    n_errors: int
+    card: dict[str, str] | None = None
+
+
+class StoredCommand(StoredPart):
+    """The arguments of the command that wrote the file."""
+
+    arguments_given: dict[str, Any] | None = None
+    arguments_resolved: dict[str, Any] | None = None
+
+
+class StoredMeasurements(StoredPart):
+    """The content of measurements.json."""
+
+    title: str
+    measurements: list[StoredMeasurement]
+    findings: list[StoredFinding]
+    headlines: list[StoredHeadline]
+    benchmarks: list[StoredBenchmark]
+    model: dict[str, Any] | None = None
+    manifest: StoredCommand | None = None
+
+
+class StoredChanges(StoredPart):
+    """The content of compare.json or before_after.json."""
+
+    names: list[str] | None = Field(default=None, min_length=2)
+    model: str | None = None
+    changes: list[StoredChange]
+    headlines: list[StoredSentence] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check_models(self) -> Self:
+        if self.names is not None and any(change.model is None for change in self.changes):
+            raise ValueError("a row of changes does not name its model")
+        return self
+
+
+CONTENTS: dict[str, type[StoredPart]] = {
+    "before_after.json": StoredChanges,
+    "compare.json": StoredChanges,
+    "measurements.json": StoredMeasurements,
+}
+"""Types of the files of which pictures or model cards are made."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +206,7 @@ def open_result(folder: Path | str) -> Reopened:
             if name == "measurements.json" and RunDirectory.is_run(folder):
                 run = open_run(folder)
                 return Reopened(folder, name, run.to_dict(), run)
-            content = read_json(folder / name, "Give the folder that an audit or a comparison wrote.")
-            if not isinstance(content, dict):
-                raise DataError(
-                    f"{folder / name} does not contain results of evenhand.", "Restore it from a copy."
-                )
-            return Reopened(folder, name, content)
+            return Reopened(folder, name, _read_numbers(folder / name))
     if RunDirectory.is_run(folder) and is_file(
         folder / "findings.parquet"
     ):  # finished, and its page not written yet
@@ -104,3 +216,19 @@ def open_result(folder: Path | str) -> Reopened:
         f"No finished result in {folder}.",
         "Give the folder that `evenhand audit`, `measure`, `compare` or `before-after` printed.",
     )
+
+
+def _read_numbers(file: Path) -> dict[str, Any]:
+    """Return the content of a file of numbers. Raises DataError, which names the first field with a wrong value."""
+    content = read_json(file, "Give the folder that an audit or a comparison wrote.")
+    mend = "It was changed by hand or by another program. Restore it from a copy, or run the command again."
+    if not isinstance(content, dict):
+        raise DataError(f"{file} does not contain results of evenhand.", mend)
+    if kind := CONTENTS.get(file.name):
+        try:
+            kind.model_validate(content)
+        except ValidationError as error:
+            raise DataError(
+                f"{file} does not contain valid results: {problems(error, most=1)}.", mend
+            ) from error
+    return content
