@@ -103,8 +103,9 @@ class Puppet:
         write = self.continuation
         if write is None and self.failure is None:
             raise Unsupported(
-                f"{self.name} has no texts to generate.",
-                "Create a scripted model that generates text with puppets.writes(...).",
+                f"{self.name} has no texts to generate: this scripted model only computes likelihoods.",
+                "Use a model that generates text, such as evenhand/reference (built in) or gpt2. In Python, "
+                "puppets.writes(...) creates a scripted model that generates text.",
             )
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
         if write is None or self.failure is not None:
