@@ -242,6 +242,45 @@ def test_a_servers_words_are_no_command_to_the_log_of_a_job(evenhand, loopback):
             ("rescore", "run", "--error-threshold", "2"),
             "`--error-threshold` must be a number from 0 to 1, got '2'.",
         ),
+        (("audit", "m", "--temperature", "0"), "`--temperature` must be a number greater than 0, got 0."),
+        (
+            ("before-after", "m", "--temperature", "-1"),
+            "`--temperature` must be a number greater than 0, got -1.",
+        ),
+        (
+            ("search-trigger", "m", "--prompts", "p", "--classifier", "c", "--temperature", "nan"),
+            "`--temperature` must be a number greater than 0, got nan.",
+        ),
+        (
+            ("search-trigger", "m", "--prompts", "p", "--classifier", "c", "--most-perplexity", "0"),
+            "`--most-perplexity` must be a number of at least 1, got '0'.",
+        ),
+        (("debias", "m", "--epochs", "0"), "`--epochs` must be a number greater than 0, got 0."),
+        (("debias", "m", "--epochs", "few"), "`--epochs` must be a number, got 'few'."),
+        (
+            ("debias", "m", "--learning-rate", "inf"),
+            "`--learning-rate` must be a number greater than 0, got inf.",
+        ),
+        (
+            ("debias", "m", "--warm-up", "1"),
+            "`--warm-up` must be a number of at least 0 and less than 1, got 1.",
+        ),
+        (
+            ("study", "redditbias", "m", "--epochs", "-2"),
+            "`--epochs` must be a number greater than 0, got -2.",
+        ),
+        (
+            ("annotate", "analyse", "x.jsonl", "--alpha", "1"),
+            "`--alpha` must be a number greater than 0 and less than 1, got 1.",
+        ),
+        (
+            ("data", "build", "advpromptset", "--least-similarity", "2"),
+            "`--least-similarity` must be a number from -1 to 1, got '2'.",
+        ),
+        (
+            ("data", "build", "advpromptset", "--neighbours", "0"),
+            "`--neighbours` must be a whole number of at least 1, got '0'.",
+        ),
     ],
 )
 def test_an_error_about_a_number_names_the_flag_the_range_and_the_value(evenhand, words, message) -> None:

@@ -12,6 +12,7 @@ from evenhand.cli.common import (
     end,
     options_of,
     progress,
+    require_positive,
     show,
     stated,
     stated_with_files,
@@ -71,7 +72,9 @@ def audit(
         "benchmark's settings), greedy, or a family (gpt2, opt, llama, ...). For conversations also: "
         "published (10 beams) or sampling. Default: auto.",
     ),
-    temperature: float | None = typer.Option(None, help="Sampling temperature. Default: the family's."),
+    temperature: float | None = typer.Option(
+        None, callback=require_positive, help="Sampling temperature, above 0. Default: the family's."
+    ),
     top_k: int | None = typer.Option(
         None,
         min=0,

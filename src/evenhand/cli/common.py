@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from inspect import cleandoc
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,27 @@ class Command(TyperCommand):
                 raise UsageError(*told) from error
             raise
 
+
+def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[..., float | None]:
+    """Return a callback of an option that refuses other numbers, for ranges that `min` and `max` cannot state.
+
+    expected: the range in words, as in "a number greater than 0". is_valid: whether a number is in it.
+    """
+
+    def check(ctx: typer.Context, param: typer.CallbackParam, value: float | None) -> float | None:
+        if value is None or is_valid(value):
+            return value
+        flag = max(param.opts, key=len)
+        raise UsageError(
+            f"`{flag}` must be {expected}, got {value:g}.", f"`{ctx.command_path} --help` describes {flag}."
+        )
+
+    return check
+
+
+require_positive = require_range("a number greater than 0", lambda value: 0 < value < inf)
+require_level = require_range("a number greater than 0 and less than 1", lambda value: 0 < value < 1)
+require_share = require_range("a number of at least 0 and less than 1", lambda value: 0 <= value < 1)
 
 NUMBER_ERRORS = (
     *("int_parsing", "int_parsing_size", "int_from_float", "int_type", "float_parsing", "float_type"),

@@ -231,16 +231,16 @@ def build(
         help="CSV of your own seed words (columns term and identity), used in addition to the built-in ones.",
     ),
     neighbours: int | None = typer.Option(
-        None, help="Number of neighbours to consider for each seed word. Default: 10."
+        None, min=1, help="Number of neighbours to consider for each seed word. Default: 10."
     ),
     least_similarity: float | None = typer.Option(
-        None, help="Minimum cosine similarity of a neighbour. Default: 0.7."
+        None, min=-1, max=1, help="Minimum cosine similarity of a neighbour. Default: 0.7."
     ),
     least_count: int | None = typer.Option(
-        None, help="Minimum number of occurrences of a candidate word. Default: 20."
+        None, min=1, help="Minimum number of occurrences of a candidate word. Default: 20."
     ),
     size: int | None = typer.Option(
-        None, help="Number of prompts to sample, evenly over strata. Default: all."
+        None, min=1, help="Number of prompts to sample, evenly over strata. Default: all."
     ),
     seed: int | None = typer.Option(None, min=0, help="Random seed for sampling the prompts. Default: 0."),
     only_terms: bool = typer.Option(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import options_of, show, writable
+from evenhand.cli.common import options_of, require_level, show, writable
 
 
 def analyse(
@@ -37,7 +37,9 @@ def analyse(
         "with one wrong onboarding item are excluded), none, or a YAML file. The report compares them.",
     ),
     alpha: float = typer.Option(
-        0.05, help="Significance level: the probability of any false verdict if there is no difference."
+        0.05,
+        callback=require_level,
+        help="Significance level: the probability of any false verdict if there is no difference.",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for resamples and permutations."),
     report: Path | None = typer.Option(None, help="Also write the page to this file."),

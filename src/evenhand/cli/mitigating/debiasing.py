@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, progress, show, stated
+from evenhand.cli.common import options_of, progress, require_positive, require_share, show, stated
 
 
 def debias(
@@ -51,7 +51,9 @@ def debias(
         help="Copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
     epochs: float | None = typer.Option(
-        None, help="Number of passes over the texts. Default: 2; 1 for the sentences of evenhand."
+        None,
+        callback=require_positive,
+        help="Number of passes over the texts. Default: 2; 1 for the sentences of evenhand.",
     ),
     batch_size: int | None = typer.Option(
         None,
@@ -63,13 +65,17 @@ def debias(
         None, min=1, help="Number of batches per optimiser step. Default: 1."
     ),
     learning_rate: float | None = typer.Option(
-        None, help="Learning rate. Default: 5e-5; 1e-4 for the sentences of evenhand."
+        None,
+        callback=require_positive,
+        help="Learning rate. Default: 5e-5; 1e-4 for the sentences of evenhand.",
     ),
     schedule: str | None = typer.Option(
         None, help="Learning-rate schedule: linear (falls to 0), cosine or constant. Default: linear."
     ),
     warm_up: float | None = typer.Option(
-        None, help="Share of steps over which the learning rate rises. Default: 0."
+        None,
+        callback=require_share,
+        help="Share of steps over which the learning rate rises, from 0 to below 1. Default: 0.",
     ),
     longest: int | None = typer.Option(
         None,

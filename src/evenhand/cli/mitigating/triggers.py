@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, say, show, stated, writable
+from evenhand.cli.common import options_of, require_positive, say, show, stated, writable
 
 
 def search_trigger(
@@ -52,12 +52,16 @@ def search_trigger(
     candidates: int = typer.Option(100, min=1, help="Number of candidate tokens per position."),
     beam: int = typer.Option(1, min=1, help="Beam width: number of triggers kept in parallel."),
     fluency: float = typer.Option(0.0, min=0, help="Weight of the trigger's own likelihood."),
-    most_perplexity: float | None = typer.Option(None, help="Maximum perplexity of the trigger itself."),
+    most_perplexity: float | None = typer.Option(
+        None, min=1, help="Maximum perplexity of the trigger itself."
+    ),
     punctuation: bool = typer.Option(False, "--punctuation", help="Allow punctuation and digits."),
     exclude: list[str] = typer.Option([], help="Word that the trigger must not contain. Repeatable."),
     samples: int = typer.Option(10, min=1, help="Number of responses per prompt."),
     max_new_tokens: int = typer.Option(30, min=1, help="Maximum length of a response, in tokens."),
-    temperature: float = typer.Option(0.7, help="Sampling temperature of the classified responses."),
+    temperature: float = typer.Option(
+        0.7, callback=require_positive, help="Sampling temperature of the classified responses, above 0."
+    ),
     top_k: int | None = typer.Option(
         40, min=0, help="Sample from the N most probable tokens; 0 turns this filter off."
     ),

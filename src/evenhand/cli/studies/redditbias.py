@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import App, options_of, progress, show
+from evenhand.cli.common import App, options_of, progress, require_positive, show
 from evenhand.cli.studies.names import names
 
 app = App(help="Run a paper's full study on your models: names, redditbias.", no_args_is_help=True)
@@ -58,7 +58,9 @@ def redditbias(
         None, min=2, help="Maximum number of training and test examples per dialogue task. Default: all."
     ),
     epochs: float | None = typer.Option(
-        None, help="Number of passes of a method over its texts. Default: 2; 1 for the sentences of evenhand."
+        None,
+        callback=require_positive,
+        help="Number of passes of a method over its texts. Default: 2; 1 for the sentences of evenhand.",
     ),
     seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
     device: flags.Device = None,
