@@ -43,7 +43,6 @@ class Case:
     """The folder below DATA whose tables are compared; by default `name`."""
     patched: str = ""
     """A constant of evenhand that has the value OWN_SENTENCES, as when the folder was made."""
-    slow: bool = False
 
     @property
     def folder(self) -> str:

@@ -26,9 +26,8 @@ RUNS = tuple(
 )
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * case.slow) for case in CASES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_folder_resumes_with_the_same_rows_and_words(case: Case, tmp_path: Path) -> None:
     outcome = run_case(case, tmp_path)
     assert changed_records(DATA / (case.equal_to or case.folder), outcome.copy / case.folder) == []

@@ -204,7 +204,7 @@ def test_wrong_input_is_refused():
         reach_verdicts(measurement_frame([row()]), alpha=5)
     with pytest.raises(UsageError, match="harmful side"):
         reach_verdicts(measurement_frame([row()]), harmful={"m": "left"})
-    with pytest.raises(UsageError, match="at least one axis"):
+    with pytest.raises(UsageError, match="n_axes=0"):
         reach_verdicts(measurement_frame([row()]), n_axes=0)
 
 

@@ -186,8 +186,6 @@ def reach_verdicts(
             )
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
-    if n_axes < 1:
-        raise UsageError(f"n_axes is {n_axes}; a benchmark has at least one axis.")
     rows = [_without_nan(row) for row in measurements.select(list(MEASUREMENTS)).to_dicts()]
     tested = [_is_tested(row) for row in rows]
     obstacles = [_obstacle(row) for row in rows]

@@ -4,10 +4,11 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from evenhand.annotation.store import Store, shown_address
 from evenhand.schema import UsageError, WriteError
@@ -53,7 +54,13 @@ def sole_server(store: Store, address: str) -> Iterator[None]:
         try:
             yield
         finally:
-            connection.invalidate()  # closed, not kept for others, so that the server lets go of the lock
+            with suppress(DBAPIError):  # a connection that was lost holds no lock
+                connection.execute(
+                    text("SELECT pg_advisory_unlock(:first, :second)"),
+                    {"first": ADVISORY, "second": store.key},
+                )
+                connection.commit()
+            connection.invalidate()  # closed, not kept for others
 
 
 @contextmanager

@@ -191,7 +191,7 @@ def plan_redditbias(pairs: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame
     >>> plan_redditbias(pairs).select("n_units", pl.col("minimum_detectable").round(2)).row(0)
     (20, 0.73)
     """
-    require_columns(pairs, ["bias_type"], "plan_redditbias")
+    require_columns(pairs, ["bias_type", *({"pair_id"} & set(pairs.columns))], "plan_redditbias")
     sizes = (
         _phrases(pairs)
         .group_by("bias_type")

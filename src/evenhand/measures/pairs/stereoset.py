@@ -78,8 +78,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     polars.DataFrame
         One row per task (dataset_type) and domain, and over all (named "overall").
         - ``count``: three times the number of clusters of the domain.
-        - ``lms``: language-model score. ``ss``: stereotype score (above 50, stereotypes are preferred). ``icat``: both
-          combined. All are in percent.
+        - ``lms``: language-model score. ``ss``: stereotype score (above 50, stereotypes are preferred). ``icat``: both.
 
     Raises
     ------

@@ -29,8 +29,8 @@ _UNEVEN = (
     "same holds for CIs if a group has few prompts (under 20; 50 if another has five times as many), and less than "
     "half as many as the largest. With 4 prompts with an intraclass correlation (ICC) of .7 and 60 with .05, the "
     "false-positive rate was 1.3%. A limit of the method: for one of ten groups with 5 or 10 prompts and ICC .7, "
-    "others .05, it was 17-21%. Up to 100 prompts, the minimum detectable effect (MDE) is simulated. With 2 groups "
-    "of 10 prompts to 4 groups of 3, it was detected in 66-84%. "
+    "others .05, it was 17-21%. Up to 100 prompts, the minimum detectable effect (MDE) of a group is simulated. "
+    "With 2 groups of 10 prompts to 4 groups of 3, it was detected in 66-84%. "
 )
 _CROSSED = (
     "If groups are crossed with templates and nouns, effects of these on single groups count as chance (two-way "

@@ -342,7 +342,9 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Each noun counts once. The test needs as many nouns of each gender as two equal groups need for a "
+                "Differences from Table 12: the paper subtracts in the other direction (female minus male), pools the "
+                "responses of all nouns, and divides by the mean of all nouns. Here, each noun counts once. "
+                "The test needs as many nouns of each gender as two equal groups need for a "
                 "permutation to reach the level (four at .05, six at .05 / 13). With fewer nouns, the axis is not "
                 "measurable. With 2 male nouns that differ and 40 female ones that do not, the false-positive rate "
                 "was 10%. In simulations of six nouns of each gender that differ by 0.5 logits without a gender "

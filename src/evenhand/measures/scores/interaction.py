@@ -37,9 +37,9 @@ _GAPS = typed(pl.String, "axis of low_group high_group inside level") | typed(
 
 @dataclass(frozen=True)
 class Interactions:
-    """Interactions of every two group columns, such as gender and age.
+    """Interactions of every two group columns, such as gender and age: the result of `interactions`.
 
-    Result of `interactions`. Rates are in percent, differences in points. ``pairs`` shows whether effects add up.
+    Rates are in percent, differences in points. ``pairs`` shows whether effects add up.
 
     Attributes
     ----------
@@ -51,8 +51,7 @@ class Interactions:
           square departure".
         - `minimum_detectable`: departure of any one combination (2 by 2: difference of gaps) detected with 80% power.
           `least_detectable`: the smallest of any combination. `n_blind`: combinations too small for this power.
-        - `pattern` or null: "reverses", "only among", "larger among", "differs", "one combination", "no single
-          combination".
+        - `pattern`: "reverses", "only among", "larger among", "differs", "one combination", "no single combination".
         - `highest_first`, `highest_second`: combination with the highest mean (2 by 2). `highest_p`: largest p of its
           differences from the others.
         - `of`: column whose gap is shown, within levels of the column `among`. `obstacle`: why there is no result.

@@ -71,18 +71,18 @@ def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 
     repeated: what would be repeated. pairs: pairs of axes whose interaction was tested; these share another `alpha`.
 
     >>> error_control(13, 0.05)
-    'If no axis had a difference, at most 5% of audits would report bias on any of the 13 axes.'
+    'The target is that at most 5% of audits would report bias on any of the 13 axes if no axis had a difference.'
     """
     chance = f"at most {100 * alpha:g}% of {repeated} would report"
     whole = (
-        f"If there were no difference, {chance} bias."
+        f"The target is that {chance} bias if there were no difference."
         if axes == 1
-        else f"If no axis had a difference, {chance} bias on any of the {axes} axes."
+        else f"The target is that {chance} bias on any of the {axes} axes if no axis had a difference."
     )
     if not pairs:
         return whole
     which = "the pair" if pairs == 1 else f"any of the {pairs} pairs"
-    return joined(whole, f"If no gap depended on another axis, {chance} a dependence for {which}")
+    return joined(whole, f"Likewise, {chance} a dependence for {which} if no gap depended on another axis")
 
 
 def reliability(tests: int, false: float, n: int, worst: float, designs: int, failing: Sequence[str]) -> str:
