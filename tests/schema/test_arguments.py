@@ -95,6 +95,7 @@ def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
         ({"resamples": 10**18}, "from 1 to 100,000"),
         ({"values": [1.0, 1e308]}, "draw: values contains 1e+308 at position 1"),
         ({"values": [[1.0, 2.0], [float("inf"), 0.0]]}, "values contains inf at position (1, 0)"),
+        ({"values": np.array([1.0, np.inf], "float32")}, "values contains inf at position 1"),
         ({"clusters": ["a", None]}, "clusters contains None at position 1 (1 of 2)"),
         ({"clusters": "x"}, "clusters='x'; expected an array of numbers or None"),
     ],
@@ -103,6 +104,10 @@ def test_what_they_do_not_is_named(arguments: dict[str, Any], told: str) -> None
     with pytest.raises(UsageError) as error:
         draw(**arguments)
     assert told in str(error.value) and error.value.exit_code == 2
+
+
+def test_numbers_of_32_bits_are_accepted_without_a_warning() -> None:
+    draw(values=np.array([1.0, np.nan], "float32"))
 
 
 @pytest.mark.parametrize(

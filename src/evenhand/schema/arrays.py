@@ -44,8 +44,13 @@ def check_size(owner: str, name: str, value: Any) -> None:
     array = np.asarray(value)
     if array.dtype.kind != "f" or not array.size:
         return
-    if np.fmax.reduce(array, axis=None) <= LARGEST and np.fmin.reduce(array, axis=None) >= -LARGEST:
+    # as Python's floats: the limit would be infinite as a number of 32 bits
+    if (
+        float(np.fmax.reduce(array, axis=None)) <= LARGEST
+        and float(np.fmin.reduce(array, axis=None)) >= -LARGEST
+    ):
         return
+    array = array.astype(np.float64)
     if f"{owner}.{name}" in SCALED:
         return
     places = np.argwhere((np.abs(array) > LARGEST) & (np.isfinite(array) | (name not in INFINITE)))

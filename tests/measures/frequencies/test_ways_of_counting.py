@@ -21,6 +21,8 @@ def test_differences_by_hand() -> None:
     found = counting_differences(totals, counted)
     assert found["difference"].to_list() == pytest.approx([-15.0, 2.0, 0.0])
     assert found["share_published"].to_list() == pytest.approx([20.0, 10.0, 40.0])
+    narrow = counted.with_columns(pl.col("documents", "documents_here").cast(pl.UInt8))
+    assert counting_differences(totals.with_columns(pl.col("documents").cast(pl.Int8)), narrow).equals(found)
 
 
 def test_nothing_that_was_counted_so_gives_an_empty_table() -> None:

@@ -52,8 +52,10 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
     if not (published.is_empty() and {"corpus", *counts} <= set(published.columns)):
         require_texts(published, ["corpus"], "counting_differences")
         require_counts(published, counts, "counting_differences")
-    whole = totals.group_by("corpus").agg(of=pl.col("documents").sum())
-    table = published.join(whole, on="corpus", how="left", maintain_order="left").with_columns(
+    # 100 times a count must fit its type
+    whole = totals.group_by("corpus").agg(of=pl.col("documents").cast(pl.Int64).sum())
+    wide = published.with_columns(pl.col(name).cast(pl.Int64) for name in counts if name in published.columns)
+    table = wide.join(whole, on="corpus", how="left", maintain_order="left").with_columns(
         share_published=100 * pl.col("documents") / pl.col("of"),
         share_here=100 * pl.col("documents_here") / pl.col("of"),
     )

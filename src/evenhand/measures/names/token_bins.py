@@ -236,7 +236,8 @@ CARDS = (
             "result.",
             details="o_b is computed as in token_bins, but from all names at once. An audit and `evenhand measure` use "
             "the balanced conversations (equally many of each gender and race); the paper uses all. The columns are "
-            "100 o_1 (Hi-female), -100 o_6 (Hi-male) and sqrt(sum of o_b squared). Tokens of equal R = f_w / mean(f_w, f_m) "
+            "100 o_1 (Hi-female), -100 o_6 (Hi-male) and sqrt(sum of o_b squared). Tokens of equal R = "
+            "f_w / mean(f_w, f_m) "
             "are sorted alphabetically.",
             ideal="The null, which is not 0.",
             direction="A value above the null means that the genders differ.",
