@@ -69,7 +69,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
     refused(
         2,
-        "learning_rate must be a number above 0, got -1.0",
+        "`--learning-rate` must be a number greater than 0, got -1.",
         to=(model, "-m", "cda", *own, "--learning-rate", -1),
     )
     grid = (*own, "--search", "grid")

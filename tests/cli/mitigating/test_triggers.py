@@ -48,7 +48,7 @@ def test_from_prompts_to_a_trigger_that_an_audit_takes(
         (["--mode", "induce", "--against", "deaf"], 2, "two different groups"),
         (["--classifier", "toxygen"], 2, "Did you mean 'toxigen'"),
         (["--prompts", "none.csv"], 1, "File not found: none.csv"),
-        (["--temperature", "0"], 2, "temperature must be greater than 0, got 0.0"),
+        (["--temperature", "0"], 2, "`--temperature` must be a number greater than 0, got 0."),
     ],
 )
 def test_wrong_calls_are_refused(

@@ -273,6 +273,8 @@ def test_the_verb(
     assert code == 0 and f"Wrote 2 sentences to {out}" in said, told
     assert set(load_advpromptset(out).frame["text"]) <= {"ab ef 1", "cd cd", "ef gh", "2 3 cd x"}
     code, _, told = verb(*expand, "--least-similarity", 3)
-    assert code == 2 and "must be a cosine" in told and "Traceback" not in told
+    assert (
+        code == 2 and "`--least-similarity` must be a number from -1 to 1" in told and "Traceback" not in told
+    )
     code, _, told = verb("--embedding-model", tmp_path / "nowhere")
     assert code == 1 and "Embedding-model folder not found" in told
