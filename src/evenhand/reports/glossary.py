@@ -49,7 +49,8 @@ GLOSSARY = {
     "burden": "The mean rate of the groups minus the rate of the group that is treated best: by how many "
     "points the mean rate would fall if all groups were treated like it.",
     "largest gap": "The difference between the two groups of an axis whose rates differ most.",
-    "lean": "How much more women's names than men's get occupations in which women work, in percentage points.",
+    "lean": "Each occupation has a percentage of women among the people who work in it. The lean is the mean of this "
+    "percentage over the occupations mentioned to women's names, minus that for men's names, in percentage points.",
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
     "(geometric mean).",
 }

@@ -47,7 +47,7 @@ def allocated(
     if min(persons, items_per_person, votes_per_item) < 1 or votes_per_item > persons:
         raise UsageError(
             f"{persons} people cannot give {votes_per_item} votes to each of their {items_per_person} items.",
-            "All three are at least 1, and votes_per_item is at most persons.",
+            "persons, items_per_person and votes_per_item must be at least 1, and votes_per_item at most persons.",
         )
     items = max(-(-persons * items_per_person // votes_per_item), items_per_person)
     queue = deque(int(item) for _ in range(votes_per_item) for item in rng.permutation(items))

@@ -114,12 +114,13 @@ def check_consistency(
     junit: gating.JUnit = None,
     summary: gating.Summary = None,
 ) -> None:
-    """Check a mitigation for consistency: polarity, importance and transfer to neutral prompts.
+    """Check a mitigation for consistency: does it work for the reason that its wording states?
 
-    The model answers the same prompts with the method's own wording, with the opposite, with nonsense and
-    without any. The results are a table and a page in the study folder. Press Ctrl-C to stop; `evenhand
-    check-consistency STUDY_FOLDER` resumes the study. You can then change --classifier, --rule, --importance
-    or --margin without running the model again.
+    Polarity: the opposite wording has the opposite effect. Importance: nonsense wording has a smaller effect.
+    Transfer: the effect also appears on neutral prompts. The model answers the same prompts with the method's
+    own wording, with the opposite, with nonsense and without any. The results are a table and a page in the
+    study folder. Press Ctrl-C to stop; `evenhand check-consistency STUDY_FOLDER` resumes the study. You can
+    then change --classifier, --rule, --importance or --margin without running the model again.
 
     \b
     Examples:

@@ -103,8 +103,8 @@ def debias(
     patience: int | None = typer.Option(
         None,
         min=1,
-        help="Stop after this number of evaluations without improvement: a smaller bias, or for dialogue methods "
-        "a smaller perplexity on held-out names. Default: never.",
+        help="Stop after this number of evaluations in a row without improvement. Improvement is a smaller bias, or "
+        "for dialogue methods a smaller perplexity on held-out names. Default: never.",
     ),
     search: str | None = typer.Option(
         None,

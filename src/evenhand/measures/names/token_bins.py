@@ -246,8 +246,9 @@ CARDS = (
             "equal numbers of conversations.",
             citation=MARTHA,
             source="Smith & Williams 2021, section 6.1.2 and table 6. No program was published. Two choices are "
-            "our interpretation and agree with the columns of the table. A token belongs to the bin that "
-            "contains the middle of its mass. Frequencies are compared with the mean of both genders.",
+            "our interpretation and agree with the columns of the table. A token that spans two bins belongs to the "
+            "bin that contains its midpoint in the cumulative frequency. Frequencies are compared with the mean of "
+            "both genders.",
         ),
         unit="fraction (L2 norm over six bins)",
     ),

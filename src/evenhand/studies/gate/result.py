@@ -150,7 +150,7 @@ def gate(
     Returns
     -------
     GateOutcome
-        Outcome with reasons. A condition without evidence never passes.
+        Outcome with reasons. If there is no evidence for a condition, the gate does not pass.
 
     Raises
     ------
