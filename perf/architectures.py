@@ -394,8 +394,8 @@ def page(rows: list[Row]) -> str:
     ways = {row.scoring for row in rows if row.off is not None}
     types = {row.architecture for row in rows}
     text = [
-        "*For anyone who wants to know whether evenhand scores and writes correctly with a type of Hugging Face model. "
-        "At the end you know what was tested, and with which result.*",
+        "*For anyone who wants to know whether evenhand scores and generates text correctly with a type of Hugging "
+        "Face model. At the end you know what was tested, and with which result.*",
         f"The tables below have {len(rows)} rows. evenhand refuses {len(refused)} of these models and scores "
         f"{len(rows) - len(refused)} ("
         + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))

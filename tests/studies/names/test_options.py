@@ -35,6 +35,11 @@ def test_options_that_are_wrong_are_named(given: dict[str, object], message: str
         names_config({"model": "m", **given})
 
 
+def test_a_study_without_a_decoding_is_refused() -> None:
+    with pytest.raises(ValueError, match="no value is given; expected at least one of published"):
+        NamesConfig(model="m", decoding=())
+
+
 def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = NamesConfig(model="m", rows={"a": "x"}, limit=5)
     begin(tmp_path, config)

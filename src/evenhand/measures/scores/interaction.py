@@ -77,7 +77,7 @@ def interactions(
     strata: Sequence[str] = (),
     is_rate: bool = False,
 ) -> Interactions:
-    """Test, for every two group columns such as gender and age, whether their effects on an outcome add up.
+    """Test the two-way interaction of each pair of group columns, such as gender and age.
 
     Use it to see whether the effect of one characteristic depends on another (docs/explanation/own_answers.md).
 

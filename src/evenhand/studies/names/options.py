@@ -69,11 +69,10 @@ class NamesConfig(SeedOptions, ModelOptions):
     @classmethod
     def _known_decodings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [name for name in value if name not in DECODINGS]
-        if unknown or not value:
-            raise ValueError(
-                f"unknown value {unknown[0] if unknown else 'nothing'!r}; expected one of "
-                f"{', '.join(DECODINGS)}"
-            )
+        if not value:
+            raise ValueError(f"no value is given; expected at least one of {', '.join(DECODINGS)}")
+        if unknown:
+            raise ValueError(f"unknown value {unknown[0]!r}; expected one of {', '.join(DECODINGS)}")
         return tuple(dict.fromkeys(value))
 
     @property

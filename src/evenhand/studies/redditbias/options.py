@@ -85,10 +85,10 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
         unknown = [bias for bias in value if bias not in known]
-        if unknown or not value:
-            raise ValueError(
-                f"unknown value {unknown[0] if unknown else 'nothing'!r}; expected one of {', '.join(known)}"
-            )
+        if not value:
+            raise ValueError(f"no value is given; expected at least one of {', '.join(known)}")
+        if unknown:
+            raise ValueError(f"unknown value {unknown[0]!r}; expected one of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")
