@@ -39,9 +39,14 @@ def stored(tmp_path, monkeypatch):
     study.__dict__["_tables"] = tables(study.drawn) | {"designs": designs, "measures": by_measure(designs)}
     path = study.write_summary(tmp_path / "calibration.json")
     monkeypatch.setattr(calibration, "SUMMARY", path)
-    calibration._rows.cache_clear()
+    forget_results()
     yield path
-    calibration._rows.cache_clear()
+    forget_results()
+
+
+def forget_results():
+    calibration._read_summary.cache_clear()
+    calibration._find.cache_clear()
 
 
 def test_a_measure_says_how_it_did_over_its_designs(stored):

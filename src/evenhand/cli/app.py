@@ -6,6 +6,7 @@ Nothing heavy is imported here: `evenhand --help` must answer at once.
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,12 @@ def _is_working_folder_there() -> bool:
     return True
 
 
+@cache
+def _command() -> Any:
+    """Return the command line as one Click command, which takes longer to build than most commands to run."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line; every EvenhandError becomes one readable message and its exit code."""
     # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
@@ -189,7 +196,7 @@ def main() -> None:
         _check_encoding(sys.argv[1:])
         _check_outputs(sys.argv[1:])
         _check_stores(sys.argv[1:])
-        app(prog_name="evenhand")  # also where it is started as a module
+        _command()(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
         from evenhand.reports.wording import visible, without_commands
 

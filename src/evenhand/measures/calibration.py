@@ -136,8 +136,7 @@ def calibrated(measure: str) -> Calibrated | None:
     >>> found.designs > 0, found.false < 0.05, calibrated("text_quality")
     (True, True, None)
     """
-    row = _rows().get(measure)
-    return SIMULATED_APART.get(measure) if row is None else _of(row)
+    return _find(measure)
 
 
 def calibration_summary() -> Mapping[str, Any]:
@@ -160,13 +159,20 @@ def calibration_summary() -> Mapping[str, Any]:
     DataError
         The file cannot be read.
     """
+    return dict(_read_summary())
+
+
+@cache
+def _read_summary() -> Mapping[str, Any]:
+    """Return the content of the file of results, which is read once per process."""
     content = read_json(SUMMARY, HINT) if SUMMARY.is_file() else {}
     return content if isinstance(content, dict) else {}
 
 
 @cache
-def _rows() -> dict[str, Mapping[str, Any]]:
-    return {row["measure"]: row for row in calibration_summary().get("measures", [])}
+def _find(measure: str) -> Calibrated | None:
+    rows = {row["measure"]: row for row in _read_summary().get("measures", [])}
+    return _of(rows[measure]) if measure in rows else SIMULATED_APART.get(measure)
 
 
 def _of(row: Mapping[str, Any]) -> Calibrated:
@@ -195,14 +201,14 @@ def _undecided(measure: str) -> tuple[str, ...]:
     """Return the names of the designs in which a measure is undecided."""
     return tuple(
         row["design"]
-        for row in calibration_summary().get("designs", [])
+        for row in _read_summary().get("designs", [])
         if (row["measure"], row["role"], row["verdict"]) == (measure, "standard", "undecided")
     )
 
 
 def _reason(measure: str, failing: Sequence[str]) -> str:
     """Return the reason why a measure fails, in the first design in which it does."""
-    designs = calibration_summary().get("designs", [])
+    designs = _read_summary().get("designs", [])
     first = (
         row["why"] for row in designs if failing and (row["measure"], row["design"]) == (measure, failing[0])
     )

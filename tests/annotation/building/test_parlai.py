@@ -199,7 +199,7 @@ def test_too_many_utterances_are_refused(tmp_path: Path) -> None:
         (bytes(range(255, 0, -1)) * 12, "line 1: not UTF-8 text"),
         (json.dumps(line("a", "b", 1)).encode() + b"\n\xff\xfe\n", "line 2: not UTF-8 text"),
         (json.dumps(line("a", "b", 1)).encode() + b"\n" + b"[" * 100_000, "line 2: not valid JSON"),
-        (b'{"a":' * 900 + b"1" + b"}" * 900, "contains no pairs and no ParlAI self-chats, and is not"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "line 1: values are nested more than 64 levels deep"),
         (json.dumps(line("a", "b", 1)).encode()[:-9], "line 1: not valid JSON"),
     ],
 )

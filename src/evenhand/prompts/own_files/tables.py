@@ -19,6 +19,8 @@ from evenhand.weights import check_table_fits
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """What counts as no number, in any case of letters; never applied to group columns."""
+MOST_LEVELS = 64
+"""Levels of nesting in a row of JSON Lines. The time that polars needs grows faster than their square."""
 MOST_LISTED = 60
 """Columns that an error lists; of more the first."""
 NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
@@ -114,6 +116,10 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
             if not isinstance(row, dict):
                 raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
+            if line.count(b"{") + line.count(b"[") > MOST_LEVELS and _count_levels(row) > MOST_LEVELS:
+                raise DataError(
+                    f"{path}, line {number}: values are nested more than {MOST_LEVELS} levels deep.", expected
+                )
             if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
                 _refuse_surrogates(row, f"{path}, line {number}", expected)
             if len(row) < line.count(b":") and (twice := _named_twice(line)):
@@ -131,6 +137,22 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             f"{path}: a column contains values that make no column together: {error}.",
             "Write numbers, or texts, in all rows of a column.",
         ) from error
+
+
+def _count_levels(value: object) -> int:
+    """Return how deeply objects and lists are nested, counted up to one more than is allowed.
+
+    >>> _count_levels({"a": [1, {"b": 2}]}), _count_levels("text")
+    (3, 0)
+    """
+    level, values = 0, [value]
+    while level <= MOST_LEVELS:
+        containers = [each for each in values if isinstance(each, dict | list)]
+        if not containers:
+            break
+        values = [part for each in containers for part in (each.values() if isinstance(each, dict) else each)]
+        level += 1
+    return level
 
 
 def _named_twice(line: bytes) -> str | None:
