@@ -9,7 +9,7 @@ DATA ?=
 SLOW ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: audit test check perf calibrate docs requirements pin-image clean help
+.PHONY: audit test test-slow check perf calibrate docs requirements pin-image clean help
 
 help:           ## show what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -30,6 +30,9 @@ audit: $(VENV)/core  ## audit the embedded model: a table here, a report in repo
 
 test: $(VENV)/dev    ## run the tests
 	$(BIN)/python -m pytest -n auto
+
+test-slow: $(VENV)/dev    ## run the simulations and other tests that take minutes (nightly, before a release)
+	$(BIN)/python -m pytest -n auto -m slow
 
 check: $(VENV)/dev   ## lint, format, types, import rules and plain English
 	$(BIN)/ruff check .

@@ -53,6 +53,7 @@ def named_sides(found):
     return np.where((q <= 0.05) & (not any(found.obstacles)), np.sign(found.differences.estimate), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [3, 10])
 def test_unharmed_groups_are_seldom_named_better(groups) -> None:
     rng = np.random.default_rng(groups)

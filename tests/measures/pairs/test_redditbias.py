@@ -112,6 +112,7 @@ def test_equal_differences_say_what_so_many_could_find_and_not_that_nothing_was_
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "share", "off", "spread"),
     [(20, 0.1, 1.5, 0.3), (40, 0.05, 2.0, 0.3), (30, 0.05, 2.0, 0.2), (20, 0.05, 2.0, 0.1)],

@@ -78,6 +78,7 @@ def table(rng, effect, columns=(2, 2, 3, 4), n=800):
     return interactions(pl.concat(parts), {name: name for name in names}, cluster="unit", is_rate=True).pairs
 
 
+@pytest.mark.slow
 def test_six_pairs_share_one_level() -> None:
     rng = np.random.default_rng(11)
     found = [table(rng, 0.0)["axis_p"].min() <= 0.05 for _ in range(60)]

@@ -129,6 +129,7 @@ def whole_search(seed: int, effect: float, *, prompts: int = 120, final: int = 3
     return compare_finalists(written(1.0), {text: written(1 - effect) for text in found.pool}, found)
 
 
+@pytest.mark.slow
 def test_a_model_that_ignores_instructions_is_rarely_said_to_be_improved() -> None:
     # Bigger simulations (400 searches, five settings) gave 0 to 2 % for the chosen one and up to 5 % for any verdict.
     searches = 60

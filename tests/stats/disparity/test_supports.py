@@ -66,6 +66,7 @@ def named(drawn: Units) -> np.ndarray:
     return np.maximum(benjamini_hochberg(found.differences.p), found.axis_p) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "correlations", "samples"),
     [
@@ -80,6 +81,7 @@ def test_unequal_clustering_names_nobody(sizes, correlations, samples) -> None:
     assert false <= 7  # 3 expected at 5 %; more than 7 has probability 0.013
 
 
+@pytest.mark.slow
 def test_unharmed_prompts_do_not_hide_a_harmed_group() -> None:
     """One more prompt used to take the power from 90 to 56 %."""
     power = []
