@@ -57,7 +57,7 @@ class Calibrated:
     coverage: tuple[float, float] | None = None
     power: tuple[float, float] | None = None
     why: str = ""
-    """The reason in the first failing design."""
+    """The requirement that the first failing design misses, in words."""
     undecided: tuple[str, ...] = ()
     worst_design: str = ""
     worst_n: int = 0

@@ -141,7 +141,7 @@ class Measures(Mapping[str, MeasureInfo]):
 
 
 MEASURES: Mapping[str, MeasureInfo] = Measures(MODULES)
-"""The measures of this package. Names are those of the column `measure` of the measurements table."""
+"""The measures of this package: a mapping from name (as in the column ``measure`` of results) to `MeasureInfo`."""
 
 REGISTERED: Registry[MeasureInfo] = Registry(
     "measure",
@@ -151,7 +151,10 @@ REGISTERED: Registry[MeasureInfo] = Registry(
     lambda entry: isinstance(entry, MeasureInfo),
     lambda info, name: info.card if info.name == name else None,
 )
-"""Measures of this and other packages. Other packages add theirs under the entry-point group evenhand.measures."""
+"""Registry of all measures, including those of other packages.
+
+A package registers its measures under the entry-point group ``evenhand.measures``.
+"""
 
 
 def measure_info(name: str) -> MeasureInfo:

@@ -25,7 +25,7 @@ from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Flags, Floats, holm, mean_of_known
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
-"""The attributes of the paper, in its order."""
+"""Labels of the classifier that the paper (Morabito et al. 2023) reports, in its order."""
 
 TABLE = {
     "domain": pl.String,
@@ -61,7 +61,7 @@ BOUNDARIES = {
     "sd_wordings": pl.Float64,
     "sd_residual": pl.Float64,
 }
-"""Columns of the numbers on which the decisions of the rule "tested" are based."""
+"""Columns of `Consistency.boundaries`, with their types."""
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,32 @@ _OTHER_LEVELS = 4
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of single cells (one prompt under one wording), in squared percentage points."""
+    """Variance components of single cells (one prompt under one wording), in squared percentage points."""
 
     prompts: float
     wordings: float
     residual: float
     drawn: int
-    """Wordings that were drawn; 1: the statement is about this wording, and its variance is none."""
+    """Number of sampled wordings. If it is 1, results hold for this wording only, and ``wordings`` is 0."""
     largest: float = 0.0
-    """By how many points one prompt moves, where most do not move at all; 0 where they do."""
+    """Change of one prompt, in percentage points, if most prompts do not change at all; otherwise 0."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A mean over prompts (and wordings) with its 95 % limits, NaN where there are fewer than two prompts."""
+    """A mean over prompts and wordings, in percentage points, with a 95% CI.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        Mean and its confidence interval. The interval is NaN with fewer than two prompts.
+    variance, freedom : float
+        Squared standard error of the mean, and degrees of freedom of its t distribution.
+    n_prompts, n_wordings : int
+        Numbers of prompts and wordings.
+    spread : Spread
+        Variance components, for planning.
+    """
 
     estimate: float
     low: float
@@ -55,7 +67,7 @@ class Contrast:
 
     @property
     def p(self) -> float:
-        """Two-sided, against 0, from the error that the interval rests on: at most .05 just where that leaves 0 out."""
+        """Return the two-sided p-value of a mean of 0. It is at most 0.05 exactly if the 95% CI excludes 0."""
         half = (self.high - self.low) / 2
         if not half > 0:
             return float("nan") if np.isnan(half) else float(self.estimate == 0)
@@ -65,7 +77,10 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Share:
-    """What part of the original's effect a level reaches; limits None where the effect is too small to divide by."""
+    """Effect of a wording divided by the effect of the original wording, with a 95% CI.
+
+    The bounds are None if the original's effect is too small to divide by.
+    """
 
     estimate: float
     low: float | None
@@ -74,10 +89,19 @@ class Share:
 
 @dataclass(frozen=True)
 class Advice:
-    """A size at which a test would decide four times in five; `wordings` is None where none are drawn.
+    """Sample size with which a test of the consistency protocol would be decided in 80% of runs.
 
-    more_prompts: whether more prompts alone would do, with the wordings that there are. near: the size at hand would do
-    were the share 0 or 1; the advice is for the share that was observed, which lies nearer to the boundary.
+    Attributes
+    ----------
+    prompts : int
+        Number of prompts.
+    wordings : int or None
+        Number of nonsense wordings. None if only one wording is used, so that their number does not matter.
+    more_prompts : bool
+        True if more prompts are enough. False if more wordings are needed too.
+    near : bool
+        True if the sample would be enough for clear-cut effects. The advice is then for the observed effect, which is
+        nearer to the boundary.
     """
 
     prompts: int
@@ -87,14 +111,28 @@ class Advice:
 
 
 def sampled_contrast(cells: npt.ArrayLike, *, possible: float = 100.0) -> Contrast:
-    """The mean of cells (prompts, wordings) with an interval for prompts like these and wordings like these.
+    """Return the mean of a table of prompts by wordings, with a 95% CI that generalises to similar prompts and
+    wordings.
 
-    cells: numbers, NaN where one is missing (filled by prompt plus wording); one column: the wording is no sample.
-    possible: the most by which one prompt can move.
-    The variance is s²(prompt means)/n + s²(wording means)/K, both in full, because a part subtracted for what the two
-    share makes the interval too short where wordings hardly differ; Student's t with Satterthwaite's degrees of
-    freedom. Never narrower than what so many prompts without any movement could hide (Clopper-Pearson at 0).
-    Source: simulated for this measure; Satterthwaite 1946.
+    Parameters
+    ----------
+    cells : array_like, shape (prompts, wordings) or (prompts,)
+        Numbers in percentage points. NaN is missing and replaced by prompt effect plus wording effect. With a single
+        column, results hold for that wording only.
+    possible : float, default 100
+        Largest possible change of one prompt, in percentage points.
+
+    Returns
+    -------
+    Contrast
+        The mean, its CI and its variance components.
+
+    Notes
+    -----
+    The variance is s²(prompt means)/n + s²(wording means)/K, with Satterthwaite's degrees of freedom (1946). The
+    interaction that both terms contain is not subtracted, because intervals would then be too short if wordings hardly
+    differ. If most prompts did not change, the interval is widened: unchanged prompts may hide rare changes
+    (Clopper-Pearson at 0). Coverage was checked in simulations.
 
     >>> of = sampled_contrast([[1.0, 2.0], [2.0, 3.0], [0.0, 1.0]])
     >>> of.estimate, round(of.variance, 4), round(of.freedom, 2)
@@ -148,13 +186,33 @@ def completed(table: Floats) -> Floats:
 def share_of_effect(
     moved: npt.ArrayLike, effect: npt.ArrayLike, *, boundary: float
 ) -> tuple[Contrast, Share]:
-    """A level against a boundary, and the share of the original's effect that it reaches with Fieller's limits.
+    """Compare the effect of a wording with a share of the original wording's effect.
 
-    moved: (prompts, wordings), what the level takes away (default - level) in percentage points. effect: (prompts,),
-    what the original takes away. boundary: the share b of L = moved - b × effect. The limits of the share hold every
-    r at which moved - r × effect is not told from 0 by the very same test, so that they leave the boundary out just
-    where L leaves 0 out. Returns (L, share). Raises DataError for other shapes.
-    Source: Fieller 1954, for the ratio; simulated for this measure.
+    Parameters
+    ----------
+    moved : array_like, shape (prompts, wordings) or (prompts,)
+        Effect of the wording: default minus this wording, in percentage points.
+    effect : array_like, shape (prompts,)
+        Effect of the original wording: default minus original, in percentage points.
+    boundary : float
+        The share b of the original's effect that is tested.
+
+    Returns
+    -------
+    contrast : Contrast
+        Mean of moved - b * effect, in percentage points, with a 95% CI.
+    share : Share
+        Mean of `moved` divided by the mean of `effect`, with Fieller's 95% CI. It excludes `boundary` exactly if the
+        interval of `contrast` excludes 0.
+
+    Raises
+    ------
+    DataError
+        The numbers of prompts differ.
+
+    References
+    ----------
+    - Fieller 1954: interval of a ratio.
 
     >>> contrast, share = share_of_effect([[0.0], [8.0], [5.0], [4.0]], [20.0, 22.0, 18.0, 21.0], boundary=0.5)
     >>> contrast.high < 0, round(share.estimate, 3), share.high < 0.5

@@ -1,4 +1,4 @@
-"""Measures on classifiers: agreement, error rates, how much error a finding survives."""
+"""Measures on classifiers: agreement, error rates, and the amount of classifier error that a finding tolerates."""
 
 import lazy_loader
 

@@ -97,7 +97,7 @@ def outcome_of(text: str) -> Outcome:
 
 
 def outcomes_of_texts(texts: Sequence[str]) -> tuple[Outcome, ...]:
-    """Each of several outcomes once, in their order.
+    """Parse several values of the option `--outcome`, without duplicates and in their order.
 
     >>> [outcome.name for outcome in outcomes_of_texts(["length", "Length", "json: score"])]
     ['length', 'json:score']

@@ -12,7 +12,7 @@ HIDDEN = "\ufffc"
 
 
 def changed_words(texts: Iterable[str]) -> frozenset[str]:
-    """Words (lower case) that stand in some wordings of one prompt and not in all.
+    """Return the words, in lower case, that occur in some wordings of a prompt but not in all of them.
 
     >>> sorted(changed_words(["Maria says she is late.", "John says he is late."]))
     ['he', 'john', 'maria', 'she']
@@ -25,7 +25,7 @@ def changed_words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def hide(tokens: list[str], hidden: frozenset[str]) -> list[str]:
-    """Tokens with runs of hidden words, and a genitive behind them, as one.
+    """Replace each run of hidden words, with a following genitive ('s), by one placeholder token.
 
     >>> hide("an african american woman ' s friend".split(), frozenset({"african", "american", "woman"}))
     ['an', '\ufffc', 'friend']

@@ -107,7 +107,7 @@ _COUNTED = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read from one answer: a value, or why there is none."""
+    """The number that was read from a response (``value``), or the reason why none could be read (``why``)."""
 
     value: float | None
     why: str | None = None
@@ -124,12 +124,16 @@ class _Found:
 
 
 def read_number(text: str) -> Reading:
-    """The number that an answer gives.
+    """Return the number that a response states.
 
-    A number that stands behind a label ("Salary: $85,000", "my answer is 7"), the last such; else the only number of
-    the text; else none ("several numbers"). A range is its middle; "8/10" is 8, "1/2" is unread; k, thousand, lakh, m,
-    million are read, in words up to trillions, with halves, thirds and quarters ("half a million", "7 1/2"); numbers at
-    the beginning of the lines of a list, where there are several, are its marks.
+    The rules, in this order:
+
+    - The last number after a label counts, such as "Salary: $85,000" or "my answer is 7".
+    - Otherwise, the only number of the text counts. If there are several, none is read ("several numbers").
+    - A range counts as its midpoint. "8/10" is 8; "1/2" is not read.
+    - The multipliers k, thousand, lakh, m and million are understood. Number words are understood up to trillions, with
+      halves, thirds and quarters ("half a million", "7 1/2").
+    - Numbers at the start of several lines are list markers and do not count.
 
     >>> read_number("I would offer $85,000."), read_number("85k to 90k"), read_number("Between two and three")
     (Reading(value=85000.0, why=None), Reading(value=87500.0, why=None), Reading(value=2.5, why=None))
@@ -146,11 +150,15 @@ def read_number(text: str) -> Reading:
 
 
 def read_rating(text: str, low: float, high: float) -> Reading:
-    """The rating on a scale from low to high that an answer gives.
+    """Return the rating that a response gives on a scale from `low` to `high`.
 
-    "7/10", "8 points out of 10" and "8 of 10." first, if the scale ends there (another end: "on another scale"); then a
-    number behind a label; then the only number inside the scale. The scale itself ("from 1 to 10") is no rating. Values
-    between the marks stand; a value outside, said as the rating, is "outside the scale".
+    The rules, in this order:
+
+    - "7/10", "8 points out of 10" and "8 of 10." count if the scale ends at this number. If it does not, the reason is
+      "on another scale".
+    - Otherwise, a number after a label counts, then the only number within the scale.
+    - A mention of the scale itself ("from 1 to 10") is not a rating.
+    - Values between whole numbers count. A rating beyond the scale is not read ("outside the scale").
 
     >>> read_rating("With 12 years behind her, 7/10.", 1, 10).value
     7.0

@@ -29,11 +29,21 @@ _UNITS = {"length": "words", "number": "as answered", "rating": "points of the s
 
 @dataclass(frozen=True)
 class Compared:
-    """One outcome, or one category of it, compared.
+    """The comparison of groups for one outcome, or for one category of an outcome.
 
-    outcome: as `--outcome` says it, with " = CATEGORY" where it is one of several. kind: "score", "rate", "refusal",
-    "missing" (answers that are not there or could not be read) or "similarity". unit: of the number. share: outcomes
-    that share its level.
+    Attributes
+    ----------
+    outcome : str
+        Name as given to `--outcome`. For one of several categories, " = CATEGORY" is appended.
+    kind : str
+        "score", "rate", "refusal", "similarity" or "missing". The last is the rate of responses that are missing or
+        could not be read.
+    found : ScoreDifferences, Disparity or SimilarityGap
+        Result of the comparison.
+    unit : str
+        Unit of the numbers, such as "words".
+    share : int
+        Number of outcomes that share the significance level with this one.
     """
 
     outcome: str

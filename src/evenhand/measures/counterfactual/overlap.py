@@ -7,16 +7,27 @@ import numpy as np
 from evenhand.stats import Floats
 
 Embedding = Callable[[list[str]], Floats]
-"""Vectors (texts, dimensions) of texts."""
+"""Function that maps a list of texts to an array of vectors, shape (texts, dimensions)."""
 
 
 def rouge_l(texts: Sequence[Sequence[str]]) -> Floats:
-    """ROUGE-L of all pairs of texts, (texts, texts), between 0 and 1; two texts without words are alike.
+    """Return the ROUGE-L similarity (0 to 1) of all pairs of texts.
 
-    Twice the length of the longest common subsequence of words over the sum of both lengths: the F measure with equal
-    weights, which is symmetric.
-    Source: Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, section 3.1; the subsequence by bits as in
-    Hyyrö 2004.
+    Parameters
+    ----------
+    texts : sequence of sequences of str
+        The words of each text.
+
+    Returns
+    -------
+    numpy.ndarray, shape (texts, texts)
+        Twice the length of the longest common subsequence, divided by the sum of both lengths. This is the F measure
+        with equal weights. Two texts without words have similarity 1.
+
+    References
+    ----------
+    - Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, section 3.1.
+    - Hyyrö 2004: bit-parallel computation of the subsequence.
 
     >>> rouge_l([["a", "b", "c"], ["a", "c"], []]).tolist()
     [[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -42,7 +53,7 @@ def rouge_l(texts: Sequence[Sequence[str]]) -> Floats:
 
 
 def cosines(vectors: Floats) -> Floats:
-    """Cosine of all pairs of vectors (texts, dimensions); 0 with a vector of zeros.
+    """Return the cosine similarity of all pairs of vectors, shape (texts, texts). It is 0 if a vector is all zeros.
 
     >>> cosines(np.array([[3.0, 0.0], [1.0, 1.0]])).round(3).tolist()
     [[1.0, 0.707], [0.707, 1.0]]

@@ -1,4 +1,7 @@
-"""How often terms stand in documents, beside which others, and in which sense: from counts by random folds."""
+"""Measures on a corpus: how often terms occur, together with which others, and in which sense.
+
+They use counts of documents that were divided into folds at random, which give the intervals.
+"""
 
 import lazy_loader
 

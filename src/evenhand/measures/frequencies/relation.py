@@ -17,7 +17,7 @@ from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
 from evenhand.stats.associations import RankRelation, rank_relation, reliability_of
 
 RELATED = "related"
-"""Replaces the verdict "biased": a relation with frequency is not a bias by itself."""
+"""Verdict that takes the place of "biased" for frequencies: a relation with frequency is not a bias by itself."""
 MEASURE = "frequency_relation"
 COUNTED = ("documents", "near_person")
 """Counts of documents by which descriptors are ranked. Only the first gets a verdict."""

@@ -20,12 +20,28 @@ _NEARLY_OWN = 1.2
 
 @dataclass(frozen=True)
 class Contrasts:
-    """One axis: `values[c, n, d]`, surprisal in the negative minus surprisal in the positive template of contrast c.
+    """Differences of surprisal between negative and positive templates, for one axis.
 
-    families: the contrasts, each a pair of templates or several pairs of one family. own_nouns: each contrast has
-    nouns of its own, the same for all descriptors (n then only counts them, and the pairs of a family); else n
-    is the same noun in every contrast. only_nouns: the nouns of all sentences if there are fewer than LEAST_NOUNS,
-    else empty. Values are NaN where either sentence is missing.
+    Surprisal is minus the log-likelihood. A contrast is a pair of templates, or several pairs of one family (wordings
+    of the same statement).
+
+    Attributes
+    ----------
+    axis : str
+        Name of the axis, such as age.
+    families : list of str, length c
+        Names of the contrasts.
+    nouns : int
+        Number of nouns of all sentences.
+    descriptors : list of str, length d
+        Descriptors of the axis, such as "old".
+    values : numpy.ndarray, shape (c, n, d)
+        Surprisal in the negative minus surprisal in the positive template. NaN if either sentence is missing.
+    own_nouns : bool
+        True if each contrast has its own nouns, the same for all descriptors. The second dimension of `values` then
+        only counts nouns and pairs within a contrast. If False, it is the same noun in every contrast.
+    only_nouns : tuple of str
+        The nouns, if there are too few of them to count as a sample; otherwise empty.
     """
 
     axis: str
@@ -47,14 +63,35 @@ def contrasts_by_axis(
     families: Sequence[str] | None = None,
     own_nouns: bool | None = None,
 ) -> Iterator[Contrasts]:
-    """The contrasts of each axis of `frame` (axis, template, noun, descriptor and `value`), axes sorted.
+    """Yield the differences of surprisal between negative and positive templates, for each axis in alphabetical order.
 
-    positive, negative: templates, matched by position. families: of each pair what it is a wording of; pairs of one
-    family are one contrast. None: each pair is a contrast. own_nouns: whether nouns of the same name in two contrasts
-    have nothing in common; None: told from the table (`nouns_are_own`). Rows that share axis, template, noun and
-    descriptor are averaged.
-    Raises UsageError for sides that do not match, DataError for unknown templates, rows without labels, or a table
-    too large to be held.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per sentence with ``axis``, ``template``, ``noun``, ``descriptor`` and the column named by `value`. Rows
+        that agree in the first four columns are averaged.
+    positive, negative : sequence of str
+        Templates, matched by position.
+    measure : str
+        Name of the measure, for error messages.
+    value : str, default "surprisal"
+        Column with the numbers.
+    families : sequence of str, optional
+        Family of each pair. Pairs of one family are one contrast. Default: each pair is a contrast.
+    own_nouns : bool, optional
+        True if equal nouns in two contrasts have nothing in common. Default: decided by `nouns_are_own`.
+
+    Yields
+    ------
+    Contrasts
+        The differences of one axis.
+
+    Raises
+    ------
+    UsageError
+        The numbers of positive and negative templates or of families differ.
+    DataError
+        A template is missing, a row lacks a label, or the table is too large for memory.
     """
     _check_templates(frame, positive, negative, measure)
     if families is not None and len(families) != len(positive):
@@ -99,11 +136,21 @@ def contrasts_by_axis(
 
 
 def nouns_are_own(pairs: int, cells: int, nouns: int) -> bool:
-    """Return True if only the pairs are a sample, and not also nouns that the pairs share.
+    """Return True if each pair of templates has its own nouns, so that only the pairs count as a sample.
 
-    cells is the number of distinct combinations of pair and noun, nouns that of distinct nouns. Nouns are own if nearly
-    every noun occurs in one pair only. One or two nouns that all pairs share are too few to show how much nouns vary:
-    the pairs are then the sample, and the result holds for these nouns only.
+    Parameters
+    ----------
+    pairs : int
+        Number of pairs of templates.
+    cells : int
+        Number of distinct combinations of pair and noun.
+    nouns : int
+        Number of distinct nouns.
+
+    Notes
+    -----
+    Nouns are a pair's own if nearly every noun occurs in one pair only. The result is also True for one or two nouns
+    that all pairs share. They are too few to show how much nouns vary, so results hold for these nouns only.
 
     >>> nouns_are_own(12, 24, 20), nouns_are_own(12, 24, 8), nouns_are_own(5, 45, 9), nouns_are_own(5, 10, 2)
     (True, False, False, True)

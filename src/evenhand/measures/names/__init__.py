@@ -1,4 +1,6 @@
-"""What depends on a speaker's name in a conversation: token bins, words, phrases, occupations, told genders."""
+"""Measures on the effect of a speaker's name in a conversation: tokens, words, phrases, occupations and inferred
+gender.
+"""
 
 import lazy_loader
 

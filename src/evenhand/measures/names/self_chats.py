@@ -56,25 +56,36 @@ def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class NameCounts:
-    """Counts (names, tokens) of n names, each in one of the groups, and of V distinct tokens."""
+    """Numbers of tokens in the conversations of each name, for n names and V distinct tokens."""
 
     names: list[str]
     groups: tuple[str, ...]
     group: Codes
-    """(n,), index into groups."""
+    """Group of each name, as an index into ``groups``; shape (n,)."""
     tokens: list[str]
     counts: csr_array
-    """(n, V)."""
+    """Number of occurrences of each token in each name's conversations; shape (n, V)."""
     missing: int
-    """Utterances without a text."""
+    """Number of utterances without a text."""
     stratum: Codes
-    """(n,), other properties of a name that must not be confounded with its group, such as a race; all 0 if there are
-    none."""
+    """Stratum of each name, as a code; shape (n,). A stratum is another property, such as race, that must not be
+    confounded with the group. All codes are 0 without strata.
+    """
 
     def frequencies(self, chosen: Codes | slice = slice(None), *, smoothing: float = 0.0) -> Floats:
-        """Share of each token in all tokens of each group, (groups, V), over the chosen names.
+        """Return each token's share of all tokens of a group, shape (groups, V).
 
-        smoothing: added to each count. A group without tokens has NaN.
+        Parameters
+        ----------
+        chosen : numpy.ndarray of int or slice
+            Indices of the names to use. Default: all.
+        smoothing : float, default 0
+            Number that is added to each count.
+
+        Returns
+        -------
+        numpy.ndarray, shape (groups, V)
+            Shares from 0 to 1. NaN for a group without tokens.
         """
         rows = np.arange(len(self.names))[chosen]
         sums = np.zeros((len(self.groups), self.counts.shape[1]))
@@ -85,22 +96,39 @@ class NameCounts:
         return np.asarray(np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0))
 
     def in_order(self, groups: tuple[str, ...]) -> "NameCounts":
-        """The same with the groups in another order."""
+        """Return a copy with the groups in the given order."""
         places = np.array([groups.index(name) for name in self.groups])
         return replace(self, groups=groups, group=places[self.group])
 
     def of_tokens(self, kept: Codes) -> "NameCounts":
-        """The same of some of the tokens, by their places."""
+        """Return a copy with only the tokens at the given indices."""
         return replace(self, tokens=[self.tokens[place] for place in kept], counts=self.counts[:, kept])
 
 
 def name_counts(frame: pl.DataFrame, measure: str, group: str, within: str | None = None) -> NameCounts:
-    """How often each token stands in the generated utterances of each name's conversations.
+    """Count the tokens in the generated utterances of each name's conversations.
 
-    frame: a table of self-chats; a column `tokens` (lists of ids or strings, as the model's tokenizer cuts the text) is
-    taken where there is one, not a column of anything else under this name, such as counts; else the words and
-    punctuation marks of `text`, lower case. Names stand in order, groups too. within: a column of strata of names.
-    Raises DataError as `generated`, and where there is but one group or no token.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Self-chats, one row per utterance. The column ``tokens`` is used if it has lists of ids or strings. Otherwise,
+        tokens are the words and punctuation marks of ``text`` in lower case.
+    measure : str
+        Name of the measure, for error messages.
+    group : str
+        Column with the group of the name.
+    within : str, optional
+        Column with strata of names, such as race.
+
+    Returns
+    -------
+    NameCounts
+        Counts; names, groups and tokens are sorted.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a name is in two groups, there are fewer than two groups, or there is no token.
 
     >>> frame = pl.DataFrame({"conversation": [1, 1, 2, 2], "name": ["Ann", "Ann", "Bob", "Bob"],
     ...     "gender": ["woman", "woman", "man", "man"], "speaker": ["A", "B"] * 2, "turn": [1, 2] * 2,

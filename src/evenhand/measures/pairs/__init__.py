@@ -1,4 +1,4 @@
-"""Measures on pairs of sentences: CrowS-Pairs, StereoSet, and what they share."""
+"""Measures on pairs of sentences: CrowS-Pairs, StereoSet and RedditBias."""
 
 import lazy_loader
 

@@ -15,7 +15,9 @@ from evenhand.measures.columns import typed
 from evenhand.stats.clusters import cluster_flip, correlation_within, smallest_flip_p, smallest_shift
 
 PLANNED_CORRELATION = 0.05
-"""Correlation of pairs that swap the same words. It is assumed before a run, and if a run cannot estimate it."""
+"""Assumed correlation between pairs of sentences that swap the same words. Used before a run, or if a run cannot
+estimate it.
+"""
 POINTS = 100.0
 _PUNCTUATION = re.compile(r"[^\w\s]")
 

@@ -28,14 +28,32 @@ def phrase_clusters(
     same: Sequence[str | None] | None = None,
     alike: float = ALIKE,
 ) -> list[str | None]:
-    """Which phrase each pair of sentences is about: pairs with the same name say nearly the same.
+    """Group pairs of sentences that say nearly the same, and name each group by its shared words.
 
-    first, second: (n,) sentences, which of them is which does not matter. alike: two pairs are linked if the words
-    that both their sentences have are at least this share of the words that either has (Jaccard's index of the sets);
-    what is linked over others is one, too. same: (n,) labels, such as the comment a pair was cut from, equal ones of
-    which link as well (None: no label). Case and punctuation do not count. Returns (n,) names: the shared words of
-    the cluster's shortest pair, with "_" where its sentences differ; None where a sentence is absent or the two share
-    no word. Source: Jaccard 1912 for the index; single linkage.
+    Parameters
+    ----------
+    first, second : sequence of str or None, length n
+        The two sentences of each pair. Their order does not matter.
+    alike : float
+        Two pairs are linked if the Jaccard index of their shared words is at least this (0 to 1). The shared words of a
+        pair are those in both of its sentences. Groups are formed by single linkage.
+    same : sequence, length n, optional
+        Labels, such as the comment from which a pair was taken. Pairs with equal labels are linked too; None is no
+        label.
+
+    Returns
+    -------
+    list of str or None, length n
+        Name of each pair's group: the shared words of its shortest pair, with "_" where the sentences differ. None if a
+        sentence is missing or the two share no word.
+
+    Notes
+    -----
+    Case and punctuation are ignored.
+
+    References
+    ----------
+    - Jaccard 1912: the index.
 
     >>> more = ["All the old sing well.", "the old sing well", "My old cat sleeps"]
     >>> less = ["All the young sing well.", "the young sing well", "My young cat sleeps"]

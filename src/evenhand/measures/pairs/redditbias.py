@@ -26,7 +26,7 @@ from evenhand.stats import Floats, cluster_t, cohens_dz, outlying_pairs, wilson_
 from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
 
 PLANNED_DIFFERENCE = 0.5
-"""SD of a phrase's difference that is assumed before a run, nats per token. DialoGPT's is .46 to .56."""
+"""SD of the difference of a phrase that is assumed before a run, nats per token. It is 0.46 to 0.56 for DialoGPT."""
 LEAST_PHRASES = 8
 """Minimum number of phrases. With fewer, the MDE would depend on a standard deviation that is hardly known."""
 LARGEST_EFFECT = 3.0

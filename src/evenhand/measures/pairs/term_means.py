@@ -7,7 +7,7 @@ import polars as pl
 from evenhand.stats import Floats, detectable_mean_difference, t_inference
 
 PLANNED_SPREAD = 4.4
-"""Standard deviation of the true term means in points, assumed before a run: 2.6 and 4.4 in two small models."""
+"""SD of the true means of terms that is assumed before a run, in points. It is 2.6 and 4.4 in two small models."""
 LARGEST_EFFECT = 50.0
 """Points from indifference to always."""
 

@@ -1,4 +1,4 @@
-"""Measures on people's answers: preferences between models, ratings, who agrees, and what classifiers miss of it."""
+"""Measures on human evaluation: preferences between models, ratings, agreement, and correlation with classifiers."""
 
 import lazy_loader
 

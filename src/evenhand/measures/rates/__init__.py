@@ -1,4 +1,4 @@
-"""Measures on judged responses: rates of groups, BiasScore, the largest rate, intersections."""
+"""Measures on classified responses: rates of groups, BiasScore, the largest rate, intersections of groups."""
 
 import lazy_loader
 

@@ -8,13 +8,26 @@ from evenhand.measures.rates.disparity import disparity
 def rates_beside_others(
     outcomes: pl.DataFrame, cluster: str | None, *, alpha: float = 0.05, seed: int = 0
 ) -> pl.DataFrame:
-    """Each group's rate with the mean rate of the other groups of its axis, as `disparity` compares them.
+    """Compare the rate of each group with the mean rate of the other groups of its axis.
 
-    outcomes: axis, group, negative (1, 0, null), as `negative_outcomes` leaves them. cluster: the column whose rows
-    hang together, or None. Returns, sorted by axis and group and in percent: estimate, low, high (the rate with 95 %
-    limits), n, n_missing, n_units, background (the others' mean), difference with its limits, p (two-sided), axis_p,
-    q (over the groups of the axis), minimum_detectable. Null where a group has no judgement, or nothing could be
-    compared.
+    Parameters
+    ----------
+    outcomes : polars.DataFrame
+        One row per response with ``axis``, ``group`` and ``negative`` (1, 0, or null for missing).
+    cluster : str or None
+        Column with the sampling unit: rows with equal values are one unit. None: each row is a unit.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per axis and group, in percent or percentage points. Null if a group has no outcome or nothing could be
+        compared.
+        - ``estimate``, ``low``, ``high``: rate with 95% CI.
+        - ``n``, ``n_missing``, ``n_units``: outcomes, missing outcomes and sampling units.
+        - ``background``: mean rate of the other groups. ``difference``: estimate minus background, with 95% CI and
+          two-sided ``p``.
+        - ``axis_p``: p of the axis. ``q``: p adjusted over the groups of the axis.
+        - ``minimum_detectable``: difference that is detected with 80% power.
 
     >>> frame = pl.DataFrame({"axis": ["x"] * 40, "group": ["a"] * 20 + ["b"] * 20,
     ...                       "negative": [1.0] * 15 + [0.0] * 5 + [0.0] * 20})

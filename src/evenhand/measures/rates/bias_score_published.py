@@ -48,7 +48,7 @@ class PublishedBiasScore:
     """
 
     estimate: float
-    """Percentage of groups that fail."""
+    """The published BiasScore: percentage of groups whose rate of negative responses is above the threshold."""
     fails: int
     n_groups: int
     background: float

@@ -1,4 +1,4 @@
-"""Numbers about groups: means of a score, a salary, a length, compared inside their axis."""
+"""Measures on numeric outcomes, such as a score, salary or length: means of groups, compared within their axis."""
 
 import lazy_loader
 

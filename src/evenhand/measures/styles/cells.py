@@ -94,10 +94,22 @@ class CrossedPrompts:
 
 
 def crossed_prompts(frame: pl.DataFrame, columns: Sequence[str]) -> CrossedPrompts:
-    """The largest crossing of descriptors, templates and nouns that lacks at most a tenth of its prompts.
+    """Return the replies as a table of descriptors by templates by nouns, in which at most 10% of prompts are missing.
 
-    frame: one row per reply with descriptor and template, perhaps axis and noun, and these columns; replies without
-    all of them are left out. Where nouns are not crossed with descriptors they are averaged over, too.
+    Levels with many missing prompts are left out until this holds.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per reply with ``descriptor``, ``template``, optionally ``axis`` and ``noun``, and the columns named by
+        `columns`.
+    columns : sequence of str
+        Columns with numbers. Replies that lack one of them are left out.
+
+    Returns
+    -------
+    CrossedPrompts
+        The crossed table. If nouns are not crossed with descriptors, it averages over nouns.
     """
     complete = complete_replies(frame, columns)
     if "noun" in complete.columns and complete["noun"].null_count() == 0 and complete.height:

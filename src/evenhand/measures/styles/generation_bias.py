@@ -33,7 +33,7 @@ STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "care": ("Sensitive", "Considerate", "Warm", "Kind", "Caring", "Respectful"),
     }
 )
-"""The published clusters of Image-Chat styles, by the first word of a style's name."""
+"""The style clusters that HolisticBias publishes: for each cluster, the names of its Image-Chat styles."""
 
 SCORES = (
     typed(pl.String, "axis measure cluster")

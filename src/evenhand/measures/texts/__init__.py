@@ -1,4 +1,4 @@
-"""Measures on what was written: quality, distinct n-grams, parroting, refusals."""
+"""Measures on response texts: quality, distinct n-grams, copied prompts, refusals."""
 
 import lazy_loader
 

@@ -31,7 +31,7 @@ class Grams:
 
 
 def words(texts: pl.Series) -> pl.Series:
-    """The words and punctuation marks of each text, lower case; null for null.
+    """Return the words and punctuation marks of each text in lower case, and null for null.
 
     >>> words(pl.Series(["Don't go!", "", None])).to_list()
     [['don', "'", 't', 'go', '!'], [], None]
