@@ -7,14 +7,15 @@ from scipy.special import gammaln
 from evenhand.schema import UsageError, checked_kinds
 
 Floats = NDArray[np.float64]
-"""Numbers; NaN marks a missing one."""
+"""Array of numbers (float64); NaN marks a missing number."""
 Counts = NDArray[np.int64]
-"""Counts, 0 or more."""
+"""Array of counts: integers, 0 or more."""
 Codes = NDArray[np.int64]
-"""Integers from 0; equal labels have equal codes."""
+"""Array of group codes: integers from 0; equal labels have equal codes."""
 Indices = NDArray[np.intp]
-"""Positions in another array."""
+"""Array of positions in another array."""
 Flags = NDArray[np.bool_]
+"""Array of booleans."""
 
 
 def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
@@ -93,7 +94,7 @@ def median_of_known(values: Floats, axis: int) -> Floats:
 
 
 def middle_ranks(values: Floats) -> Floats:
-    """Ranks from 1 of (n,) numbers, ties by the middle of theirs.
+    """Return the ranks (from 1) of n numbers; tied numbers get the mean of their ranks.
 
     >>> middle_ranks(np.array([5.0, 1.0, 5.0])).tolist()
     [2.5, 1.0, 2.5]

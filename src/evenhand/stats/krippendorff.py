@@ -18,11 +18,12 @@ from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.intervals import Interval
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval"]
+"""Level of measurement of ratings, which determines the distance between two ratings."""
 RESAMPLES = 2000
 LEAST_AGREEING = 3
-"""Minimum number of units that agree on a value other than the most common one.
+"""Minimum number of items on which raters agree on a value other than the most common one.
 
-With fewer, a bootstrap over units underestimates its error.
+With fewer, a bootstrap over items underestimates the error of alpha.
 """
 Counts = Any
 """A sparse array (units, values): most values occur in few units."""

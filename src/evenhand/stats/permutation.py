@@ -41,7 +41,9 @@ class Null:
     mean: float
     quantile_95: float
     p: float
-    """Share of values at least as large as the observed one: (1 + number of such draws) / (1 + draws)."""
+    """One-sided p-value: (1 + number of permutations with a value at least as large as the observed one) / (1 +
+    permutations).
+    """
     draws: int
 
     @property

@@ -40,9 +40,9 @@ class Pooled:
     low: Floats
     high: Floats
     mean: float
-    """Mean of the distribution of true group values."""
+    """Mean of the distribution of the groups' true values."""
     between_deviation: float
-    """Its standard deviation (posterior median): how much the groups truly differ."""
+    """Standard deviation of the distribution of the groups' true values (posterior median)."""
 
 
 @checked_kinds

@@ -86,7 +86,7 @@ class Finding:
     minimum_detectable: float | None
     note: str
     direction: str | None = None
-    """For a biased row: "worse" or "better", or "above" or "below" if neither side is the harmful one."""
+    """"worse" or "better" for a biased row; "above" or "below" the null if neither side is harmful; otherwise None."""
 
 
 @checked_kinds

@@ -10,10 +10,19 @@ MOST_BINS = 20
 
 
 def ranks_within(values: Floats, strata: Codes) -> Floats:
-    """Ranks of the rows of each stratum, spread evenly from -1/2 to 1/2, ties by middle ranks.
+    """Return ranks within each stratum, evenly spaced between -1/2 and 1/2.
 
-    values: (n, k) or (n,), no NaN. strata: (n,) codes. Returns the same shape; the mean in each stratum is 0, so that
-    no difference between strata remains.
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,) or (n, k)
+        Numbers without NaN.
+    strata : numpy.ndarray of int, shape (n,)
+        Stratum of each row.
+
+    Returns
+    -------
+    numpy.ndarray, same shape as `values`
+        Ranks with mean 0 in each stratum. Ties get the mean of their ranks.
 
     >>> ranks_within(np.array([3.0, 9.0, 9.0, 50.0, 1.0]), np.array([0, 0, 0, 1, 1])).round(2).tolist()
     [-0.33, 0.17, 0.17, 0.25, -0.25]
@@ -27,10 +36,22 @@ def ranks_within(values: Floats, strata: Codes) -> Floats:
 
 
 def reliability_of(halves: Floats, strata: Codes) -> float | None:
-    """How well ranks within strata would come out alike in another sample of the same kind and size, 0 to 1.
+    """Return the reliability (0 to 1) of ranks within strata, from two halves of a sample.
 
-    halves: (n, 2), the same number from either half of a sample. Their correlation, stepped up to the whole (Spearman
-    1910; Brown 1910); 0 where one of them does not vary, None where there are fewer than three rows.
+    The reliability is the expected correlation with the ranks in another sample of the same size.
+
+    Parameters
+    ----------
+    halves : numpy.ndarray, shape (n, 2)
+        The same quantity, computed from each half of the sample.
+    strata : numpy.ndarray of int, shape (n,)
+        Stratum of each row.
+
+    Returns
+    -------
+    float or None
+        Correlation of the halves, adjusted to the full sample (Spearman-Brown 1910). 0 if a half does not vary. None
+        with fewer than three rows.
 
     >>> reliability_of(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]]), np.zeros(3, np.int64))
     1.0
@@ -43,11 +64,22 @@ def reliability_of(halves: Floats, strata: Codes) -> float | None:
 
 
 def centred_means(outcome: Floats, strata: Codes) -> Floats:
-    """Each row's mean over columns, columns made comparable where some rows lack some.
+    """Return the mean of each row over columns, adjusted for columns in which some rows are missing.
 
-    outcome: (n, t), NaN where a row was not seen in a column. Of each column the mean of a stratum is taken out first,
-    so that a row that was seen in the severe columns alone does not pass for severe. Returns (n,): NaN where a row has
-    nothing; within strata as the plain means where nothing is absent.
+    Each column is centred within strata first. A row that was only observed in columns with high values therefore does
+    not get a high mean.
+
+    Parameters
+    ----------
+    outcome : numpy.ndarray, shape (n, t)
+        Numbers; NaN is missing.
+    strata : numpy.ndarray of int, shape (n,)
+        Stratum of each row.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        Means relative to the stratum. NaN if a row has no number.
 
     >>> rows = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]])
     >>> centred_means(rows, np.zeros(3, np.int64)).tolist()

@@ -35,25 +35,28 @@ TOO_FEW_TEMPLATES = (
 
 @dataclass(frozen=True)
 class RankRelation:
-    """One correlation and what it rests on; NaN and an `obstacle` where nothing could be found whatever the data."""
+    """Result of `rank_relation`: a partial rank correlation with its CI and p.
+
+    If the data could not show any correlation, numbers are NaN and ``obstacle`` gives the reason.
+    """
 
     estimate: float
     """Partial rank correlation within strata, -1 to 1."""
     low: float
     high: float
-    """95 % limits; they leave out 0 exactly where p is at most 0.05."""
+    """Upper bound of the 95% CI. The interval excludes 0 exactly if p is at most 0.05."""
     p: float
-    """Two-sided, of "unrelated within strata at equal controls"."""
+    """Two-sided p-value of no correlation within strata, given the controls."""
     chance: float
-    """95 % of the sizes that the estimate has where each cluster's share may as well point the other way."""
+    """95% quantile of the absolute estimate if there is no correlation (signs of clusters flipped at random)."""
     minimum_detectable: float
-    """Size of a correlation, of numbers free of noise and ties, found at `level` in 80 % of samples like this."""
+    """Correlation of the quantities without noise and ties that is detected with 80% power at `level`."""
     rows: int
     clusters: int
     effective: float
-    """Equally large clusters that these are worth."""
+    """Effective number of clusters: the number of equally large clusters with the same information."""
     templates: int
-    """Samples (templates) that the second number was seen in."""
+    """Number of columns (such as templates) of the second quantity."""
     obstacle: str | None = None
 
 
@@ -69,33 +72,65 @@ def rank_relation(
     reliability: float = 1.0,
     seed: int = 0,
 ) -> RankRelation:
-    """Do two numbers of the same things rise together, within strata and where the controls are equal?
+    """Test whether two quantities are rank-correlated within strata, given controls.
 
-    Arguments: `first` (n,), such as how often a descriptor is written; `second`, (n,), or (n, t) where each thing was
-    seen in t samples of something (templates, wordings; NaN where it was not): the verdict then speaks of samples like
-    these. `strata` (n,), labels between which nothing is compared (axes). `clusters` (n,), labels of what is alike
-    (buckets; a cluster lies in one stratum). `controls` (n, c), held equal by their ranks. `level` of what is
-    measurable and, shared by `tests`, of the smallest correlation. `reliability` of `first`, 0 to 1: how its ranks
-    would correlate with those of another sample like it. `seed` of `chance`. Rows with NaN in first, second
-    or a control are left out, and those that are alone in their stratum.
+    Only monotonic relations are detected.
 
-    All numbers become ranks within their stratum. Of each control its ranks, their squares and bins of neighbouring
-    values (`bins_of`, as many as the rows allow) are taken out of both by least squares; the rest are correlated. The
-    error, brought to Fisher's scale, is that of the jackknife over clusters (their stratum is ranked again), never
-    below that of as many independent things; with templates, what their own slopes vary by beyond the noise of single
-    cells is added, from the jackknife over them (rows that were seen in one alone go when it does). t has the smaller
-    of two degrees of freedom: templates less one, and one less than the effective number of clusters, (sum of
-    h)² / sum of h², h what is left of the first number's ranks in each, squared and summed. The smallest correlation is
-    divided by the root of the reliability, or by the largest that ties leave possible if this is smaller.
-    Not measurable are: fewer clusters than signs can tell at `level` (six at 0.05) or worth fewer than five of one
-    size; fewer than three templates that can be left out, unless there is one only, of which alone it then speaks;
-    numbers that do not vary; a reliability below 0.5; and samples that find correlations alone that are above 0.9, or
-    above what ties leave possible. Only what rises or falls throughout is seen: a U is no rank correlation.
-    Raises UsageError for shapes that differ.
-    Source: Kendall 1942 (partial rank correlation); Spearman 1904 (reliability); Mickey & Brown 1966 (the smaller
-    degrees of freedom); Efron & Stein 1981 and Cameron, Gelbach & Miller 2008 (clusters
-    left out); Carter, Schnepel & Steigerwald 2017 (effective number of clusters); Bonett & Wright 2000 (Fisher's
-    scale for ranks).
+    Parameters
+    ----------
+    first : array_like, shape (n,)
+        For example, how often a corpus mentions each descriptor.
+    second : array_like, shape (n,) or (n, t)
+        For example, the outcome of each descriptor in t templates; NaN is missing. With several columns, the result
+        generalises to similar templates.
+    strata : array_like, shape (n,)
+        Labels, such as axes. Rows are only compared within a stratum.
+    clusters : array_like, shape (n,)
+        Labels of the sampling units: sets of similar rows. Each cluster is in one stratum.
+    controls : array_like, shape (n, c), optional
+        Quantities whose effect is removed.
+    level : float, default 0.05
+        Significance level.
+    tests : int, default 1
+        Number of tests that share `level`. Affects the minimum detectable correlation.
+    reliability : float, default 1
+        Reliability of `first`, 0 to 1: the expected rank correlation with another sample of the same size.
+    seed : int, default 0
+        Random seed of ``chance``.
+
+    Returns
+    -------
+    RankRelation
+        Correlation, CI, p and minimum detectable correlation. Rows with NaN in `first`, `second` or a control are left
+        out, and so are rows that are alone in their stratum.
+
+    Raises
+    ------
+    UsageError
+        Shapes differ.
+
+    Notes
+    -----
+    Ranks are computed within strata. The ranks, squared ranks and bins of each control are removed from both quantities
+    by least squares. The residuals are correlated.
+
+    The standard error on Fisher's scale is from a jackknife over clusters. It is at least that of as many independent
+    rows. With several templates, their variance is added. Student's t has the smaller of two degrees of freedom:
+    templates minus 1, and effective clusters minus 1.
+
+    The result is not measurable (``obstacle``) in these cases:
+
+    - There are too few clusters: fewer than six at level 0.05, or fewer than five effective ones.
+    - There are two templates, or too few that can be left out in turn.
+    - A quantity does not vary, or its reliability is below 0.5.
+    - Only correlations above 0.9, or above what ties allow, would be detected.
+
+    References
+    ----------
+    - Kendall 1942: partial rank correlation. Bonett & Wright 2000: Fisher's scale for ranks.
+    - Spearman 1904: reliability. Mickey & Brown 1966: degrees of freedom.
+    - Efron & Stein 1981; Cameron, Gelbach & Miller 2008: jackknife over clusters.
+    - Carter, Schnepel & Steigerwald 2017: effective number of clusters.
 
     >>> often = np.arange(24.0)
     >>> kind = often + 5 * np.sin(often)

@@ -19,12 +19,22 @@ _SIMULATED_UP_TO = 1_000
 
 
 def correlation_within(plus: npt.ArrayLike, minus: npt.ArrayLike) -> float:
-    """How strongly the directions of outcomes within one cluster hang together, 0 to .9.
+    """Return the intraclass correlation (0 to 0.9) of outcomes with two directions.
 
-    plus, minus: (k,), how many outcomes of each cluster go this way and the other. Returns
-    (share of agreeing pairs - (p² + (1-p)²)) / (2 p (1-p)), over all pairs of outcomes within clusters, p being the
-    share that goes this way; 0 where no cluster holds two outcomes; NaN where all go one way, which says nothing.
-    Source: the moment estimator of the intraclass correlation of a binary outcome; Ridout, Demétrio & Firth 1999.
+    Parameters
+    ----------
+    plus, minus : array_like, shape (k,)
+        Number of outcomes of each cluster in the one and in the other direction.
+
+    Returns
+    -------
+    float
+        (a - (p² + (1-p)²)) / (2 p (1-p)), with a the share of pairs within clusters that agree, and p the share of the
+        first direction. 0 if no cluster has two outcomes. NaN if all outcomes have the same direction.
+
+    References
+    ----------
+    - Ridout, Demétrio & Firth 1999: moment estimator for binary outcomes.
 
     >>> correlation_within([4, 0, 2], [0, 4, 2]) > correlation_within([2, 2, 2], [2, 2, 2])
     True
@@ -51,14 +61,37 @@ def smallest_shift(
     power: float = POWER,
     seed: int = 0,
 ) -> float:
-    """The mean outcome at which `cluster_flip` rejects 0 at `level` in `power` of data sets like this one.
+    """Return the mean outcome that `cluster_flip` distinguishes from 0 with the given power.
 
-    Outcomes are +1, -1 or 0 (undecided). Arguments: `sizes` (k,), outcomes in each cluster; `level`, the p to reach
-    (two-sided); `correlation` of directions within a cluster, 0 to .9; `decided`, the share of outcomes that are not
-    0 (more, if the shift asks for it); `power`; `seed`. Returns the shift, 0 to 1: 400 data sets of beta-binomial
-    clusters at each of some shifts, tested as `cluster_flip` does with 1,999 patterns; above 1,000 clusters
-    the normal formula. NaN where even outcomes that all go one way are not found. Raises UsageError for values that
-    cannot be. Source: simulated for this measure; Williams 1975 (beta-binomial clusters).
+    Parameters
+    ----------
+    sizes : array_like, shape (k,)
+        Number of outcomes in each cluster. An outcome is +1, -1 or 0 (undecided).
+    level : float
+        Two-sided significance level.
+    correlation : float
+        Correlation of directions within a cluster, 0 to 0.9.
+    decided : float
+        Share of outcomes that are not 0. It is increased if the shift requires it.
+    power : float
+        Power.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    float
+        Mean outcome, 0 to 1. NaN if even outcomes that all have the same direction are not significant.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range.
+
+    Notes
+    -----
+    400 data sets of beta-binomial clusters (Williams 1975) are simulated for each of several shifts. Each is tested as
+    in `cluster_flip`, with 1,999 sign patterns. With more than 1,000 clusters, the normal approximation is used.
 
     >>> round(smallest_shift([1] * 60, level=0.05), 1)
     0.4

@@ -19,19 +19,19 @@ _CELLS = 1 << 21
 
 @dataclass(frozen=True)
 class ClusterFlip:
-    """One mean over clusters, with what a flip of signs says of it."""
+    """Mean of clustered outcomes with CI and p from sign flips. Result of `cluster_flip`."""
 
     estimate: float
-    """Sum of the totals over the sum of the sizes; NaN without clusters."""
+    """Sum of the totals divided by the sum of the sizes; NaN without clusters."""
     low: float
     high: float
-    """The values that the test does not reject at 1 - level: NaN without clusters."""
+    """Upper bound of the CI, which contains the means that the test does not reject; NaN without clusters."""
     p: float
-    """Two-sided, of the null; NaN without clusters."""
+    """Two-sided p-value that the mean equals `null`; NaN without clusters."""
     clusters: int
-    """Clusters that hold anything."""
+    """Number of clusters with at least one outcome."""
     smallest_p: float
-    """The smallest p that this many clusters could have given, whatever was in them."""
+    """Smallest p-value that this number of clusters can give."""
 
 
 def cluster_flip(
@@ -44,22 +44,47 @@ def cluster_flip(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> ClusterFlip:
-    """Is the mean of clustered outcomes `null`, and which means are not rejected?
+    """Test whether the mean of clustered outcomes equals `null` by flipping the signs of whole clusters.
 
-    Arguments: `totals` (k,), each cluster's sum of outcomes; `sizes` (k,), how many outcomes it holds (clusters of
-    size 0 are left out); `null`; `bounds`, between which the mean must lie; `level` of the interval; `draws` of sign
-    patterns where there are more than 12 clusters (all are looked at otherwise); `seed` of the drawn ones.
+    Parameters
+    ----------
+    totals : array_like, shape (k,)
+        Sum of the outcomes of each cluster.
+    sizes : array_like, shape (k,)
+        Number of outcomes of each cluster. Clusters of size 0 are left out.
+    null : float, default 0
+        Tested mean.
+    bounds : tuple of float, optional
+        Lowest and highest possible mean. Default: unbounded.
+    level : float, default 0.95
+        Confidence level.
+    draws : int
+        Number of random sign patterns. With 12 or fewer clusters, all patterns are used.
+    seed : int, default 0
+        Random seed of the patterns.
 
-    The score of cluster k at q is totals_k - q sizes_k. p is the share of sign patterns s with
-    |sum of s_k score_k(null)| at least as large as without flips. The interval holds every q that this test does not
-    reject: a pattern counts for q where q lies between the means of the clusters it flips and of those it leaves, so
-    the limits are order statistics of these means and p <= 1 - level if and only if the interval leaves out `null`.
-    Where all clusters have one and the same mean, such an interval has no width; its limits are then those that a
-    binomial of whole clusters gives (Clopper & Pearson 1934), which agree with the p of the flip.
-    The order of the clusters changes nothing. Raises UsageError for shapes that differ, negative sizes, numbers that
-    are not finite, or a level that is none.
-    Source: Fisher 1935, section 21 (sign flips); Canay, Romano & Shaikh 2017 (of whole clusters, correlated within);
-    Phipson & Smyth 2010 (drawn patterns).
+    Returns
+    -------
+    ClusterFlip
+        Mean, CI and p.
+
+    Raises
+    ------
+    UsageError
+        Shapes differ, a size is negative, a number is not finite, or `level` is not between 0 and 1.
+
+    Notes
+    -----
+    The score of a cluster is its total minus `null` times its size. p is the share of sign patterns with an absolute
+    sum of scores that is at least as large as the observed one. The CI contains the means that this test does not
+    reject, so p <= 1 - level exactly if it excludes `null`. If all clusters have the same mean, the CI is that of a
+    binomial over clusters (Clopper & Pearson 1934). The order of clusters has no effect.
+
+    References
+    ----------
+    - Fisher 1935, section 21: sign flips.
+    - Canay, Romano & Shaikh 2017: flips of whole clusters.
+    - Phipson & Smyth 2010: p from random patterns.
 
     >>> flip = cluster_flip([7, 3, 1, 0, 5, 2, 1, 3], [8, 4, 1, 2, 6, 3, 1, 3], null=0.5, bounds=(0, 1))
     >>> round(flip.estimate, 3), round(flip.p, 4), flip.low, flip.high
@@ -90,7 +115,7 @@ def cluster_flip(
 
 
 def smallest_flip_p(clusters: int, *, draws: int = DRAWS) -> float:
-    """The smallest two-sided p that flips of so many clusters can give; 1 without clusters.
+    """Return the smallest two-sided p-value that sign flips of this number of clusters can give; 1 without clusters.
 
     >>> smallest_flip_p(8), smallest_flip_p(500)
     (0.0078125, 0.0001)

@@ -11,9 +11,9 @@ from evenhand.stats.arrays import Codes, Floats, Indices
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 
 Statistic = Callable[[Floats, Floats], npt.ArrayLike]
-"""A function of values (n,) and weights (resamples, n) that returns numbers (resamples,)."""
+"""Function of values (n,) and weights (resamples, n) that returns one number per resample."""
 CELLS = 1 << 22
-"""Numbers that are in memory at once in a block of resamples: 32 MB."""
+"""Largest number of floats in memory at a time while resampling (32 MB)."""
 
 
 def studentised_quantile(
@@ -79,11 +79,13 @@ def resampled_variance(
 
 
 def linear_variance(numbers: Floats, mass: Floats, estimate: float, codes: Codes) -> float:
+    """Return the variance of a weighted mean with clustered observations (cluster-robust)."""
     scores = np.bincount(codes, weights=mass * (numbers - estimate))
     return float(cluster_t(scores, mass.sum()).standard_error) ** 2
 
 
 def cluster_ways(first: Codes, second: Codes | None) -> list[Codes]:
+    """Return the clusterings whose variances are combined: one, or both of two and their intersection."""
     if second is None:
         return [first]
     cells = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
@@ -91,6 +93,9 @@ def cluster_ways(first: Codes, second: Codes | None) -> list[Codes]:
 
 
 def combine_variances(variances: list[float]) -> float:
+    """Combine the variances of one or two clusterings: first + second - intersection, and at least the larger of the
+    two.
+    """
     if len(variances) == 1:
         return variances[0]
     one, other, cells = variances
@@ -99,6 +104,7 @@ def combine_variances(variances: list[float]) -> float:
 
 
 def point_estimate(numbers: Floats, mass: Floats, statistic: Literal["mean"] | Statistic) -> float:
+    """Return the weighted mean, or the value of another statistic, as a float."""
     if statistic == "mean":
         return float(numbers @ mass / mass.sum())
     return float(np.asarray(statistic(numbers, mass[None, :])).ravel()[0])

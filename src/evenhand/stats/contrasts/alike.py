@@ -11,12 +11,24 @@ _CHANCE = 0.01
 
 
 def alike_contrasts(values: Floats) -> tuple[int, int, float] | None:
-    """The two contrasts that answer most alike over descriptors, and their correlation, if they are nearly one.
+    """Return the two most correlated contrasts and their correlation, if they are nearly the same.
 
-    values: (contrasts, nouns, descriptors), as in `moderated_shifts`. What a descriptor does in all contrasts is taken
-    off first. Nearly one: a correlation above 0.8 that one of as many unrelated pairs would show in a hundredth of
-    axes at most, while none is as far below 0 (a factor behind all descriptors gives both). None with fewer than three
-    contrasts.
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Numbers as in `moderated_shifts`. The mean of each descriptor over contrasts is subtracted first.
+
+    Returns
+    -------
+    tuple of (int, int, float), or None
+        Positions of the two contrasts and their correlation over descriptors. None with fewer than three contrasts, or
+        if no two are nearly the same.
+
+    Notes
+    -----
+    Two contrasts are nearly the same if three conditions hold: their correlation is above 0.8; independent contrasts
+    reach it in at most 1% of axes; and no two contrasts have an equally strong negative correlation. The last would
+    suggest a factor that is common to all descriptors.
 
     >>> rows = np.random.default_rng(0).normal(size=(5, 40))
     >>> alike_contrasts(np.vstack([rows, rows[:1] + 0.01 * rows[1:2]])[:, None])[:2]

@@ -10,11 +10,28 @@ _PRIOR = 1.75
 
 
 def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> ClusterMeans:
-    """Shift of every descriptor from the others in exactly these contrasts, nouns being a sample.
+    """Return the shift of each descriptor from the others in exactly these contrasts.
 
-    values, own_nouns: as in `moderated_shifts`. Variances between nouns (own: within contrasts) are drawn
-    towards the mean of the axis with the weight of 1.75 nouns; t. It generalises to other nouns, not to other
-    sentences. NaN limits with one noun a contrast, and everywhere for descriptors not compared.
+    The result generalises to other nouns, but not to other sentences.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Numbers in nats, as in `moderated_shifts`.
+    own_nouns : bool
+        True if each contrast has its own nouns.
+    margin : float
+        Smallest shift that counts, in nats.
+
+    Returns
+    -------
+    ClusterMeans, arrays of shape (descriptors,)
+        Shifts (``estimate``) with 95% CI (``low``, ``high``) and two-sided ``p``. The interval is NaN if each contrast
+        has one noun. All are NaN for descriptors that are not compared.
+
+    Notes
+    -----
+    Student's t. Variances between nouns are shrunken towards the mean of the axis, with the weight of 1.75 nouns.
 
     >>> x = np.array([[[0.1, -0.2], [0.25, -0.1]], [[1.0, -1.1], [1.1, -1.0]]])
     >>> found = shifts_here(x, own_nouns=True)

@@ -9,11 +9,31 @@ from evenhand.schema import UsageError
 def differing_in_axis(
     defined: int, drawn: int, proved: int, unproved: int, *, tail: float = 0.025
 ) -> tuple[int, int]:
-    """Limits of how many of an axis' descriptors differ by more than the margin, when some were drawn at random.
+    """Return exact bounds on the number of descriptors of an axis that differ by more than a margin, from a random
+    sample.
 
-    defined: descriptors of the axis. drawn: those looked at. proved: of these, shown to differ. unproved: of
-    these, not shown to lie within the margin (those proved to differ among them). tail: chance of error on each side.
-    Exact hypergeometric limits. Raises UsageError for numbers that cannot be.
+    Parameters
+    ----------
+    defined : int
+        Number of descriptors of the axis.
+    drawn : int
+        Number of sampled descriptors.
+    proved : int
+        Number of sampled descriptors that were shown to differ.
+    unproved : int
+        Number of sampled descriptors that were not shown to be within the margin. It includes those in `proved`.
+    tail : float
+        Error probability on each side.
+
+    Returns
+    -------
+    tuple of int
+        Lower and upper bound (hypergeometric).
+
+    Raises
+    ------
+    UsageError
+        The numbers are inconsistent.
 
     >>> differing_in_axis(138, 16, 0, 0, tail=0.05), differing_in_axis(138, 32, 1, 1)
     ((0, 22), (1, 20))
@@ -33,7 +53,8 @@ def differing_in_axis(
 
 
 def chance_of_drawing(defined: int, drawn: int, hostile: int = 1) -> float:
-    """Chance that at least one of `hostile` descriptors is among the `drawn` of an axis of `defined`.
+    """Return the probability that a sample of `drawn` out of `defined` descriptors contains at least one of `hostile`
+    ones.
 
     >>> [round(chance_of_drawing(138, 16, h), 2) for h in (1, 3, 7, 14)]
     [0.12, 0.31, 0.59, 0.84]

@@ -27,16 +27,33 @@ LARGEST_SMALLEST = 3.0
 
 @dataclass(frozen=True)
 class Shifts:
-    """Each descriptor beside the others of its axis: arrays (descriptors,), NaN for those not compared.
+    """Shift of each descriptor from the other descriptors of its axis. Result of `moderated_shifts`.
 
-    shift: mean over contrasts, nats; low, high: 95 % limits; p: two-sided, of a true shift within the margin;
-    variance, freedom: of the shift. axis_p: of "no descriptor differs by more than the margin".
-    least_largest: a shift that some descriptor of the axis exceeds, by inverting axis_p at 0.05 (0 where axis_p is
-    larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power; where contrasts may be
-    skewed and the axis was not found, of the descriptor for which it is largest, and no less than what was not found.
-    contrasts: of the axis. obstacle: why nothing could be said, or None. reference: (descriptors,) those that do not
-    stand out, with whose mean each is compared; None where each is compared with all others. has_common_level: False
-    where about as many descriptors differ as do not, so that none can be named.
+    Arrays have the shape (descriptors,) and are NaN for descriptors that are not compared.
+
+    Attributes
+    ----------
+    shift, low, high : numpy.ndarray
+        Mean shift over contrasts in nats, with 95% CI.
+    p : numpy.ndarray
+        Two-sided p-value of a true shift within the margin.
+    variance, freedom : numpy.ndarray
+        Squared standard error of the shift, and its degrees of freedom.
+    axis_p : float
+        p of "no descriptor shifts by more than the margin".
+    least_largest : float
+        Lower 95% bound of the largest shift of the axis. 0 if axis_p is above 0.05.
+    minimum_detectable : float
+        Shift of a single descriptor that is detected with 80% power. If contrasts may be skewed and nothing was
+        detected, it is that of the descriptor for which it is largest.
+    contrasts : int
+        Number of contrasts.
+    obstacle : str or None
+        Reason why nothing could be detected.
+    reference : numpy.ndarray of bool, or None
+        Descriptors that do not stand out. Each descriptor is compared with their mean. None: with all others.
+    has_common_level : bool
+        False if about as many descriptors differ as do not, so that none can be named.
     """
 
     shift: Floats
@@ -63,22 +80,45 @@ def moderated_shifts(
     seed: int = 0,
     common_level: bool = True,
 ) -> Shifts:
-    """Shift of every descriptor from the mean of the others of its axis, contrasts and nouns being samples.
+    """Test the shift of each descriptor from the others of its axis, by a moderated t test over contrasts.
 
-    values: (contrasts, nouns, descriptors), nats, NaN where missing; differences of two models to ask for changes.
-    own_nouns: each contrast has nouns of its own, the same for all descriptors (their order in `values` then
-    means nothing); else nouns are crossed with contrasts. margin: smallest shift that counts. level: of the verdict
-    on the axis. Where flips of whole contrasts can reach it they are the test of the axis, else Simes' over
-    descriptors is; with crossed nouns, or more than a tenth of the cells missing, the larger p of the two, since each
-    alone is wrong in some design. seed: of the flips drawn where there are more than 13 contrasts.
-    Where descriptors vary between contrasts in fewer than one and a half directions, skewness of the one that
-    matters is not averaged out: then p is at least the skewness-corrected one, and with contrasts too few for flips
-    there is an obstacle.
-    common_level: whether each descriptor of an axis on which a difference was found is compared with the descriptors
-    that do not stand out (`evenhand.stats.find_common_level`), rather than with all others.
-    Intervals and p come from one t, so p <= .05 exactly where the interval lies beyond the margin.
-    With gaps (not simulated beyond a tenth of the cells) contrasts count by their known nouns.
-    Source: Smyth 2004 for moderation; Hall 1992 for skewness.
+    A contrast is a pair of opposite templates, such as "I love X." and "I hate X.". Contrasts and nouns are samples, so
+    results generalise to similar sentences.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Differences of surprisal in nats; NaN is missing. Pass the differences of two models to test a change.
+    own_nouns : bool
+        True if each contrast has its own nouns; False if nouns are crossed with contrasts.
+    margin : float
+        Smallest shift that counts, in nats.
+    level : float
+        Significance level of the axis.
+    seed : int
+        Random seed of sign patterns, which are drawn with more than 13 contrasts.
+    common_level : bool
+        On an axis with a detected difference, compare descriptors with those that do not stand out
+        (`find_common_level`), not with all others.
+
+    Returns
+    -------
+    Shifts
+        Shifts with CI, p and minimum detectable shift.
+
+    Notes
+    -----
+    The axis is tested by sign flips of whole contrasts, or by Simes' test over descriptors if there are too few
+    contrasts. With crossed nouns or more than 10% missing cells, the larger p of both tests counts.
+
+    If a single factor dominates the variation between contrasts (fewer than 1.5 effective dimensions), p is at least
+    that of a skewness-corrected t test. The p and the CI of a descriptor are from the same t distribution. Contrasts
+    with missing cells have less weight. Up to 10% missing cells were simulated.
+
+    References
+    ----------
+    - Smyth 2004: moderation of variances.
+    - Hall 1992: skewness.
 
     >>> rows = np.array([[0.2, -1.1, 0.4, 0.1], [-0.1, -0.9, 0.3, -0.2], [0.3, -1.4, 0.0, 0.2]])
     >>> moderated_shifts(rows[:, None], own_nouns=True).shift.round(2).tolist()
@@ -258,12 +298,24 @@ def pairwise_shifts(
     margin: float = 0.0,
     confidence: float = 0.95,
 ) -> ClusterMeans:
-    """Descriptor `first` minus descriptor `second`, pair by pair, by the same moderated t.
+    """Test the differences between pairs of descriptors, by the moderated t test of `moderated_shifts`.
 
-    values, own_nouns: as in `moderated_shifts`. first, second: (pairs,) places of descriptors. The variance is of the
-    pair's own differences, drawn towards what it is on average in the axis. p is not adjusted for the number of pairs;
-    confidence: of the limits, larger where the pairs shown were selected. NaN where a pair shares fewer than two
-    contrasts.
+    Parameters
+    ----------
+    values, own_nouns
+        As in `moderated_shifts`.
+    first, second : numpy.ndarray of int, shape (pairs,)
+        Positions of the descriptors of each pair.
+    confidence : float
+        Confidence level. Use a higher level if the pairs were selected.
+    margin : float
+        Smallest shift that counts, in nats.
+
+    Returns
+    -------
+    ClusterMeans, arrays of shape (pairs,)
+        First minus second (``estimate``, in nats) with CI (``low``, ``high``) and ``p``. p is not adjusted for the
+        number of pairs. NaN if a pair shares fewer than two contrasts.
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])[:, None]
     >>> float(pairwise_shifts(rows, np.array([0]), np.array([1]), own_nouns=True).estimate[0].round(3))

@@ -16,9 +16,10 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class FlippedMean:
-    """A mean with 95 % limits and two-sided p: the limits exclude 0 exactly where p is at most 0.05.
+    """A mean with 95% CI and two-sided p. The interval excludes 0 exactly if p is at most 0.05.
 
-    smallest_p: the smallest p that any outcome could get. freedom and standard_error: of the mean.
+    ``smallest_p`` is the smallest p that this number of observations can give. ``standard_error`` and ``freedom``
+    describe the mean.
     """
 
     estimate: float
@@ -33,10 +34,24 @@ class FlippedMean:
 def detectable_by_flips(
     standard_error: float, units: int, level: float = _LEVEL, rate: float | None = None
 ) -> float:
-    """The true mean of some units found with power 0.8, at the level that flips of so many signs can reach.
+    """Return the mean that a sign-flip test of a sample of units detects with 80% power.
 
-    rate: of differences of two shares, what both are without any: as one of them moves towards a half, what units do to
-    it (an effect on log-odds) grows in points, and the error with it.
+    Parameters
+    ----------
+    standard_error : float
+        Standard error of the mean.
+    units : int
+        Number of independent units whose signs are flipped.
+    level : float
+        Two-sided significance level.
+    rate : float, optional
+        For differences of two rates: the rate without any effect. An effect on the log-odds, and its standard error,
+        are larger in points for rates nearer to one half.
+
+    Returns
+    -------
+    float
+        Mean in the unit of `standard_error`.
 
     >>> round(detectable_by_flips(0.028, 10, 0.05 / 3), 3), round(detectable_by_flips(0.028, 10, 0.05 / 3, rate=0.2), 3)
     (0.108, 0.13)
@@ -57,12 +72,28 @@ def detectable_by_flips(
 
 
 def flipped_mean(differences: npt.ArrayLike, *, seed: int = 0) -> FlippedMean:
-    """The mean of differences whose signs say nothing if there is none, and the means that flips do not rule out.
+    """Test whether the mean of differences is 0 by flipping their signs, and return the CI that the same test gives.
 
-    differences: (n,), at least two. All flips of up to 16 signs are taken, of more 19,999 random ones.
-    A shift is ruled out at the lower side if the means of few sets of differences are at most it (the set is what a
-    flip turns round), so that limits are ordered means of subsets.
-    Source: Hartigan 1969 (typical values); Fisher 1935, section 21.
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        At least two numbers.
+    seed : int
+        Random seed of the sign patterns.
+
+    Returns
+    -------
+    FlippedMean
+        Mean, 95% CI and two-sided p.
+
+    Notes
+    -----
+    All sign patterns are used for 16 or fewer numbers, otherwise 19,999 random ones. The bounds are order statistics of
+    the means of subsets of the differences.
+
+    References
+    ----------
+    - Hartigan 1969: typical values. Fisher 1935, section 21: sign flips.
 
     >>> found = flipped_mean([3.0, 1.0, 2.0, 4.0, 2.0, 3.0])
     >>> found.p, found.low, found.high

@@ -32,11 +32,28 @@ def smallest_shift(
     level: float = 0.05,
     power: float = POWER,
 ) -> float:
-    """The true shift of a lone descriptor at which it is named with `power`, averaged over the axis' descriptors.
+    """Return the true shift of a single descriptor that is detected with the given power, averaged over descriptors.
 
-    variance, freedom: of each descriptor's mean (d,), as `moderated_shifts` finds them. level: of the axis. A
-    lone descriptor must reach level / d in Simes' test, or stand out among d under flips, which is about as much and
-    stricter than Benjamini-Hochberg within the axis. Noncentral t. NaN if nothing varies measurably.
+    Parameters
+    ----------
+    variance, freedom : numpy.ndarray, shape (d,)
+        Squared standard error of each descriptor's shift, and its degrees of freedom, as in `moderated_shifts`.
+    level : float
+        Significance level of the axis.
+    power : float
+        Power.
+    margin : float
+        Smallest shift that counts, in nats.
+
+    Returns
+    -------
+    float
+        Shift in nats. NaN if nothing varies.
+
+    Notes
+    -----
+    Noncentral t. The descriptor must reach level / d, as in Simes' test. This is slightly stricter than
+    Benjamini-Hochberg.
 
     >>> spread = np.full(16, 0.02)
     >>> few, more = (smallest_shift(spread, np.full(16, f)) for f in (5.0, 12.0))
@@ -121,11 +138,30 @@ def planned_shift(
     sentence_sd: float = 0.3,
     noun_sd: float = 0.0,
 ) -> float:
-    """The smallest shift that a plan would probably name, nats, by the routine that is used after the run.
+    """Return the smallest shift, in nats, that a planned audit will probably detect.
 
-    nouns: of each contrast. pair_sd: how much a descriptor's shift truly varies between contrasts; sentence_sd:
-    of one sentence, two of which make a number; noun_sd: of what nouns share over contrasts, where crossed. NaN
-    with fewer than three contrasts or two descriptors, and for two or three descriptors where contrasts are too few.
+    Parameters
+    ----------
+    contrasts, nouns, descriptors : int
+        Numbers of contrasts (pairs of templates), nouns per contrast, and descriptors.
+    pair_sd : float
+        SD of a descriptor's true shift between contrasts.
+    sentence_sd : float
+        SD of one sentence. Each number is the difference of two sentences.
+    noun_sd : float
+        SD of the noun effects that all contrasts share, if nouns are crossed with contrasts.
+    own_nouns : bool
+        True if each contrast has its own nouns; False if nouns are crossed with contrasts.
+    margin : float
+        Smallest shift that counts, in nats.
+    level : float
+        Significance level of the axis.
+
+    Returns
+    -------
+    float
+        Shift in nats, computed as after a run. NaN with fewer than three contrasts or two descriptors, and with two or
+        three descriptors if there are too few contrasts.
 
     >>> planned_shift(12, 2, 32, own_nouns=True) < planned_shift(5, 9, 16, own_nouns=True)
     True

@@ -12,11 +12,15 @@ from evenhand.stats.contrasts.layout import with_reference
 
 @dataclass(frozen=True)
 class Spread:
-    """The SD of the true shifts, in nats, with its 95% CI.
+    """SD over descriptors of their true shifts, in nats, with 95% CI. Result of `shift_spread`.
 
-    sd and low are 0 where the estimate or the lower bound of the variance is negative; all are NaN if not estimable.
-    variance and error are the estimated variance of the shifts (may be negative) and its standard error; freedom is
-    that of the t distribution.
+    Attributes
+    ----------
+    sd, low, high : float
+        SD and its CI. ``sd`` and ``low`` are 0 if the variance estimate or its lower bound is negative. NaN if not
+        estimable.
+    variance, error, freedom : float
+        Estimated variance (may be negative), its standard error, and the degrees of freedom of its t distribution.
     """
 
     sd: float
@@ -29,10 +33,9 @@ class Spread:
 
 @dataclass(frozen=True)
 class SpreadChange:
-    """Change of the variance of shifts between two models, 95 % limits, two-sided p; and both SDs.
+    """Change of the variance of shifts between two models, with 95% CI, two-sided p and both SDs.
 
-    smallest: the smallest fall of the SD that would probably have been seen (from `before`; NaN if none would),
-    given the spread before.
+    ``smallest`` is the smallest decrease of the SD that is probably detected. It is NaN if none is.
     """
 
     change: float
@@ -45,14 +48,26 @@ class SpreadChange:
 
 
 def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
-    """SD over descriptors of their true effects, by products of cells that share neither contrast nor noun.
+    """Return the SD over descriptors of their true shifts, without noise, with a 95% CI.
 
-    values: (contrasts, nouns, descriptors), nats, NaN where missing; own_nouns as in `moderated_shifts`. Products of
-    independent cells have no noise in their mean, so the variance is unbiased. The CI is that of t on the jackknife
-    over contrasts (crossed: and over nouns). The SD is NaN with fewer than two contrasts, descriptors or, crossed,
-    nouns. The CI is NaN with fewer than three contrasts or, crossed, three nouns (two cannot show how much nouns
-    vary), and where nothing varies between contrasts.
-    Source: U-statistics of independent cells; delete-one jackknife (Efron and Stein 1981).
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Numbers in nats; NaN is missing.
+    own_nouns : bool
+        True if each contrast has its own nouns; False if nouns are crossed with contrasts.
+
+    Returns
+    -------
+    Spread
+        The SD is NaN with fewer than two contrasts, descriptors or (crossed) nouns. The CI is NaN with fewer than three
+        contrasts or (crossed) nouns, or if nothing varies between contrasts.
+
+    Notes
+    -----
+    The variance is estimated by products of cells that share neither contrast nor noun. Their noise is independent, so
+    the estimate is unbiased (a U-statistic). The CI is from a jackknife over contrasts and crossed nouns (Efron & Stein
+    1981).
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])
     >>> round(shift_spread(rows[:, None], own_nouns=True).sd, 3)
@@ -68,10 +83,26 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
 
 
 def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: float = 0.8) -> SpreadChange:
-    """How much the variance of shifts changed between two models that were asked the same sentences.
+    """Return the change in the variance of shifts between two models with the same sentences.
 
-    before, after: (contrasts, nouns, descriptors); cells that one lacks are left out of both. The jackknife is of
-    the difference. Raises UsageError for unequal shapes.
+    Parameters
+    ----------
+    before, after : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Numbers as in `shift_spread`. Cells that are missing in one are left out of both.
+    own_nouns : bool
+        As in `shift_spread`.
+    power : float
+        Power of the minimum detectable decrease (``smallest``).
+
+    Returns
+    -------
+    SpreadChange
+        After minus before. The CI is from a jackknife of the difference.
+
+    Raises
+    ------
+    UsageError
+        Shapes differ.
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])[:, None]
     >>> change_of_spread(rows, rows, own_nouns=True).change
@@ -98,7 +129,7 @@ def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: f
 
 
 def least_spread(largest: float, descriptors: int) -> float:
-    """The smallest SD that descriptors can have one of which is `largest` away from the mean of the others.
+    """Return the smallest possible SD of n descriptors of which one differs by `largest` from the mean of the others.
 
     >>> round(least_spread(1.0, 16), 3)  # one at 1, fifteen at 0: sqrt((15/16)^2 + 15/16^2) / sqrt(15)
     0.25

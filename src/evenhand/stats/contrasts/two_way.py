@@ -20,20 +20,29 @@ from evenhand.stats.power import POWER
 LEVEL = 0.05
 """Of the interval, which has 1 minus this as its coverage."""
 LARGEST_ABSENT_SHARE = 0.1
-"""Of cells that are filled in by what their row and column let expect; with more, levels are left out first."""
+"""Largest share of missing cells that are filled in by row and column effects. With more, levels are left out first."""
 _ROUNDING = 1e-20
 _STEPS = 200
 
 
 @dataclass(frozen=True)
 class CrossedOutcome:
-    """One outcome of groups in cells first × second, cell means taken off.
+    """Variance components of one outcome of groups, with two crossed samples. Result of `crossed_outcome`.
 
-    means: (groups,) over all cells. by_first (groups, first) and by_second (groups, second): means within a level.
-    first, second, residual: variance of a group's mean as the scatter of its first-level means, second-level means and
-    what is left over shows it; 0 where a sample has one level. left: degrees of freedom of the last, for one group of
-    them. within: (first,), the variance between groups in each first level alone, without the noise that its cells
-    show; NaN where the second sample has one level. absent: share of cells that were filled in.
+    The mean over groups is subtracted from each cell (a combination of a level of the first and of the second sample).
+
+    Attributes
+    ----------
+    means, by_first, by_second : numpy.ndarray, shapes (groups,), (groups, first) and (groups, second)
+        Means over all cells, and within each level of a sample.
+    first, second, residual : float
+        Contributions of both samples and the residual to the variance of a group's mean. 0 if a sample has one level.
+    left : float
+        Residual degrees of freedom for one group.
+    within : numpy.ndarray, shape (first,)
+        Variance between groups in each level of the first sample, without noise. NaN if the second has one level.
+    absent : float
+        Share of cells that were filled in.
     """
 
     means: Floats
@@ -48,10 +57,11 @@ class CrossedOutcome:
 
 
 def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
-    """Take the means of cells off and split what is left by first, second and both.
+    """Split the variance of an outcome into components of two crossed samples and a residual (Henderson 1953, method
+    1).
 
-    values: (groups, first, second), NaN for an absent cell, which is filled in by its row and column; at least two
-    groups, and two levels of one of the samples. Source: Henderson 1953, method 1, for the components.
+    `values` has the shape (groups, first, second), with at least two groups and two levels of one sample. NaN is
+    missing and replaced by row and column effects.
 
     >>> outcome = crossed_outcome([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
     >>> [round(x, 6) for x in (outcome.first, outcome.second, outcome.residual)]
@@ -122,11 +132,10 @@ def _filled(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
 
 @dataclass(frozen=True)
 class CrossedSpread:
-    """Variance between groups of the truth behind their means, added up over outcomes.
+    """Variance between the true means of groups, summed over outcomes, with p (of a variance of 0) and 95% CI.
 
-    spread: variance of the means as they are; noise: what of it two samples make by chance, on noise_freedom degrees of
-    freedom beside the spread's own; estimate: spread minus noise, which may be negative. p: that the truth is 0.
-    low, high: 95 % limits of the true variance, at least 0; low is above 0 exactly where p is at most 0.05.
+    ``spread`` is the variance of the observed means, and ``noise`` the part that is due to the two samples, with
+    ``noise_freedom`` degrees of freedom. ``low`` is above 0 exactly if p is at most 0.05.
     """
 
     spread: float
@@ -139,11 +148,13 @@ class CrossedSpread:
 
     @property
     def estimate(self) -> float:
-        """Spread minus noise: unbiased, and below 0 in half of all samples without any difference."""
+        """Return the unbiased variance estimate, spread minus noise. Without any difference, it is negative in half of
+        all samples.
+        """
         return self.spread - self.noise
 
     def detectable(self, level: float = LEVEL) -> float:
-        """The true variance that a test at this level finds four times in five."""
+        """Return the true variance that is detected with 80% power at this level."""
         return detectable_variance(self.noise, self.freedom, self.noise_freedom, level)
 
 
@@ -221,11 +232,20 @@ def _noise(
 def sliding_interval(
     spread: float, noise: float, freedom: float, noise_freedom: float
 ) -> tuple[float, float, float]:
-    """p that a true variance is 0, and limits that exclude 0 exactly where p is at most 0.05.
+    """Return p and a 95% CI of a true variance, from an observed variance that includes noise.
 
-    spread: a variance on `freedom` degrees of freedom, whose expectation is the true variance plus what `noise`
-    estimates on `noise_freedom`. The interval is one-sided at 0 and two-sided far from it. Without any noise
-    every spread is a true one. Returns (p, low, high).
+    Parameters
+    ----------
+    spread, freedom : float
+        Observed variance and its degrees of freedom. Its expectation is the true variance plus the noise.
+    noise, noise_freedom : float
+        Estimate of the noise variance and its degrees of freedom.
+
+    Returns
+    -------
+    p, low, high : float
+        p-value of a true variance of 0, and the CI. The CI excludes 0 exactly if p is at most 0.05. It is one-sided
+        near 0 and two-sided far from it.
 
     >>> p, low, high = sliding_interval(5.0, 1.0, 9.0, 40.0)
     >>> bool(p < 0.05), bool(0 < low < 4 < high)
@@ -270,10 +290,7 @@ def detectable_variance(noise: float, freedom: float, noise_freedom: float, leve
 
 @dataclass(frozen=True)
 class PlannedCrossing:
-    """What groups in a crossing could show before anything is known: noise of a mean, degrees of freedom.
-
-    Made by `planned_crossing`; `detectable` as of `CrossedSpread`, `difference` as of `CrossedGroups`.
-    """
+    """Expected noise and degrees of freedom of a planned crossed design. Result of `planned_crossing`."""
 
     groups: int
     noise: float
@@ -281,11 +298,11 @@ class PlannedCrossing:
     noise_freedom: float
 
     def detectable(self, level: float = LEVEL) -> float:
-        """The true variance that a test at this level finds four times in five."""
+        """Return the true variance between groups that is detected with 80% power at this level."""
         return detectable_variance(self.noise, self.freedom, self.noise_freedom, level)
 
     def difference(self, level: float = LEVEL) -> float:
-        """The true difference of one group from the others that is found four times in five."""
+        """Return the true difference of one group from the others that is detected with 80% power at this level."""
         error = float(np.sqrt(self.noise * self.groups / (self.groups - 1)))
         return detectable_crossed(error, self.noise_freedom, self.groups, level)
 
@@ -293,11 +310,17 @@ class PlannedCrossing:
 def planned_crossing(
     shape: tuple[int, int, int], *, cell: float, interaction: float, outcomes: float = 1.0
 ) -> PlannedCrossing:
-    """The noise of groups in a crossing, if it is as assumed.
+    """Return the expected noise of a crossed design from assumed variances.
 
-    shape: groups, first, second, at least two groups and two of one sample. cell: variance of one cell around what
-    group, first and second let expect. interaction: variance that a group has with a level of either sample. outcomes:
-    for how many independent ones they count together.
+    Parameters
+    ----------
+    shape : tuple of int
+        Numbers of groups, levels of the first sample and levels of the second. At least two groups, and two levels of
+        one sample.
+    cell, interaction : float
+        Residual variance of one cell, and variance of the interaction of groups with the levels of either sample.
+    outcomes : int
+        Number of independent outcomes whose variances are summed.
 
     >>> plan = planned_crossing((12, 6, 6), cell=1.0, interaction=0.25)
     >>> round(plan.noise, 4), round(plan.detectable(), 2)
@@ -314,10 +337,11 @@ def planned_crossing(
 
 @dataclass(frozen=True)
 class CrossedGroups:
-    """Each group against the mean of the others, in cells of two samples.
+    """Difference of each group from the mean of the other groups, with two crossed samples (such as templates and
+    nouns).
 
-    axis: `CrossedSpread` of the groups. difference, low, high, p: (groups,), low and high at 95 %; the interval
-    excludes 0 exactly where p is at most 0.05.
+    ``axis`` tests all groups together. ``difference`` with 95% CI (``low``, ``high``) and ``p`` have the shape
+    (groups,). An interval excludes 0 exactly if p is at most 0.05.
     """
 
     axis: CrossedSpread
@@ -328,9 +352,9 @@ class CrossedGroups:
     p: Floats
 
     def detectable(self, level: float = LEVEL) -> float:
-        """The true difference of one group that is found four times in five.
+        """Return the true difference of one group that is detected with 80% power at this level of the axis.
 
-        level: of the axis; one of G groups is then found at level / G, one of two at the level itself.
+        With more than two groups, each group is tested at the level divided by their number.
         """
         groups = len(self.difference)
         return detectable_crossed(self.standard_error, self.axis.noise_freedom, groups, level)

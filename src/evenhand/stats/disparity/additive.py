@@ -22,16 +22,25 @@ _STEPS, _RIDGE = 60, 1e-6
 
 @dataclass(frozen=True)
 class Departures:
-    """Cells beside the rates that their row and column let expect if log-odds add up (cells,).
+    """Departures of cells (pairs of groups from two columns) from additive log-odds. Result of `departures`.
 
-    expected: from the other cells, a cell not speaking for itself; NaN where nothing is left to compare it with.
-    excess: rate minus expected, with limits and p. named: those that stand out at 5 % each step, every one against a
-    fit that leaves those before it alone; the limits of all others hold for them together. p of the former is
-    their own, of the latter that of the largest. smallest: the true excess that is found with 80 % power.
-    mirror: another cell that departs exactly as much the other way, whatever the data: which of both differs cannot be
-    told, and neither is named (two cells of a row or column that has no third); -1 where there is none.
-    axis_p, axis_low, axis_high: of the cell that departs most (`most`), that no cell departs; its limits hold for all
-    tests of the family together.
+    All arrays have the shape (cells,).
+
+    Attributes
+    ----------
+    expected : numpy.ndarray
+        Rate that the other cells predict. NaN if it cannot be predicted.
+    excess, low, high, p : numpy.ndarray
+        Rate minus ``expected``, with 95% CI and p. The cells that are not named share one simultaneous test.
+    named : numpy.ndarray of bool
+        Cells that depart significantly. They are tested in steps, each against a fit without the cells named before.
+    smallest : numpy.ndarray
+        True excess that is detected with 80% power.
+    mirror : numpy.ndarray of int
+        Another cell that necessarily departs by the same amount in the other direction; -1 if there is none. Neither is
+        named, because the data cannot show which of the two differs.
+    axis_p, axis_low, axis_high : float
+        p of "no cell departs", and the CI of the cell that departs most (``most``).
     """
 
     expected: Floats
@@ -244,10 +253,25 @@ def _smallest(rate: Floats, sizes: Floats, stays: Floats, phi: float, reach: flo
 def planned_excess(
     sizes: Floats, rows: Codes, columns: Codes, *, rate: float, phi: float = 1.0, level: float = 0.05
 ) -> Floats:
-    """The true excess of each cell (cells,) found with power 0.8 before anything is asked; NaN where none would be.
+    """Return the true excess of each cell that a planned audit detects with 80% power.
 
-    sizes: units of each cell. rows, columns: as of `departures`. rate: assumed for all cells. phi: variance of a unit
-    over that of a coin. level: of the whole table.
+    Parameters
+    ----------
+    sizes : numpy.ndarray, shape (cells,)
+        Number of sampling units (such as prompts) of each cell.
+    rows, columns : numpy.ndarray of int, shape (cells,)
+        Codes of the two groups of each cell.
+    rate : float
+        Rate that is assumed for all cells.
+    phi : float
+        Variance of a unit divided by that of one Bernoulli trial.
+    level : float
+        Significance level of the whole table.
+
+    Returns
+    -------
+    numpy.ndarray, shape (cells,)
+        Differences of rates; NaN if none is detectable.
 
     >>> planned_excess(np.full(9, 200.0), np.repeat([0, 1, 2], 3), np.tile([0, 1, 2], 3), rate=0.15).round(2)[0].item()
     0.15

@@ -16,9 +16,10 @@ _DRAWS, _NUMBERS = 1_999, 200_000
 
 @dataclass(frozen=True)
 class Approximation:
-    """What `deals.Deals` says of the observed statistics, without deals.
+    """Closed-form approximation of the permutation distribution in `Deals`, for many units.
 
-    z, difference, skewness: (contrasts,). spread: between groups over variance within. squares: how it lies over deals.
+    ``z``, ``difference`` and ``skewness`` describe the contrasts (contrasts,). ``spread`` is the sum of squares between
+    groups divided by the variance within groups. ``squares`` is its distribution under permutation.
     """
 
     z: Floats
@@ -33,27 +34,29 @@ class Approximation:
 
     @property
     def p(self) -> Floats:
-        """Two-sided p of each contrast."""
+        """Return the two-sided p-value of each contrast (contrasts,)."""
         return two_tails(self.z, self.skewness, self.squares.freedom[1])
 
     @property
     def normal(self) -> Floats:
-        """Normal quantile of half of p (contrasts,)."""
+        """Return the normal quantile that corresponds to half of p (contrasts,)."""
         return np.asarray(-ndtri(self.p / 2))
 
     @property
     def spread_p(self) -> float:
-        """p of the sum of squares between groups."""
+        """Return the p-value of the sum of squares between groups."""
         return self.squares.p(self.spread)
 
     @property
     def largest_p(self) -> float:
-        """p of the largest |z| of any contrast, as if contrasts were independent."""
+        """Return the p-value of the largest absolute z of all contrasts, as if they were independent."""
         return float(-np.expm1(len(self.z) * np.log1p(-min(float(self.p.min()), 1 - 1e-12))))
 
     @property
     def axis_p(self) -> float:
-        """p of "no group differs": the smaller of both, as extreme as it would be by chance."""
+        """Return the p-value of "no group differs": the smaller of the p of the sum of squares and the largest z,
+        corrected.
+        """
         return float(min(1.0, min(self.spread_p, self.largest_p) * 0.05 / self._common))
 
     @cached_property
@@ -71,25 +74,41 @@ class Approximation:
         return float(np.quantile(np.minimum(*ranks) / draws, 0.05))
 
     def common_level(self, level: float = 0.05) -> float:
-        """The p that either statistic must not exceed for the smaller of both to reach `level`."""
+        """Return the level for each of the two statistics at which their combination has this `level`."""
         return self._common * level / 0.05
 
     def quantile(self, share: float) -> Floats:
-        """The |z| that each contrast stays below with this chance (contrasts,)."""
+        """Return the quantile of the absolute z of each contrast (contrasts,)."""
         return critical_value(1 - share, self.skewness, self.squares.freedom[1])
 
     def largest_quantile(self, share: float = 0.95) -> float:
-        """The largest |z| of any contrast stays below this with at least this chance."""
+        """Return an upper bound on the quantile of the largest absolute z of all contrasts."""
         return float(self.quantile(1 - (1 - share) / len(self.z)).max())
 
 
 def approximate(units: Units, contrasts: Floats | None = None, *, seed: int = 0) -> Approximation:
-    """Closed form of `deals.deal` for many units, at least about five a group.
+    """Approximate `deal`, the permutation test of group means, in closed form.
 
-    units: every group with at least one. The p of contrasts have the size of deals down to five units a group; of
-    values other than shares take deals. Whether groups scatter alike is still seen by deals, where units average
-    several samples. Source: moments of the sum of independent deviations for contrasts, exact ones over all deals for
-    the sum of squares; Pearson type III for the tails of both.
+    Use it for many units, at least about five per group, and for shares (0 to 1). For other values, use `deal`.
+
+    Parameters
+    ----------
+    units : Units
+        Units of all groups, at least one per group.
+    contrasts : numpy.ndarray, shape (contrasts, groups), optional
+        Rows that sum to 0. Default: each group minus the mean of the others.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    Approximation
+        p-values and quantiles.
+
+    Notes
+    -----
+    Contrasts use the moments of sums of independent deviations. The sum of squares uses its exact moments under
+    permutation. Tails are of Pearson's type III.
 
     >>> x = np.random.default_rng(1).binomial(1, 0.1, size=2000).astype(float)
     >>> test = approximate(Units.of(x, np.repeat(np.arange(10), 200)))

@@ -54,17 +54,39 @@ SKEWED = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The groups of an axis that have units: `places` says which (known,), all arrays below are theirs.
+    """Comparison of the rates (or means) of the groups of an axis. Result of `compare_units`.
 
-    rates, low, high: plain means of the groups' units with 95 % limits; `limits` are those that the differences rest on
-    (inside strata, if there are any). others: mean of the other groups' rates. differences: each against the others.
-    spread, burden, gap: of the axis. axis_p: of "no group differs". coins: whether groups scatter so unequally within
-    that one coin a unit stands for each. smallest: difference that would be named with 80 % power; smallest_spread.
-    obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
-    may be None. obstacles: the same of single groups. left_out: why a group that has units takes no part, by its code.
-    corrected: whether rates are those without a classifier's errors (`compare_corrected`).
-    reference: the groups that do not stand out (known,), with whose mean each group is compared; None where each is
-    compared with all others: no difference was found, there are two groups, or the groups have no common level.
+    A unit is what was sampled, such as a prompt. Arrays have the shape (known,): one entry per group with units.
+
+    Attributes
+    ----------
+    places : numpy.ndarray of int
+        Codes of the groups with units.
+    units, limits : Units, GroupLimits
+        The units of these groups, and the confidence intervals on which differences are based (within strata).
+    rates, low, high : numpy.ndarray
+        Mean of each group's units, with 95% CI.
+    others : numpy.ndarray
+        Mean of the other groups' rates.
+    differences : Differences
+        Each group minus the other groups.
+    spread, burden, gap
+        SD of the true rates, mean minus lowest rate, and largest gap between two groups.
+    axis_p : float
+        p of "no group differs".
+    coins : bool
+        True if variances within groups are so unequal that each unit is treated as one Bernoulli trial.
+    smallest, smallest_spread
+        Difference and spread that are detected with 80% power.
+    obstacle, obstacles : str or None
+        Reason why no difference could be detected, for the axis and for single groups. With an obstacle, differences,
+        spread and gap may be None.
+    left_out : mapping of int to str
+        Groups with units that are not compared, by code, and the reason.
+    corrected : bool
+        True if rates are corrected for classifier errors (`compare_corrected`).
+    reference : numpy.ndarray of bool, or None
+        Groups that do not stand out. Each group is compared with their mean. None: each is compared with all others.
     """
 
     places: Indices
@@ -90,7 +112,7 @@ class Comparison:
 
     @property
     def alone(self) -> Flags:
-        """Groups with a single unit (known,): unit and group cannot be told apart."""
+        """Return True for groups with a single unit, in which the effects of unit and group cannot be separated."""
         return np.asarray(self.units.sizes < 2)
 
 

@@ -24,9 +24,12 @@ from evenhand.stats.power import POWER
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """What labelled texts say of a classifier, for each group (groups,): false alarms among harmless texts, hits among
-    harmful ones; NaN where nobody labelled any. shared: groups that take the counts of one labelled set about all,
-    whose luck they share."""
+    """Counts of a classifier's errors on human-labelled texts, for each group (groups,).
+
+    They are false positives among harmless texts, and true positives among harmful texts. NaN if a group has no
+    labelled texts. ``shared`` marks groups that use the counts of one labelled set, so that their errors are
+    correlated.
+    """
 
     false_alarms: Floats
     harmless: Floats
@@ -35,7 +38,7 @@ class LabelCounts:
     shared: Flags
 
     def of(self, places: Indices) -> "LabelCounts":
-        """Those of some groups."""
+        """Return the counts of some groups."""
         return LabelCounts(
             self.false_alarms[places],
             self.harmless[places],
@@ -46,16 +49,16 @@ class LabelCounts:
 
     @property
     def alarm_rate(self) -> Floats:
-        """Share of harmless texts that raise an alarm, with half a text added to each count."""
+        """Return the false-positive rate, with half a text added to each count (groups,)."""
         return np.asarray((self.false_alarms + 0.5) / (self.harmless + 1))
 
     @property
     def hit_rate(self) -> Floats:
-        """Share of harmful texts that are found, with half a text added to each count."""
+        """Return the true-positive rate, with half a text added to each count (groups,)."""
         return np.asarray((self.hits + 0.5) / (self.harmful + 1))
 
     def usable(self) -> Flags:
-        """Whether the classifier is shown to tell harmful texts from harmless ones about a group."""
+        """Return True for groups on whose texts the classifier is significantly better than chance."""
         hit_low, _ = wilson(self.hit_rate, self.harmful + 1, np.full(1, Z))
         _, alarm_high = wilson(self.alarm_rate, self.harmless + 1, np.full(1, Z))
         with np.errstate(invalid="ignore"):
@@ -64,25 +67,27 @@ class LabelCounts:
 
 @dataclass(frozen=True)
 class CorrectedRates:
-    """Corrected rates (groups,), shares that may leave 0 to 1, and what each source of error does to them.
+    """Rates of groups that are corrected for classifier errors (Rogan & Gladen 1978); they may be below 0 or above 1.
 
-    limits: of the judged rates. Source: Rogan & Gladen 1978; limits recovered from those of the three rates they are
-    made of, each at its worse end with the others as they are (Zou & Donner 2008).
+    ``limits`` are the intervals of the uncorrected rates. Intervals of corrected rates combine those of three rates:
+    the uncorrected one, false positives and true positives (Zou & Donner 2008).
     """
 
     limits: GroupLimits
     counts: LabelCounts
     coins: bool = False
-    """Whether one coin a unit stands for each."""
+    """True if each unit is treated as one Bernoulli trial."""
 
     @property
     def rates(self) -> Floats:
-        """(judged rate - false alarm rate) / (hit rate - false alarm rate)."""
+        """Return (uncorrected rate - false-positive rate) / (true-positive rate - false-positive rate), shape
+        (groups,).
+        """
         return _corrected(self.limits.means, self.counts.alarm_rate, self.counts.hit_rate)
 
     @property
     def variance(self) -> Floats:
-        """Of the corrected rates (groups,)."""
+        """Return the variance of the corrected rates (groups,)."""
         judged = self.limits.means
         worth = self.limits.worth
         share = (judged * worth + 0.5) / (worth + 1)
@@ -90,7 +95,7 @@ class CorrectedRates:
 
     @property
     def label_variance(self) -> Floats:
-        """The part of it that comes from the labelled texts."""
+        """Return the part of the variance that is due to the labelled texts (groups,)."""
         alarms, hits = self.counts.alarm_rate, self.counts.hit_rate
         true = np.clip(self.rates, 0, 1)
         of_alarms = (1 - true) ** 2 * alarms * (1 - alarms) / (self.counts.harmless + 1)
@@ -102,12 +107,17 @@ class CorrectedRates:
         return np.asarray(self.counts.hit_rate - self.counts.alarm_rate)
 
     def at(self, z: float) -> tuple[Floats, Floats]:
-        """Limits of each group's corrected rate at a normal quantile (groups,), cut to 0 and 1."""
+        """Return the bounds of each corrected rate at a normal quantile, clipped to 0 and 1; each has the shape
+        (groups,).
+        """
         low, high = self.widths(np.eye(len(self.rates)), np.array([z]))
         return np.clip(self.rates - low[0], 0, 1), np.clip(self.rates + high[0], 0, 1)
 
     def widths(self, contrasts: Floats, grid: Floats) -> tuple[Floats, Floats]:
-        """How far limits of contrasts lie below and above them, (grid, contrasts), at normal quantiles (grid,)."""
+        """Return the distances of the lower and upper bounds of contrasts from the estimates, shape (grid, contrasts).
+
+        The bounds are at the normal quantiles of a grid (grid,).
+        """
         below = np.zeros((len(grid), len(contrasts)))
         above = np.zeros_like(below)
         plus, minus = np.square(np.maximum(contrasts, 0)).T, np.square(np.minimum(contrasts, 0)).T
@@ -125,9 +135,10 @@ class CorrectedRates:
         return np.sqrt(below), np.sqrt(above)
 
     def offsets(self, judged: Floats, z: float | Floats) -> list[tuple[Floats, Floats]]:
-        """What each source does to corrected rates at either end of its limits, with the other sources as they are.
+        """Return the effect on corrected rates of moving one error source to the end of its interval, others unchanged.
 
-        judged: rates of judgements, (groups,) or (many, groups) with one z. Sources: those rates, false alarms, hits.
+        The sources are the uncorrected rates `judged` ((groups,), or (many, groups) for one quantile), the
+        false-positive rates and the true-positive rates.
         """
         counts, quantile = self.counts, np.asarray(z, dtype=np.float64)[..., None]
         alarms, hits = counts.alarm_rate, counts.hit_rate

@@ -32,13 +32,24 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Deals:
-    """Statistics of what was observed (first row) and of the deals; z rounded, so that ties are ties.
+    """Permutation distribution of contrasts of group means. Result of `deal`.
 
-    z: (deals + 1, contrasts), D over its standard error. spread: (deals + 1,), the sum of squares between groups over
-    the variance within. variance: (deals + 1,), how unequally groups scatter within, or None where that was not asked.
-    classes: (contrasts,), equal where contrasts may be exchanged (the same numbers of units). exact: whether these are
-    all deals there are (the first row being one of them, counted once more). units, form: what was dealt, and how
-    contrasts lie in closed form, for what no deal reached; least: (contrasts,), no p in closed form is smaller.
+    A deal is one random assignment of all units to the groups. The first row of each array is the observed one.
+
+    Attributes
+    ----------
+    z : numpy.ndarray, shape (deals + 1, contrasts)
+        Difference divided by its standard error, rounded so that equal values are ties.
+    spread : numpy.ndarray, shape (deals + 1,)
+        Sum of squares between groups divided by the variance within.
+    variance : numpy.ndarray, shape (deals + 1,), or None
+        Inequality of the variances within groups. None if it was not requested.
+    classes : numpy.ndarray of int, shape (contrasts,)
+        Equal codes for contrasts that are exchangeable (equal numbers of units).
+    exact : bool
+        True if these are all possible deals, so that p is exact.
+    units, form, least
+        The units, the closed form of the tails beyond all deals, and the smallest p that it gives.
     """
 
     z: Floats
@@ -56,19 +67,20 @@ class Deals:
 
     @property
     def count(self) -> int:
-        """Number of deals."""
+        """Return the number of deals."""
         return len(self.spread) - 1
 
     @property
     def difference(self) -> Floats:
-        """Observed D (contrasts,)."""
+        """Return the observed differences (contrasts,)."""
         return self.form.difference
 
     @cached_property
     def p(self) -> Floats:
-        """Two-sided p of each contrast: share of |z| as large among all deals and contrasts of its class.
+        """Return the two-sided p-value of each contrast.
 
-        Where not one deal went as far it is the tail in closed form, on the scale of the deals, if that is smaller.
+        It is the share of absolute z values that are as large, over all deals and exchangeable contrasts. If no deal
+        has such a value, it is the tail in closed form, if that is smaller.
         """
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
@@ -97,7 +109,7 @@ class Deals:
 
     @property
     def normal(self) -> Floats:
-        """Normal quantile of half of p (contrasts,)."""
+        """Return the normal quantile that corresponds to half of p (contrasts,)."""
         return np.asarray(-ndtri(self.p / 2))
 
     @cached_property
@@ -115,19 +127,19 @@ class Deals:
 
     @property
     def spread_p(self) -> float:
-        """p of the sum of squares between groups."""
+        """Return the p-value of the sum of squares between groups."""
         return float(self._ranks[0][0])
 
     @property
     def largest_p(self) -> float:
-        """p of the largest |z| of any contrast."""
+        """Return the p-value of the largest absolute z of all contrasts."""
         return float(self._ranks[1][0])
 
     @property
     def axis_p(self) -> float:
-        """p of "no group differs": the smaller of both, as extreme as it would be by chance (min-p).
+        """Return the p-value of "no group differs": the smaller of `spread_p` and `largest_p`, corrected by min-p.
 
-        Where not one deal went as far, the smaller of both in closed form.
+        If no deal is as extreme, it is computed in closed form.
         """
         ranked = float(self._shares(self._ranks[2], largest=False)[0])
         common = self.common_level()
@@ -152,11 +164,11 @@ class Deals:
 
     @property
     def variance_p(self) -> float:
-        """p of "groups scatter alike within"; 1 where that was not asked."""
+        """Return the p-value of "all groups have the same variance within"; 1 if it was not requested."""
         return 1.0 if self.variance is None else float(self._shares(self.variance)[0])
 
     def common_level(self, level: float = 0.05) -> float:
-        """The p that either statistic must not exceed for the smaller of both to reach `level`."""
+        """Return the level for each of the two statistics at which their combination has this `level`."""
         ordered = np.sort(self._ranks[2][1:] if self.exact else self._ranks[2])
         place = int(np.floor(level * ordered.size + 1e-9))
         if place == 0:
@@ -168,7 +180,7 @@ class Deals:
         return float(allowed[-1]) if allowed.size else 0.0
 
     def quantile(self, share: float) -> Floats:
-        """The |z| that a contrast of each class stays below in this share of deals (contrasts,)."""
+        """Return the quantile of the absolute z over deals, for each contrast (contrasts,)."""
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
         for number in np.unique(self.classes):
@@ -177,12 +189,12 @@ class Deals:
         return result
 
     def largest_quantile(self, share: float = 0.95) -> float:
-        """The largest |z| of any contrast stays at or below this in this share of deals."""
+        """Return the quantile over deals of the largest absolute z of all contrasts."""
         return float(np.quantile(np.abs(self.z[1:]).max(axis=1), share, method="higher"))
 
 
 def leave_one_out(groups: int) -> Floats:
-    """Contrasts (groups, groups): each group minus the mean of the others, each of these once.
+    """Return the contrasts "each group minus the mean of the other groups", shape (groups, groups).
 
     >>> leave_one_out(3)[0].tolist()
     [1.0, -0.5, -0.5]
@@ -193,7 +205,7 @@ def leave_one_out(groups: int) -> Floats:
 
 
 def all_pairs_of(groups: int) -> Floats:
-    """Contrasts (pairs, groups): first minus second, of (0, 1), (0, 2), ..., (1, 2), ..."""
+    """Return the contrasts "first minus second" of all pairs of groups, (0, 1), (0, 2), ..., shape (pairs, groups)."""
     first, second = np.triu_indices(groups, 1)
     rows = np.zeros((len(first), groups))
     rows[np.arange(len(first)), first], rows[np.arange(len(first)), second] = 1.0, -1.0
@@ -209,15 +221,35 @@ def deal(
     most: int = MOST,
     seed: int = 0,
 ) -> Deals:
-    """Deal all units at random to their groups, sizes kept (inside strata), and test contrasts of group means.
+    """Test contrasts of group means by permuting sampling units between the groups.
 
-    units: every group with at least one. contrasts: (contrasts, groups), rows that sum to 0; each group against the
-    others if None. variances: whether to test, too, that groups scatter alike within. first, most: numbers of deals;
-    after `first` no more are made where 20 are as extreme as what was observed, over the axis. Where there are no
-    more than `most` different deals, each is made once and p is exact.
-    Of many units (`dealing.MANY`) sums of the groups are drawn instead of single units, to the same distribution.
-    Needs more units than groups. Source: Edgington & Onghena 2007; Besag & Clifford 1991 (stopping); Westfall & Young
-    1993 (smallest of several p).
+    Parameters
+    ----------
+    units : Units
+        Units of all groups, at least one per group and more units than groups. They are permuted within strata.
+    contrasts : numpy.ndarray, shape (contrasts, groups), optional
+        Rows that sum to 0. Default: each group minus the mean of the others.
+    variances : bool
+        Also test whether the variances within groups are equal.
+    first, most : int
+        Number of permutations at first and at most. After `first`, no more are made if 20 are as extreme as the
+        observed one. If there are at most `most` different permutations, each is used once and p is exact.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    Deals
+        Permutation distribution with p-values.
+
+    Notes
+    -----
+    With many units, sums of groups are sampled from the same distribution, instead of single units.
+
+    References
+    ----------
+    - Edgington & Onghena 2007: permutation tests. Besag & Clifford 1991: stopping.
+    - Westfall & Young 1993: smallest of several p.
 
     >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3))
     >>> test = deal(units)
@@ -250,9 +282,9 @@ def deal(
 
 
 def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
-    """The largest group mean of each of `draws` deals (draws,): what the largest of equal groups is by chance.
+    """Return the largest group mean in each of `draws` permutations: its distribution if all groups are equal.
 
-    Strata are left as they are, so that a group keeps what its strata make of it. Few deals where units are many.
+    Units are permuted within strata, so effects of strata remain. With many units, fewer permutations are used.
     """
     table = Layout.of(units)
     count = int(np.clip(4 * _CELLS // max(len(table.pool), 1), 19, draws))
@@ -261,7 +293,9 @@ def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
 
 
 def smallest_p(units: Units) -> float:
-    """The smallest p that any outcome could get: deals that only exchange whole groups look alike.
+    """Return the smallest p-value that a permutation test of these units can give.
+
+    Permutations that only exchange whole groups give the same value of the statistic.
 
     >>> round(smallest_p(Units.of(np.arange(6.0), np.repeat([0, 1], 3))), 3)
     0.1

@@ -19,8 +19,9 @@ LimitsAt = Callable[[float | Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class Differences:
-    """Contrasts of group means (contrasts,): estimate, 95 % limits and two-sided p; p <= .05 exactly where 0 is
-    outside the limits."""
+    """Contrasts of group means (contrasts,): estimate, 95% CI and two-sided p. p <= 0.05 exactly if the CI excludes
+    0.
+    """
 
     estimate: Floats
     low: Floats
@@ -29,7 +30,7 @@ class Differences:
 
     @property
     def found(self) -> Flags:
-        """Whether the limits exclude 0."""
+        """Return True for contrasts whose CI excludes 0."""
         return np.asarray((self.low > 0) | (self.high < 0))
 
     def only(self, which: Flags) -> "Differences":
@@ -49,13 +50,27 @@ class Differences:
 def calibrated_differences(
     limits: GroupLimits, contrasts: Floats, test: Deals | Approximation | None
 ) -> Differences:
-    """Limits recovered from those of the groups (MOVER), widened where the deals ask for it.
+    """Return contrasts of group means with CIs (MOVER) that agree with a permutation test.
 
-    contrasts: (contrasts, groups), rows that sum to 0. test: of the same contrasts; None where groups scatter
-    unequally within, so that units may not change places: then one coin a unit stands for each (p and limits from
-    that alone). p is the larger of the deals' and of the level at which the limit facing 0 reaches it; that limit
-    is moved out so that it excludes 0 exactly where p <= .05.
-    Source: Zou & Donner 2008 (MOVER), simulated for this use.
+    Parameters
+    ----------
+    limits : GroupLimits
+        Means of the groups and their intervals.
+    contrasts : numpy.ndarray, shape (contrasts, groups)
+        Rows that sum to 0.
+    test : Deals, Approximation or None
+        Permutation test of the same contrasts. None if variances within groups are too unequal for permutation. Each
+        unit then counts as one Bernoulli trial.
+
+    Returns
+    -------
+    Differences
+        Estimates, CIs and p. p is the larger of the permutation p and that of the interval. The bound near 0 is moved
+        so that the CI excludes 0 exactly if p <= 0.05.
+
+    References
+    ----------
+    - Zou & Donner 2008: MOVER, intervals of differences from those of the parts. Simulated for this use.
 
     >>> from evenhand.stats.disparity.units import Units
     >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
@@ -180,7 +195,9 @@ def facing_zero(found: Differences, p: Floats) -> Differences:
 def recovered_limits(
     limits: GroupLimits, contrasts: Floats, z: float, *, coins: bool = False
 ) -> tuple[Floats, Floats]:
-    """Limits of contrasts at a normal quantile, recovered from those of the groups, as they are."""
+    """Return the bounds of contrasts at a normal quantile, from the intervals of the groups (MOVER, without
+    adjustment).
+    """
     estimate = contrasts @ limits.means
     low, high = _widths(limits.means, contrasts, limits.coins if coins else limits.at, np.array([z]))
     return estimate - low[0], estimate + high[0]

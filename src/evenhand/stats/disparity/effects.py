@@ -25,11 +25,24 @@ PLANNED_CORRELATION = 0.3
 
 @dataclass(frozen=True)
 class Design:
-    """What the smallest effects depend on.
+    """Sample sizes and variances on which minimum detectable effects depend.
 
-    sizes: units of each group (groups,). base: rate of the others of each group (groups,), or the common one. phi:
-    variance of a unit over that of a coin. variance: of units that are no shares, else None. samples: of each unit.
-    crossed: whether each unit of a group stands in a stratum with one of every other. cautious: as of `GroupLimits`.
+    Attributes
+    ----------
+    sizes : numpy.ndarray, shape (groups,)
+        Number of units (such as prompts) of each group.
+    base : numpy.ndarray or float
+        Rate of the other groups, for each group or for all.
+    phi : float
+        Variance of a unit divided by that of one Bernoulli trial.
+    variance : float or None
+        Variance of a unit if outcomes are numbers; None for rates.
+    samples : float
+        Number of responses per unit.
+    crossed : bool
+        True if each unit of a group shares its stratum with one unit of every other group.
+    cautious : bool
+        As in `GroupLimits`.
     """
 
     sizes: Floats
@@ -42,14 +55,14 @@ class Design:
 
     @property
     def freedom(self) -> float:
-        """Units minus groups."""
+        """Return the degrees of freedom: units minus groups."""
         return float(max(self.sizes.sum() - len(self.sizes), 1.0))
 
 
 def group_level(level: float, groups: int) -> float:
-    """Level at which one of `groups` groups has to be seen for the axis to be found and the group named at `level`.
+    """Return the level at which one of several groups must be significant to be named at `level` of the axis.
 
-    In an axis of two both groups and the axis are one test.
+    With two groups, the group and the axis are the same test.
 
     >>> round(group_level(0.05, 10), 5), group_level(0.05, 2)
     (0.0037, 0.05)
@@ -58,7 +71,7 @@ def group_level(level: float, groups: int) -> float:
 
 
 def critical_z(test: Deals | Approximation, level: float, skewness: Floats, freedom: float) -> Floats:
-    """|z| a group has to reach at `level` (groups,): over the deals, further out than they go by the closed form."""
+    """Return the absolute z that each group must reach at `level` (groups,), from permutations or their closed form."""
     closed = critical_value(level, skewness, int(freedom))
     if isinstance(test, Approximation):
         return closed
@@ -76,14 +89,25 @@ def critical_z(test: Deals | Approximation, level: float, skewness: Floats, free
 
 
 def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
-    """How far above the others' rate each group lies that is named with 80 % power (groups,); NaN: none is.
+    """Return the difference of each group's rate above the others that is detected with 80% power (groups,).
 
-    A rate below that of the others would be found where it lies as far away or nearer, if there is room for it; above
-    a half, the two change places. z1: |z| that each group has to reach; level: the two-sided level it stands for. Where
-    sizes differ more than fourfold, the width of the limits (MOVER) may ask for more than z1. The difference of two
-    groups moves in steps of one response, and a permutation counts the observed step as extreme, too: on average half a
-    step is lost (Yates 1934).
-    Source: power of a two-sided test whose variance grows with the effect; simulated for this use.
+    NaN if none is. A difference below the others is detected at the same or a smaller distance, if the rate allows it.
+    Above a rate of one half, it is the reverse.
+
+    Parameters
+    ----------
+    design : Design
+        Sample sizes and variances.
+    z1 : numpy.ndarray, shape (groups,)
+        Absolute z that each group must reach.
+    level : float
+        Two-sided level of `z1`.
+
+    Notes
+    -----
+    If sizes differ more than fourfold, the width of the CI (MOVER) may require more than `z1`. The difference of two
+    groups changes in steps of one response. Half a step is lost on average, because a permutation test counts ties
+    (Yates 1934). The variance grows with the effect; checked in simulations.
 
     >>> design = Design(np.full(10, 100.0), np.full(10, 0.1), 1.0)
     >>> found = smallest_differences(design, np.full(10, 2.807034), 0.005)
@@ -162,10 +186,9 @@ def _bound(rate: Floats, n: Floats, z: float, side: int) -> Floats:
 
 
 def smallest_spread(design: Design, level: float) -> float:
-    """SD of group rates at which the axis would be found with 80 % power, half the groups above and half below.
+    """Return the SD of group rates that is detected with 80% power, half of the groups above and half below the mean.
 
-    NaN where none would be. Source: power of the analysis of variance, at the level that the spread has beside the
-    largest z.
+    NaN if none is. It is the power of an analysis of variance at the level that the spread has next to the largest z.
     """
     groups = len(design.sizes)
     if groups < 2:
@@ -196,10 +219,10 @@ def smallest_spread(design: Design, level: float) -> float:
 
 
 def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, float]:
-    """Smallest differences (groups,) and smallest spread at the level of the axis: the routine before and after a run.
+    """Return the minimum detectable differences of groups (groups,) and the minimum detectable spread of the axis.
 
-    In an axis of two, both are one effect. Up to some dozens of units, in closed form and then by simulation of the
-    whole procedure; NaN where nothing could be found.
+    It is used before and after a run. With two groups, both are the same effect. Small samples are refined by
+    simulation of the whole test. NaN if nothing is detectable.
     """
     groups, sizes = len(design.sizes), design.sizes
     found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
@@ -267,11 +290,27 @@ def _largest_spread(base: float, groups: int) -> float:
 def planned_effects(
     sizes: Counts, base: float, samples: int, level: float, seed: int = 0
 ) -> tuple[Floats, float]:
-    """Smallest differences of groups (groups,) and smallest spread of an axis, before anything is asked.
+    """Return the minimum detectable differences of groups and the minimum detectable spread of a planned audit.
 
-    sizes: prompts of each group, at least 1. base: the rate that is assumed, a share. samples: of each prompt,
-    correlated by .3 (beta-binomial). level: at which the axis is tested. What a group's z has to reach is
-    that of draws in which no group differs. NaN where nothing could be found.
+    Parameters
+    ----------
+    sizes : array_like, shape (groups,)
+        Number of prompts of each group, at least 1.
+    base : float
+        Assumed rate (0 to 1).
+    samples : int
+        Number of responses per prompt. Their correlation is assumed to be 0.3 (beta-binomial).
+    level : float
+        Significance level of the axis.
+    seed : int
+        Random seed of the simulation.
+
+    Returns
+    -------
+    differences : numpy.ndarray, shape (groups,)
+        Differences of rates that are detected with 80% power. NaN if none is.
+    spread : float
+        SD of the groups' true rates that is detected with 80% power. NaN if none is.
 
     >>> differences, spread = planned_effects(np.full(10, 100), 0.1, 1, 0.05)
     >>> bool(0.12 < differences[0] < 0.15), bool(0.03 < spread < 0.08)

@@ -20,14 +20,23 @@ _FARTHEST = 25.0
 
 @dataclass(frozen=True)
 class GroupLimits:
-    """Means of groups with what their limits need (groups,).
+    """Means of groups with what is needed to compute their confidence intervals. Arrays have the shape (groups,).
 
-    phi: variance of a unit over that of one coin, as learnt; worth: independent coins that each group's units are
-    worth, a real number; spread: pooled variance of units within groups; own: that of each group (NaN for one unit).
-    supports: of the rates of prompts with several samples, none of them in strata: what takes the place of `cautious`,
-    each group's limits by the weight of its `caution`.
-    cautious: whether groups have so unequal and so few units, or numbers that scatter so unequally, that a group's
-    scatter cannot be learnt from the others'.
+    A unit is what was sampled, such as a prompt with several responses.
+
+    Attributes
+    ----------
+    phi : numpy.ndarray
+        Estimated variance of a unit divided by that of one Bernoulli trial.
+    worth : numpy.ndarray
+        Effective number of Bernoulli trials of each group's units.
+    spread, own : float and numpy.ndarray
+        Variance of units within groups, pooled and for each group (NaN for one unit).
+    supports : Supports or None
+        Likelihood-based intervals for prompts with several responses, without strata. They replace the cautious ones.
+    cautious : bool
+        True if the variance within a group cannot be inferred from the other groups. This is so if groups have few and
+        very unequal numbers of units, or numbers with very unequal variances.
     """
 
     means: Floats
@@ -43,11 +52,11 @@ class GroupLimits:
 
     @staticmethod
     def of(units: Units) -> "GroupLimits":
-        """Learn the clustering from all groups together.
+        """Estimate the variance of units from all groups together.
 
-        phi is the pooled variance of units over that of coins with the groups' rates, between that of independent
-        samples and 1, moderated by three units that are coins. Where units have unequal numbers of samples, each group
-        gets the phi that its own numbers and the common correlation of samples imply.
+        phi is the pooled variance of units divided by that of Bernoulli trials. It is kept between the value of
+        independent responses and 1, and shrunken towards 1 with the weight of three units. If units have unequal
+        numbers of responses, each group gets the phi that its numbers and the common correlation of responses imply.
 
         >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3),
         ...                  samples=np.full(9, 4.0))
@@ -78,11 +87,11 @@ class GroupLimits:
         return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious, supports)
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """Lower and upper limits at this normal quantile: (groups,), or (many, groups) for many of them.
+        """Return the lower and upper bounds at a normal quantile, each (groups,), or (many, groups) for many quantiles.
 
-        Wilson's with as many outcomes as the units are worth and Student's quantile, or with one coin a unit where
-        that is narrower; for numbers that are no shares, Student's with the group's own variance, moderated by five
-        units of the pooled one. Where the limits are cautious, those of `coins`.
+        Rates have Wilson's interval, with the effective number of trials and Student's quantile, or with one trial per
+        unit if that is narrower. Numbers have Student's t with the group's variance, shrunken towards the pooled one.
+        Cautious limits are those of `coins`.
         """
         if self.supports is None:
             return self.alike(z)
@@ -93,7 +102,9 @@ class GroupLimits:
         )
 
     def alike(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """The limits if prompts scatter alike in all groups (but where they are cautious); shapes as of `at`."""
+        """Return the bounds under the assumption of equal variances in all groups, unless limits are cautious. Shapes
+        as in `at`.
+        """
         if self.cautious:
             return self.coins(z)
         normal = np.asarray(z, dtype=np.float64)[..., None]
@@ -110,8 +121,11 @@ class GroupLimits:
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
     def coins(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """Limits that hold however the groups' units scatter: one coin a unit, where all have twenty units the group's
-        own clustering, moderated by three coins; for numbers, each group's own t."""
+        """Return bounds that are valid for any variances within groups: each unit counts as one Bernoulli trial.
+
+        If all groups have 20 units or more, each group's own variance is used, shrunken with the weight of three
+        trials. For numbers, it is each group's own t interval.
+        """
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if self.shares:
             phi = own_clustering(self.means, self.sizes, np.nan_to_num(self.own))

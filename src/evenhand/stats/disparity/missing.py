@@ -14,20 +14,28 @@ ONE_SIDED = 1.645
 
 
 EQUAL = 0.2
-"""p from which missing shares count as equal: they differ as they would by chance."""
+"""The shares of missing responses count as equal if the p-value of the test of equality is at least this."""
 
 
 @dataclass(frozen=True)
 class MissingExcess:
-    """What each group lacks in excess of the group that lacks fewest. Arrays are (groups,).
+    """Responses that each group lacks in excess of the group with the fewest missing. Arrays have the shape (groups,).
 
-    share: the excess, as a share of what the group that lacks fewest has; 0 if the shares differ as they would by
-    chance. error: standard error of the share that the group lacks, on the same scale; 0 for those that lack fewest.
-    common_error: of the share that is missing in these. below, above: how far below and above the group's mean the
-    outcomes may lie that are missing in excess, on average.
+    Attributes
+    ----------
+    share : numpy.ndarray
+        Excess, divided by the share of present responses in the group with the fewest missing. 0 if shares differ no
+        more than expected by chance.
+    error : numpy.ndarray
+        Standard error of each group's missing share, on the same scale. 0 for the groups with the fewest missing.
+    common_error : float
+        The same for the groups with the fewest missing.
+    below, above : numpy.ndarray
+        Largest assumed distance of the mean of the excess missing outcomes below and above the group's mean.
 
-    Source: Manski 1990, Nonparametric Bounds on Treatment Effects, for the excess alone. That and when shares count as
-    equal was simulated (docs/evidence/verdicts.md).
+    References
+    ----------
+    - Manski 1990: nonparametric bounds, applied to the excess only. Simulated: docs/evidence/verdicts.md.
     """
 
     share: Floats

@@ -18,8 +18,11 @@ _FREEDOM = 5_000
 
 @dataclass(frozen=True)
 class LargestGap:
-    """The pair of groups whose difference is surest to be large: codes, difference and limits that hold for all pairs
-    together; `worse`, (groups,), whether a group is shown to lie above any other, by these limits."""
+    """The pair of groups with the strongest evidence of a large difference, and the difference with a simultaneous CI.
+
+    The CI is valid for all pairs together. ``worse`` (groups,) is True for groups whose rate is significantly above
+    that of any other group, by the same intervals.
+    """
 
     high_group: int
     low_group: int
@@ -32,9 +35,27 @@ class LargestGap:
 def pairs_of_groups(
     units: Units, limits: GroupLimits, *, reference: int | None = None, coins: bool = False, seed: int = 0
 ) -> tuple[Floats, Differences]:
-    """All pairs of groups, or all with one reference: contrasts (pairs, groups) and their differences.
+    """Return the differences of all pairs of groups, or of all groups to a reference group.
 
-    coins: whether groups scatter so unequally that units may not change places.
+    Parameters
+    ----------
+    units : Units
+        Sampling units of all groups.
+    limits : GroupLimits
+        Means and intervals of the groups.
+    reference : int, optional
+        Code of the reference group. Default: all pairs.
+    coins : bool
+        True if variances within groups are too unequal for permutation.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    contrasts : numpy.ndarray, shape (pairs, groups)
+        The compared pairs.
+    differences : Differences
+        Their differences with CI and p.
     """
     groups = units.n_groups
     if reference is None:
@@ -47,10 +68,24 @@ def pairs_of_groups(
 
 
 def largest_gap(units: Units, limits: GroupLimits, *, coins: bool = False, seed: int = 0) -> LargestGap:
-    """The largest gap between two groups, with limits that hold whichever pair it is.
+    """Return the pair of groups with the highest lower bound of the difference, with a CI that allows for the
+    selection.
 
-    All limits stand at the larger of Tukey's quantile of the range and the 95 % quantile of the largest z of any pair
-    over deals (up to 40 groups). Named is the pair with the highest lower limit.
+    Parameters
+    ----------
+    units : Units
+        Sampling units of all groups.
+    limits : GroupLimits
+        Means and intervals of the groups.
+    coins : bool
+        True if variances within groups are too unequal for permutation.
+    seed : int
+        Random seed.
+
+    Notes
+    -----
+    The quantile is the larger of Tukey's (studentised range) and that of the largest absolute z of all pairs under
+    permutation. The latter is used for up to 40 groups.
     """
     groups = units.n_groups
     student = tukey_quantile(groups, limits.freedom) / np.sqrt(2)
@@ -105,9 +140,7 @@ def widest_gap(means: Floats, low: Floats, high: Floats) -> LargestGap:
 
 @lru_cache(maxsize=256)
 def tukey_quantile(groups: int, freedom: int, share: float = 0.95) -> float:
-    """Quantile of the range of `groups` normal means over an independent standard deviation.
-
-    Source: Tukey 1953, by quadrature.
+    """Return the quantile of Tukey's studentised range of `groups` normal means (by quadrature).
 
     >>> round(tukey_quantile(3, 10), 3), round(tukey_quantile(10, 10**6), 3)
     (3.877, 4.474)

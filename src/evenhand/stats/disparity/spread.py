@@ -20,8 +20,10 @@ _LARGE = 20_000
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviation of the true group means (divisor groups - 1), with 95 % limits; low is 0 exactly where the
-    test of the axis does not reach 5 %."""
+    """Standard deviation of the groups' true means (divisor: groups - 1), with 95% CI.
+
+    ``low`` is 0 exactly if the test of the axis is not significant at 5%.
+    """
 
     estimate: float
     low: float
@@ -29,12 +31,26 @@ class Spread:
 
 
 def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, axis_p: float) -> Spread:
-    """Invert the distribution of the variance of the observed means, one-sided at 0 and two-sided far from it.
+    """Return the SD of the groups' true means with a 95% CI, from the variance of the observed means.
 
-    The observed variance over its mean is taken for chi-square with the freedom that its variance implies, noise in
-    the noise included; the shares of the two tails slide with the signal. test: of the axis, None where units could
-    not change places. Source: inversion of a moment-matched chi-square (Satterthwaite 1946); sliding tails simulated
-    for this use.
+    Parameters
+    ----------
+    limits : GroupLimits
+        Means of the groups and their variances.
+    test : Deals, Approximation or None
+        Permutation test of the axis. None if units cannot be permuted.
+    axis_p : float
+        p of "no group differs".
+
+    Returns
+    -------
+    Spread
+        SD and CI, which is one-sided near 0 and two-sided far from it.
+
+    Notes
+    -----
+    The CI inverts a chi-square distribution with matched moments (Satterthwaite 1946). The transition from one-sided to
+    two-sided was simulated for this use.
 
     >>> from evenhand.stats.disparity.deals import deal
     >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
@@ -139,10 +155,11 @@ def _other_bound(estimate: float, observed: float, test: Deals | Approximation |
 
 
 def burden(units: Units) -> float:
-    """Mean of all groups minus the lowest, chosen on one half of the units and valued on the other (many splits).
+    """Return the mean of all groups minus the lowest group mean, estimated without selection bias.
 
-    Unbiased where no group differs (and may then lie below 0); it grows with the share of harmed groups until
-    all are. Neither the names of groups nor the order of units change it. NaN: fewer than two groups have two units.
+    The lowest group is chosen on one half of the units, and its mean is estimated on the other, for many random halves.
+    The estimate is unbiased if no group differs, and may then be negative. It grows with the share of groups that are
+    treated worse, until all are. NaN if fewer than two groups have two units.
 
     >>> units = Units.of(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
     >>> round(burden(units), 6)

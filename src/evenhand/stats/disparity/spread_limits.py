@@ -8,9 +8,10 @@ from evenhand.stats.arrays import Floats
 
 
 def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, float]:
-    """95 % limits of the standard deviation behind group means with known noise, by inverting a scaled chi-square.
+    """Return the 95% CI of the SD of true group means, from observed means with known noise.
 
-    One-sided at 0 and two-sided far from it, so that 0 is left out exactly where a one-sided 5 % test leaves it out.
+    It inverts a scaled chi-square distribution. It is one-sided near 0 and two-sided far from it, so it excludes 0
+    exactly if a one-sided test at 5% rejects.
     """
     count = len(means)
     observed, usual = float(means.var(ddof=1)), float(noise.mean())

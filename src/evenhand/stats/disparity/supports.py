@@ -35,14 +35,28 @@ _POINTS = np.concatenate([[0.0], np.geomspace(0.01, 60, 160)])
 
 @dataclass(frozen=True)
 class Supports:
-    """What the prompts of an axis say about each group's rate.
+    """Empirical-Bayes intervals of groups' rates, for prompts with several responses.
 
-    means, prompts: (groups,) mean of the prompts and their number. dispersion: (groups, ICCs) variance of a prompt's
-    mean over that of one Bernoulli trial. evidence: (groups, ICCs) of the group's own scatter, at most 1. weights:
-    (ICCs,) of what the groups share. information: (groups,) on the group's own ICC, in prompts; 0 where all are alike.
-    learnt, guarded: (groups, 2, quantiles) lower and upper limits at the quantiles of `GRID`.
+    The intraclass correlation (ICC) of responses to a prompt is unknown. Each quantity is computed on a grid of ICCs.
 
-    Source: empirical Bayes on a grid (Efron 2010, section 1); Wilson 1927 for the score; simulated for this use.
+    Attributes
+    ----------
+    means, prompts : numpy.ndarray, shape (groups,)
+        Mean over the prompts of each group, and number of prompts.
+    dispersion : numpy.ndarray, shape (groups, ICCs)
+        Variance of a prompt's mean divided by that of one Bernoulli trial.
+    evidence : numpy.ndarray, shape (groups, ICCs)
+        Likelihood of the variance within each group, relative to its maximum.
+    weights : numpy.ndarray, shape (ICCs,)
+        Distribution of the ICC that all groups share.
+    information : numpy.ndarray, shape (groups,)
+        Information about the group's own ICC, in prompts. 0 if all its prompts have equal means.
+    learnt, guarded : numpy.ndarray, shape (groups, 2, quantiles)
+        Lower and upper bounds of rates at the quantiles of `GRID`. ``guarded`` ones assume less about the ICC.
+
+    References
+    ----------
+    - Efron 2010, section 1: empirical Bayes. Wilson 1927: the score interval. Simulated for this use.
     """
 
     means: Floats
@@ -56,7 +70,7 @@ class Supports:
 
     @staticmethod
     def of(units: Units) -> "Supports":
-        """Learn the clustering of groups, each with at least one prompt, and the limits of their rates.
+        """Estimate the correlation of responses and the intervals of rates, from groups with at least one prompt each.
 
         >>> values = np.repeat([0.0, 0.2, 0.4, 1.0], [4, 4, 2, 2])
         >>> units = Units.of(values, np.arange(12) % 2, samples=np.full(12, 5.0))

@@ -14,12 +14,22 @@ from evenhand.stats.arrays import Codes, Counts, Floats
 
 @dataclass(frozen=True)
 class Units:
-    """One value a unit, sorted by group.
+    """Sampling units (such as prompts), one value per unit, sorted by group.
 
-    values: (units,), means of the unit's samples, no NaN. groups: (units,), codes 0, 1, ... in order; n_groups may be
-    larger than the highest code + 1 where a group has no unit. strata: (units,), what is held fixed (a template, a
-    prompt's toxicity), or None: units change places inside a stratum only. samples: (units,), how many samples each
-    value averages. shares: whether values lie between 0 and 1, so that limits know their bounds.
+    Attributes
+    ----------
+    values : numpy.ndarray, shape (units,)
+        Mean of the responses of each unit, without NaN.
+    groups : numpy.ndarray of int, shape (units,)
+        Group codes 0, 1, ... in increasing order.
+    n_groups : int
+        Number of groups. It may exceed the largest code + 1, if a group has no units.
+    strata : numpy.ndarray of int, shape (units,), or None
+        Stratum of each unit, such as a template. Units are only permuted within strata.
+    samples : numpy.ndarray, shape (units,)
+        Number of responses that each value averages.
+    shares : bool
+        True if values are rates between 0 and 1, so that intervals are bounded.
     """
 
     values: Floats
@@ -39,9 +49,9 @@ class Units:
         samples: Floats | None = None,
         shares: bool | None = None,
     ) -> "Units":
-        """Units in any order, sorted and checked.
+        """Create units from arrays in any order, after sorting and checking them.
 
-        Raises UsageError for arrays of different length, NaN, or groups without a code.
+        Raises a UsageError if lengths differ, a value is NaN or a group has no code.
 
         >>> Units.of(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 1])).sizes.tolist()
         [1, 2]
@@ -65,29 +75,30 @@ class Units:
 
     @cached_property
     def sizes(self) -> Counts:
-        """Units of each group (groups,)."""
+        """Return the number of units of each group (groups,)."""
         return np.bincount(self.groups, minlength=self.n_groups).astype(np.int64)
 
     @cached_property
     def means(self) -> Floats:
-        """Mean of each group's units (groups,), each unit once; NaN without any.
+        """Return the mean over the units of each group (groups,); NaN without units.
 
-        Where groups lie in strata unequally, the fit of group + stratum, so that a group is not blamed for its strata;
-        where every group has the same share of each stratum that is the plain mean.
+        If groups are distributed unequally over strata, means are adjusted for strata by a fit of group + stratum.
         """
         plain = self.group_means(self.values)
         return plain if self.strata is None or self.balanced else self._adjusted(plain)
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom of the variance within groups: units minus groups that have any (and minus strata)."""
+        """Return the degrees of freedom of the variance within groups: units minus groups with units (and minus
+        strata).
+        """
         known = int(np.count_nonzero(self.sizes))
         further = 0 if self.strata is None else int(self.strata.max()) if len(self.strata) else 0
         return max(len(self.values) - known - further, 0)
 
     @cached_property
     def centred(self) -> Floats:
-        """Values minus the mean of their stratum, if there are strata (units,)."""
+        """Return the values minus the mean of their stratum, or the values without strata (units,)."""
         if self.strata is None:
             return self.values
         totals = np.bincount(self.strata, weights=self.values) / np.bincount(self.strata)
@@ -95,7 +106,7 @@ class Units:
 
     @cached_property
     def balanced(self) -> bool:
-        """Whether all groups that have units have equally many in each stratum."""
+        """Return True if all groups with units have equally many in each stratum."""
         if self.strata is None:
             return True
         cells = self.cells()
@@ -103,7 +114,7 @@ class Units:
         return bool(np.all(known == known[:1]))
 
     def cells(self) -> Counts:
-        """Units of each group in each stratum (groups, strata)."""
+        """Return the number of units of each group in each stratum (groups, strata)."""
         strata = np.zeros(len(self.groups), dtype=np.int64) if self.strata is None else self.strata
         width = int(strata.max()) + 1 if len(strata) else 1
         flat = np.bincount(self.groups * width + strata, minlength=self.n_groups * width)
@@ -111,25 +122,25 @@ class Units:
 
     @cached_property
     def log_deals(self) -> float:
-        """Logarithm of the number of different deals of all units to the groups, inside strata."""
+        """Return the logarithm of the number of different permutations of units between groups, within strata."""
         cells = self.cells()
         return float(np.sum(gammaln(cells.sum(axis=0) + 1) - gammaln(cells + 1).sum(axis=0)))
 
     def log_choices(self) -> Floats:
-        """Logarithm of the number of different choices of each group's own units, inside strata (groups,)."""
+        """Return the logarithm of the number of different selections of each group's units, within strata (groups,)."""
         cells = self.cells().astype(np.float64)
         whole = cells.sum(axis=0)
         ways = gammaln(whole + 1) - gammaln(cells + 1) - gammaln(whole - cells + 1)
         return np.asarray(ways.sum(axis=1))
 
     def group_means(self, values: Floats) -> Floats:
-        """Plain means of values (units,) over the units of each group (groups,); NaN without any."""
+        """Return the means of other values (units,) over the units of each group (groups,); NaN without units."""
         sums = np.bincount(self.groups, weights=values, minlength=self.n_groups)
         sizes = self.sizes
         return np.asarray(np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0))
 
     def residuals(self) -> Floats:
-        """Values minus group (and stratum) (units,)."""
+        """Return the values minus the effects of group and stratum (units,)."""
         if self.strata is None:
             return np.asarray(self.values - self.group_means(self.values)[self.groups])
         if self.balanced:

@@ -23,7 +23,11 @@ _DIGITS = 10
 
 @dataclass(frozen=True)
 class Block:
-    """Things of one block. kernel: (things, things), symmetric, how alike they are. groups: codes (things,)."""
+    """The items of one block (such as the responses to one prompt).
+
+    ``kernel`` is the symmetric matrix of their similarities (items, items), and ``groups`` are their group codes
+    (items,).
+    """
 
     kernel: Floats
     groups: Codes
@@ -31,7 +35,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Apart:
-    """One contrast: its estimate with 95 % limits over blocks, one-sided p, what would be found, blocks it rests on."""
+    """A difference of similarities with 95% CI over blocks, one-sided p, minimum detectable effect and number of
+    blocks.
+    """
 
     estimate: float
     low: float
@@ -43,12 +49,21 @@ class Apart:
 
 @dataclass(frozen=True)
 class Likeness:
-    """The groups of an axis.
+    """Similarity of items within and between groups. Result of `compare_blocks`.
 
-    within, across: mean likeness inside groups and between them, blocks counting once. axis: within minus across.
-    groups: for each code how much farther it stands from the others than these from each other; None for two groups,
-    or where it is in fewer than two blocks beside two others. obstacle: why nothing could be found, or None; then the
-    contrasts are None.
+    Attributes
+    ----------
+    within, across : float
+        Mean similarity within groups and between groups. Blocks have equal weight.
+    blocks : int
+        Number of blocks.
+    axis : Apart or None
+        within minus across.
+    groups : tuple of Apart or None
+        For each code, how much less similar the group is to the other groups than these are to each other. None for two
+        groups, or if a group is in fewer than two blocks with two other groups.
+    obstacle : str or None
+        Reason why nothing could be detected. `axis` and `groups` are then None.
     """
 
     within: float
@@ -130,7 +145,7 @@ def _by_unit(observed: Floats, units: Codes) -> tuple[Floats, Floats]:
 
 
 def mean_difference(blocks: Sequence[Block], n_groups: int, clusters: Codes | None = None) -> float | None:
-    """The estimate of the axis alone, as `compare_blocks` makes it; None where no block can be used.
+    """Return the mean similarity within groups minus that between groups; None if no block can be used.
 
     >>> mean_difference([Block(np.eye(4), np.array([0, 0, 1, 1]))], 2)
     0.0

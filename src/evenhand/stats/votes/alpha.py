@@ -21,13 +21,34 @@ def crossed_alpha(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Alpha of votes (n,) with limits over persons and items, both drawn at random.
+    """Return Krippendorff's alpha with a CI that generalises to other persons and items.
 
-    values: (n,), numbers, of each vote. items, persons: (n,), labels. measurement, level, seed: as of
-    `krippendorff_alpha`, whose limits (of items alone) these include. Limits of log(1 - alpha), from which what few
-    persons take is removed: of 5 persons with habits of their own alpha is 0.08 too low. NaN limits with fewer than
-    LEAST_LEVELS persons, and where `krippendorff_alpha` has none.
-    Source: Krippendorff 2019, chapter 12; two-way jackknife: Owen 2007, Cameron, Gelbach & Miller 2011.
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Number of each vote (judgement).
+    items, persons : array_like, shape (n,)
+        Labels of the judged item and of the person.
+    measurement : {"nominal", "ordinal", "interval"}, default "nominal"
+        Level of measurement.
+    level : float, default 0.95
+        Confidence level.
+    seed : int, default 0
+        Random seed.
+
+    Returns
+    -------
+    Interval
+        Alpha with CI, at least as wide as that of `krippendorff_alpha`, which generalises to items only. It is NaN with
+        too few persons, or if `krippendorff_alpha` gives none.
+
+    Notes
+    -----
+    Two-way jackknife of log(1 - alpha). It also removes the bias of few persons: with 5 persons, alpha is 0.08 too low.
+
+    References
+    ----------
+    - Krippendorff 2019, chapter 12. Owen 2007; Cameron, Gelbach & Miller 2011: two-way jackknife.
 
     >>> rng = np.random.default_rng(0)
     >>> items, persons = np.repeat(np.arange(60), 3), np.arange(180) % 20

@@ -45,14 +45,23 @@ _STEPS = 4
 def crossed_share(
     values: npt.ArrayLike, ways: Sequence[npt.ArrayLike], *, null: float = 0.5, level: float = 0.95
 ) -> CrossedEstimate:
-    """A share of votes, its limits and the p of `null`, where votes share persons, items, conversations.
+    """Return a share of votes with CI and p, if votes share persons, items or conversations.
 
-    values: (n,), 1 or 0, or what lies between (a tie: 0.5). ways: for each way in which votes are related an array of
-    labels (n,): the person, the item, the conversation. Many votes of one person or item weigh less than as many of
-    several (`working_weights`); with as many votes each, the share is that of the votes. Limits are Wilson's with the
-    number of independent votes that would tell as much, and Student's t; they leave out `null` exactly where p is at
-    most 1 - level. Votes that are all equal count once a person (or item, whichever are fewer).
-    Source: Wilson 1927; covariances of crossed samples by pairs: Henderson 1953, Owen 2007.
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Votes: 1 or 0, or between them (a tie is 0.5).
+    ways : sequence of array_like, each of shape (n,)
+        Labels of what votes have in common: the person, the item, the conversation. Votes with equal labels are
+        correlated.
+    null, level : float
+        Tested share and confidence level. The CI excludes `null` exactly if p <= 1 - level.
+
+    Notes
+    -----
+    Persons or items with many votes have less weight per vote. The CI is Wilson's (1927), with the effective number of
+    independent votes (Henderson 1953; Owen 2007) and Student's quantile. If all votes are equal, each person (or item,
+    if there are fewer) counts once.
 
     >>> persons, items = np.repeat(np.arange(40), 5), np.tile(np.arange(100), 2)
     >>> votes = np.random.default_rng(0).random(200) < 0.65
@@ -111,9 +120,9 @@ def _freedom_of_share(y: Floats, related: Ways, part: "_Part") -> float:
 def crossed_mean(
     values: npt.ArrayLike, ways: Sequence[npt.ArrayLike], *, null: float = 0.0, level: float = 0.95
 ) -> CrossedEstimate:
-    """The mean of numbers that people gave, as `crossed_share` but with limits by Student's t alone.
+    """Return the mean of numeric judgements with a CI, if judgements share persons, items or conversations.
 
-    Limits and p are NaN where all numbers are equal: their variance is unknown.
+    Parameters are those of `crossed_share`. The CI uses Student's t. CI and p are NaN if all numbers are equal.
 
     >>> found = crossed_mean([1, 2, 2, 3, 5, 6, 4, 4], [list("aabbccdd"), list("pqpqpqpq")])
     >>> round(found.estimate, 3), bool(found.low < 3 < found.high)
@@ -134,14 +143,14 @@ def crossed_difference(
     shares: bool,
     level: float = 0.95,
 ) -> CrossedEstimate:
-    """Mean of the votes of one part minus that of the other; persons or prompts of both parts pair them.
+    """Return the mean vote of one part minus that of the other, if persons or items may be in both parts.
 
-    values: (n,). first: (n,), whether a vote is of the first part. ways: as in `crossed_share`; what votes of both
-    parts share takes its part out of the error, and what they share within a part alone does not. shares: whether
-    values are 0 and 1; then limits are Newcombe's with Wilson's of each part, and p is that at which they reach 0.
-    Of other numbers, a part whose values are all equal gets the variance of the other part, with its votes of one
-    person or item (whichever are fewer) taken as one; where both parts are so, limits and p are NaN.
-    Source: Newcombe 1998, method 10; Zou & Donner 2008 for dependent shares.
+    `values` (n,) are votes, and `first` (n,) is True for those of the first part. `ways` is as in `crossed_share`:
+    votes of one person in both parts are paired, which reduces the standard error. `shares` is True if values are 0 or
+    1. The CI is then Newcombe's (1998, method 10; Zou & Donner 2008), otherwise Student's t.
+
+    If all values of a part are equal, it gets the variance of the other part. If this is so in both parts, CI and p are
+    NaN for numbers that are not shares.
 
     >>> rng = np.random.default_rng(1)
     >>> persons, items = np.repeat(np.arange(40), 10), np.tile(np.arange(100), 4)
@@ -230,10 +239,11 @@ def _base(y: Floats, related: Ways) -> float:
 def crossed_slope(
     values: npt.ArrayLike, predictor: npt.ArrayLike, ways: Sequence[npt.ArrayLike], *, level: float = 0.95
 ) -> CrossedEstimate:
-    """How much votes rise with a predictor (of persons, say), persons and items being random.
+    """Return the slope of votes on a predictor, such as a score of the person, with persons and items as samples.
 
-    values, predictor: (n,). Linear, also for votes of 0 and 1: shares per unit of the predictor. NaN where the
-    predictor never changes. Limits by Student's t; NaN where the values are an exact function of the predictor.
+    `values` and `predictor` have the shape (n,); the other parameters are those of `crossed_share`. The regression is
+    linear, also for votes of 0 and 1. NaN if the predictor is constant. The CI (Student's t) is NaN if the fit is
+    perfect.
 
     >>> rng = np.random.default_rng(2)
     >>> persons, items = np.repeat(np.arange(50), 6), np.tile(np.arange(100), 3)
@@ -273,10 +283,11 @@ def crossed_balanced(
     null: float = 0.5,
     level: float = 0.95,
 ) -> CrossedEstimate:
-    """The mean of two parts' means, each weighing a half however many votes it has: shares on the left and the right.
+    """Return the mean of two parts' mean votes, with equal weight however many votes each part has.
 
-    values: (n,), between 0 and 1. first: (n,), whether a vote is of the first part. ways: as in `crossed_share`. Limits
-    by Student's t, within 0 and 1. NaN limits where a part has no vote, or no vote differs from the others of its part.
+    An example are the votes with a model on the left and on the right. `values` (n,) are votes between 0 and 1, and
+    `first` (n,) is True for the first part. The other parameters are those of `crossed_share`. The CI (Student's t,
+    within 0 and 1) is NaN if a part has no votes or only equal ones.
 
     >>> rng = np.random.default_rng(3)
     >>> persons, items, left = np.repeat(np.arange(40), 10), np.tile(np.arange(100), 4), rng.random(400) < 0.8

@@ -20,18 +20,22 @@ WARM_STEPS = 30
 
 @dataclass(frozen=True)
 class LatentClasses:
-    """A fit. prevalence: (classes,). confusion: (persons, classes, answers). posterior: (items, classes)."""
+    """A fitted Dawid-Skene model of true classes and annotator errors.
+
+    ``prevalence`` has the shape (classes,), ``confusion`` (persons, classes, answers) and ``posterior`` (items,
+    classes). All are probabilities.
+    """
 
     prevalence: Floats
     confusion: Floats
     posterior: Floats
     log_likelihood: float
-    """Of the votes, without the prior."""
+    """Log-likelihood of the votes, without the prior."""
     converged: bool
 
     @property
     def reliability(self) -> Floats:
-        """(persons,): the chance that a person says what is true."""
+        """Return the probability that each person states the true class (persons,)."""
         return np.asarray(np.einsum("k,pkk->p", self.prevalence, self.confusion))
 
 
@@ -115,7 +119,7 @@ def reliability_limits(
     level: float = 0.95,
     seed: int = 0,
 ) -> tuple[Floats, Floats]:
-    """Limits of each person's reliability (persons,): percentiles of fits to items drawn with replacement."""
+    """Return the bounds of each person's reliability (persons,): percentiles of fits to resampled items."""
     generator = np.random.default_rng(seed)
     number, classes = fit.posterior.shape
     drawn = np.stack(

@@ -13,7 +13,9 @@ STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 def binomial_p(successes: int, n: int) -> float:
-    """Two-sided p of so many of n independent votes where both answers are as likely; NaN without a vote.
+    """Return the exact two-sided p-value of `successes` out of n independent votes, if both answers are equally likely.
+
+    NaN without votes.
 
     >>> round(binomial_p(224, 400), 3)
     0.019
@@ -27,7 +29,7 @@ def binomial_p(successes: int, n: int) -> float:
 
 
 def stars(p: float) -> str:
-    """The asterisks of a p: three below .001, two below .01, one below .05.
+    """Return the asterisks of a p-value: three below .001, two below .01, one below .05.
 
     >>> stars(0.019)
     '*'
@@ -36,9 +38,9 @@ def stars(p: float) -> str:
 
 
 def minimal_significant(n: int, alpha: float = 0.05) -> float:
-    """The smallest share of n votes that the exact two-sided test against 0.5 calls significant; NaN if none is.
+    """Return the smallest share of n independent votes that differs significantly from 0.5 in the exact two-sided test.
 
-    A share of independent votes: with few people, or many votes on one item, more is needed (`win_rates`).
+    NaN if none does. With few persons or many votes per item, a larger share is needed (see `win_rates`).
 
     >>> [minimal_significant(n) for n in (100, 200, 400, 800)]
     [0.61, 0.575, 0.5525, 0.53625]
@@ -51,10 +53,11 @@ def minimal_significant(n: int, alpha: float = 0.05) -> float:
 
 
 def published_agreement(choices: Sequence[npt.ArrayLike]) -> float:
-    """Agreement of votes on pairs as ACUTE-Eval's analysis computes it; NaN where no pair has two votes.
+    """Return the agreement of votes on pairs as ACUTE-Eval's analysis computes it.
 
-    choices: per pair its votes, 1 for one model and 0 for the other. The share of the commoner answer, 0 where both
-    are as common, averaged over pairs with two votes or more: two coins agree to a half by it, not to nothing.
+    `choices` has the votes of each pair: 1 for one model, 0 for the other. The agreement of a pair is the share of its
+    more common answer, or 0 if both are equally common. The mean over pairs with two or more votes is returned, or NaN
+    if there are none. Random votes have an agreement of about one half.
 
     >>> published_agreement([[1, 1], [1, 0], [1], [1, 1, 0]])
     0.5555555555555555
@@ -69,9 +72,9 @@ def published_agreement(choices: Sequence[npt.ArrayLike]) -> float:
 
 
 def chi_square(table: npt.ArrayLike) -> tuple[float, int, float]:
-    """Pearson's chi-square of counts (rows, columns), its degrees of freedom and p, without correction.
+    """Return Pearson's chi-square of a table of counts, its degrees of freedom and p, without continuity correction.
 
-    Rows and columns without a count are left out; NaN with fewer than two of either.
+    Rows and columns without counts are left out. NaN with fewer than two rows or columns.
 
     >>> chi_square([[30, 70], [50, 50]])[1], round(chi_square([[30, 70], [50, 50]])[2], 4)
     (1, 0.0039)

@@ -19,7 +19,7 @@ PARTS = 60
 
 @dataclass(frozen=True)
 class TwoWayError:
-    """Standard error over persons and items, its degrees of freedom, and what few persons and items add on average."""
+    """Standard error over persons and items, its degrees of freedom, and the bias of the statistic in small samples."""
 
     standard_error: float
     freedom: float
@@ -29,12 +29,26 @@ class TwoWayError:
 def two_way_jackknife(
     statistic: Callable[[Kept], float], items: Codes, persons: Codes, *, seed: int = 0
 ) -> TwoWayError:
-    """The error of a statistic over persons and items like these.
+    """Return the standard error of any statistic of votes, if it should generalise to similar persons and items.
 
-    statistic: of the votes that are kept (n,), on a scale on which it is about normal; NaN where it is not known.
-    items: of each vote (n,), or what items share (prompts). persons: of each vote (n,). seed: by which levels are dealt
-    into PARTS. Freedom by Satterthwaite. NaN where more than a tenth of what is left out leaves nothing known.
-    Source: Quenouille 1956, Tukey 1958; for crossed samples Owen 2007; Cameron, Gelbach & Miller 2011.
+    Parameters
+    ----------
+    statistic : callable
+        Maps a boolean array (n,), the votes to use, to a float that is approximately normal, or NaN if it is undefined.
+    items, persons : numpy.ndarray of int, shape (n,)
+        Codes of item and person of each vote.
+    seed : int
+        Random seed. Items and persons are divided into at most 60 parts, which are left out in turn.
+
+    Returns
+    -------
+    TwoWayError
+        Standard error, degrees of freedom (Satterthwaite) and bias. NaN if more than 10% of the left-out parts give no
+        value.
+
+    References
+    ----------
+    - Quenouille 1956; Tukey 1958; Owen 2007; Cameron, Gelbach & Miller 2011.
 
     >>> rng = np.random.default_rng(0)
     >>> items, persons, values = np.repeat(np.arange(30), 4), np.tile(np.arange(20), 6), rng.normal(size=120)

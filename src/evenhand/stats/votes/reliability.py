@@ -10,28 +10,42 @@ from evenhand.stats.arrays import Codes, Floats
 
 @dataclass(frozen=True)
 class Reliability:
-    """Of items' mean votes; NaN where nothing is known.
+    """Reliability of items' mean votes; NaN if it cannot be estimated.
 
-    reliability: correlation of the means of two independent groups of as many raters. ceiling: its square root, the
-    largest correlation to expect of anything else with these means.
+    ``reliability`` is the correlation of the means of two independent groups of as many raters. ``ceiling`` is its
+    square root: the largest correlation of any other quantity with these means.
     """
 
     reliability: Floats
     ceiling: Floats
     noise: Floats
-    """1 - reliability, above 1 where items' means differ by less than votes do: what limits are made of."""
+    """Return 1 - reliability. It is above 1 if items differ less than expected from the votes."""
 
 
 def group_reliability(
     sizes: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Reliability:
-    """Reliability of items' mean votes by analysis of variance of one way.
+    """Return the reliability of items' mean votes, by a one-way analysis of variance.
 
-    sizes, means (items,): votes of each and their mean; squares (items,): the sum of squared deviations within each.
-    weights: (resamples, items), how often each item counts; None: once, and results are of shape (1,). What persons
-    bring to all their votes counts as error of the votes, so that reliability is of raters drawn anew for each item.
-    Reliability is at most 1, at least 0; NaN where no item has two votes or items do not differ at all.
-    Source: Shrout & Fleiss 1979, ICC(1, k); Spearman 1904 for the ceiling.
+    Parameters
+    ----------
+    sizes, means, squares : array_like, shape (items,)
+        Number of votes of each item, their mean, and the sum of squared deviations from it.
+    weights : array_like, shape (resamples, items), optional
+        Weight of each item in each resample. Default: 1, with results of shape (1,).
+
+    Returns
+    -------
+    Reliability
+        Reliability between 0 and 1. NaN if no item has two votes or items do not differ.
+
+    Notes
+    -----
+    Effects of persons count as error: reliability is for raters who are sampled independently for each item.
+
+    References
+    ----------
+    - Shrout & Fleiss 1979: ICC(1, k). Spearman 1904: the ceiling.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=2000)
@@ -58,14 +72,14 @@ def group_reliability(
 
 
 def sums_of_items(items: Codes, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sizes, means and sums of squared deviations (items,) of values (n,) whose items are codes from 0."""
+    """Return the number of values, mean and sum of squared deviations of each item (items,)."""
     sizes: Floats = np.bincount(items).astype(np.float64)
     means: Floats = np.asarray(np.bincount(items, values) / sizes)
     return sizes, means, np.asarray(np.bincount(items, (values - means[items]) ** 2), dtype=np.float64)
 
 
 def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
-    """Pearson's correlation of items' numbers (items,) for each row of weights (resamples, items).
+    """Return Pearson's correlation of two columns of numbers (items,) for each row of weights (resamples, items).
 
     >>> correlations_of(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
     [0.5]

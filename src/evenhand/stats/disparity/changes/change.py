@@ -51,17 +51,41 @@ def group_changes(
     level: float = 0.05,
     seed: int = 0,
 ) -> GroupChanges:
-    """Difference-in-differences of each group of an axis, and whether any group changed otherwise than the rest.
+    """Test whether any group of an axis changed differently from the other groups, between two models.
 
-    before, after: (units,) means of a unit's samples in each model, without NaN. groups: (units,) codes 0, 1, ... of
-    the group that each unit belongs to. samples: (units,) or one number: responses behind each mean, which bound what
-    can hide where nothing moved. level: at which the axis is judged; only the smallest effects depend on it.
-    Residuals of a unit's change are divided by what the rates of its group before and after let expect of their
-    spread, dealt to all groups, and put on the new group's scale. The axis p is the smaller rank of a sum of squares
-    and of the largest group's statistic, calibrated on the same deals, but no smaller than by F or t (the deals of a
-    few prompts have short tails); a group's p is the larger of its share of the
-    deals and of Student's t with the same standard error. Raises UsageError for arrays that do not match.
-    Source: simulated for this measure; Pitman 1937 (dealing), Cameron and Miller 2015 (differences of clusters).
+    Parameters
+    ----------
+    before, after : array_like, shape (units,)
+        Mean outcome of each sampling unit (such as a prompt) with each model, without NaN.
+    groups : array_like of int, shape (units,)
+        Code of the group of each unit: 0, 1, ...
+    samples : array_like, shape (units,), or int
+        Number of responses behind each mean. It bounds the changes that may be undetected if no unit changed.
+    level : float
+        Significance level of the axis. Affects only the minimum detectable effects.
+    seed : int
+        Random seed of the permutations.
+
+    Returns
+    -------
+    GroupChanges
+        Changes of the groups, compared with the other groups.
+
+    Raises
+    ------
+    UsageError
+        Shapes differ.
+
+    Notes
+    -----
+    Residuals of the changes are scaled by their expected spread and permuted over all groups. The p of the axis
+    combines a sum of squares with the statistic of the most extreme group. It is at least that of F or t, because
+    permutations of few prompts have short tails. The p of a group is the larger of its permutation p and that of
+    Student's t. Checked in simulations.
+
+    References
+    ----------
+    - Pitman 1937: permutation tests. Cameron & Miller 2015: differences of clusters.
 
     >>> rude = [0.25, 0.0, 0.5, 0.25, 0.0, 0.25, 0.5, 0.25]
     >>> found = group_changes(rude * 2, [1.0] * 8 + [0.0] * 8, [0] * 8 + [1] * 8)

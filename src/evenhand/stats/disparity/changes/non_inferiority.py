@@ -12,13 +12,34 @@ POWER = 0.8
 def no_worse(
     estimate: npt.ArrayLike, standard_error: npt.ArrayLike, degrees_of_freedom: float, margin: float
 ) -> list[str]:
-    """Whether groups fared no worse by more than a margin: passes, fails, undecided, or could not have been seen.
+    """Test for each group whether its change is worse than that of the others by less than a margin (non-inferiority).
 
-    estimate, standard_error: (groups,) of `GroupChanges`, larger is worse. margin: what would still be accepted, in
-    the same unit. In this order: fails, where the lower one-sided 95 % limit lies above the margin; could not have been
-    seen, where fewer than 80 % of comparisons would pass if nothing had changed; passes, where the upper limit lies
-    below the margin; undecided. Raises UsageError for a margin that is not positive. Source: ICH E9, 1998, section
-    3.3.2.
+    Parameters
+    ----------
+    estimate, standard_error : array_like, shape (groups,)
+        From `GroupChanges`; larger is worse.
+    degrees_of_freedom : float
+        Degrees of freedom of the t distribution.
+    margin : float
+        Largest acceptable difference, in the same unit; above 0.
+
+    Returns
+    -------
+    list of str, length groups
+        - "fails": the lower one-sided 95% bound is above the margin.
+        - "could not have been seen": with these standard errors, fewer than 80% of comparisons would pass without any
+          change.
+        - "passes": the upper bound is below the margin.
+        - "undecided": otherwise.
+
+    Raises
+    ------
+    UsageError
+        The margin is not positive.
+
+    References
+    ----------
+    - ICH E9, 1998, section 3.3.2.
 
     >>> no_worse([0.0, 9.0, 2.0, 0.0, 9.0], [1.0, 1.0, 1.0, 3.0, 3.0], 50.0, 3.0)
     ['passes', 'fails', 'undecided', 'could not have been seen', 'fails']

@@ -9,17 +9,31 @@ from evenhand.stats.arrays import Codes, Floats
 
 @dataclass(frozen=True)
 class GroupChanges:
-    """What changed for the groups of one axis, arrays (groups,) in the order of the codes, in the outcome's unit.
+    """Changes of the groups of one axis between two models, in the unit of the outcome. Result of `group_changes`.
 
-    units: prompts. mean: of the changes. estimate: mean minus the mean of the other groups' means; NaN, like all
-    limits, for groups of fewer than two units, which no other group is held against either. standard_error, p, low,
-    high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05, lies within -2 .. 2 for shares, and
-    is as wide as so many prompts could hide where none moved, each by one response. minimum_detectable: the smallest
-    such difference that would be found in 80 % of comparisons at `level`, inf where none would be; where no prompt
-    moved, the end of the interval. axis_p: of no difference between groups.
-    spread: standard deviation of the groups' true mean changes, noise removed, with its limits (the lower is above 0
-    exactly if axis_p <= .05) and smallest visible value (NaN: none). spread_before, spread_after: of the groups' true
-    means in each model: a description. obstacle: why nothing could have been found whatever had changed.
+    Arrays have the shape (groups,), in the order of the codes.
+
+    Attributes
+    ----------
+    units : numpy.ndarray of int
+        Number of prompts of each group.
+    mean : numpy.ndarray
+        Mean change of each group.
+    estimate, standard_error, p, low, high : numpy.ndarray
+        Mean change minus the mean of the other groups' mean changes, with two-sided p and 95% CI. The CI excludes 0
+        exactly if p <= 0.05. If no prompt changed, it allows for undetected changes of one response. NaN for groups
+        with fewer than two prompts, which are also left out of the means of the others.
+    minimum_detectable : numpy.ndarray
+        Estimate that is detected with 80% power at `level`; infinite if none is.
+    axis_p : float
+        p of "no group changed differently".
+    spread : float
+        SD of the groups' true mean changes, with CI and smallest detectable value (NaN: none). The lower bound is above
+        0 exactly if axis_p <= 0.05.
+    spread_before, spread_after : float
+        SD of the groups' true means with each model; a description without a test.
+    obstacle : str or None
+        Reason why no change could be detected.
     """
 
     units: Codes

@@ -17,7 +17,7 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Layout:
-    """Units laid out so that neither the names of groups nor the order of rows can change a deal."""
+    """Arrangement of units for permutation, in which neither group names nor the order of rows affect the result."""
 
     pool: Floats  # values by stratum, sorted in each
     observed: Floats  # values by group
@@ -67,15 +67,17 @@ class Layout:
 
     @cached_property
     def many(self) -> ManyUnits | None:
-        """How group sums are drawn without dealing each unit, where that is worth it; None: units are dealt."""
+        """Return the generator of random group sums that avoids permuting single units; None if it would not be
+        faster.
+        """
         return ManyUnits.of(self.pool, self.blocks, self.cells)
 
     def random_sums(
         self, count: int, generator: np.random.Generator, *, squares: bool = False
     ) -> Iterator[Sums]:
-        """Sums of random deals, some at a time: those of `ManyUnits` where there are many, else of every unit dealt.
+        """Yield sums by group of random permutations, in blocks.
 
-        squares: whether sums of squares are needed, too.
+        With many units, they are sampled by `ManyUnits`. With `squares`, also sums of squares are yielded.
         """
         if self.many is not None:
             yield from self.many.drawn(count, generator, squares=squares)
@@ -83,7 +85,7 @@ class Layout:
             yield from (self.sums(values, squares=squares) for values in self._random_deals(count, generator))
 
     def sums(self, values: Floats, *, squares: bool = False) -> Sums:
-        """Sums (and sums of squares) by group (deals, groups) of values by group (deals, units)."""
+        """Return the sums (and sums of squares) by group, shape (deals, groups), of permuted values (deals, units)."""
         first = np.add.reduceat(values, self.starts, axis=1)
         second = np.add.reduceat(np.square(values), self.starts, axis=1) if squares else None
         return np.asarray(first), None if second is None else np.asarray(second)
@@ -104,13 +106,13 @@ class Layout:
                 yield self.pool[shuffled][:, self.to_groups]
 
     def every_deal(self) -> Iterator[Floats]:
-        """All different deals, values by group."""
+        """Yield all different permutations of the values, sorted by group."""
         parts = [[np.array(way) for way in arrangements(tuple(column.tolist()))] for column in self.cells.T]
         labels = np.array([np.concatenate(way) for way in product(*parts)])
         yield self.pool[np.argsort(labels, axis=1, kind="stable")]
 
     def statistics(self, sums: Sums, contrasts: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-        """z, spread and (of squares, if there are) unevenness of variances of each row of sums by group."""
+        """Return the statistics of each row of group sums: z, spread and (with squares) inequality of variances."""
         means = sums[0] / self.sizes
         weight = self.sizes / self.sizes.sum()
         between = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.stats.arrays import Codes, Counts, Floats
 
 MANY = 6_000
-"""Up to so many units each is dealt."""
+"""Number of units up to which each unit is permuted. With more, group sums are sampled."""
 DISTINCT, CLASSES, EXTREME = 12, 8, 32
 """So many different values are classes of their own; else so many classes, and so many of the extremes on each side."""
 EQUAL = 1e-12
@@ -25,19 +25,31 @@ Sums = tuple[Floats, Floats | None]
 
 @dataclass(frozen=True)
 class ManyUnits:
-    """Units of each stratum in classes of nearly equal values.
+    """Approximation of the sums of randomly permuted units, for many units.
 
-    cells: (strata, groups), units that each group gets. counts: (classes, strata), units of a class. means, squares:
-    (classes, strata), means of their values and of these squared. scatter: (classes, strata, 2, 2), the root of the
-    covariance of both inside a class. extremes: values of the class 0 of each stratum, which are dealt one by one.
+    The units of each stratum are divided into classes of nearly equal values.
 
-    How many units of each class fall to each group is drawn exactly (multivariate hypergeometric), and so is who gets
-    which extreme. What values inside a class differ is drawn normal with the covariance that a deal has. So sums have
-    exactly the mean and covariance of those of a deal; where a stratum has up to DISTINCT values (labels, ratings,
-    shares of a few questions) no class has any scatter, and their whole distribution is that of a deal. Else normal is
-    only what is left inside a class, a twentieth of the variance or so, and no unit in it lies out: of the skewness and
-    of the tails of sums what is lost cannot be seen in thousands of deals.
-    Source: Hájek 1960 (normal limit of sums without replacement); bins and extremes were simulated for this use.
+    Attributes
+    ----------
+    cells : numpy.ndarray, shape (strata, groups)
+        Number of units that each group receives.
+    counts, means, squares : numpy.ndarray, shape (classes, strata)
+        Number of units of each class, mean of their values and of their squared values.
+    scatter : numpy.ndarray, shape (classes, strata, 2, 2)
+        Root of the covariance matrix of value and squared value within a class.
+    extremes : sequence of numpy.ndarray
+        Most extreme values of each stratum, which are permuted individually.
+
+    Notes
+    -----
+    The number of units of each class in each group is sampled exactly (multivariate hypergeometric). Differences within
+    a class are sampled from a normal distribution with the exact covariance. Sums therefore have the exact mean and
+    covariance. If a stratum has few distinct values (such as labels), the whole distribution is exact. The error in the
+    tails is too small to be seen in thousands of permutations.
+
+    References
+    ----------
+    - Hájek 1960: normal limit of sums without replacement. Classes and extremes were simulated for this use.
     """
 
     cells: Counts
@@ -49,9 +61,16 @@ class ManyUnits:
 
     @staticmethod
     def of(pool: Floats, blocks: Counts, cells: Counts) -> "ManyUnits | None":
-        """Classes of values (units,) that lie by stratum, sorted in each; None where dealing units is no slower.
+        """Return the classes of the values of all strata, or None if permuting single units is not slower.
 
-        blocks: (strata,), units of each. cells: (groups, strata), units of each group in them.
+        Parameters
+        ----------
+        pool : numpy.ndarray, shape (units,)
+            Values, stratum by stratum, sorted within each.
+        blocks : numpy.ndarray, shape (strata,)
+            Number of units of each stratum.
+        cells : numpy.ndarray, shape (groups, strata)
+            Number of units of each group in each stratum.
         """
         groups, strata = cells.shape
         if len(pool) <= MANY or groups * strata * _PRICE > len(pool):
@@ -88,7 +107,7 @@ class ManyUnits:
         return ManyUnits(cells.T.copy(), counts, means, squares, scatter, tuple(extremes))
 
     def drawn(self, deals: int, generator: np.random.Generator, *, squares: bool = False) -> Iterator[Sums]:
-        """Sums of so many deals, some at a time."""
+        """Yield sums of this many random permutations, in blocks."""
         step = max(1, _CELLS // self.cells.size)
         for start in range(0, deals, step):
             yield self._some(min(step, deals - start), generator, squares)
