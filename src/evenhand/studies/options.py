@@ -19,7 +19,7 @@ def _no_truth_value(value: Any) -> Any:
 
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
-"""A random seed in the range that all random number generators here accept."""
+"""Type of a random seed: an integer in the range that all random number generators of evenhand accept."""
 Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
 """A count of at least one."""
 

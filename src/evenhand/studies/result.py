@@ -45,7 +45,7 @@ class StudyResult(ABC):
 
     PAGE: ClassVar[str]
     NUMBERS: ClassVar[str]
-    """Names of the files that `write` makes: the page, and the numbers as JSON."""
+    """Name of the JSON file with the numbers that `write` makes. ``PAGE`` is the name of the HTML page."""
 
     @property
     @abstractmethod
@@ -116,10 +116,16 @@ class StudyResult(ABC):
         return table_scalars(table, groups=groups)
 
     def log(self, callback: Callable[..., Any], step: int | None = None, *, groups: bool = False) -> None:
-        """Pass the numbers to a callback that accepts a mapping of names to numbers.
+        """Pass the numbers to the logging function of an experiment tracker.
 
-        callback: such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`. step: training step of an audited
-        checkpoint; the callback then also gets `step=step`. groups: as for `scalars`.
+        Parameters
+        ----------
+        callback : callable
+            Accepts a mapping of names to numbers, such as `wandb.log`, `trackio.log`, `mlflow.log_metrics` or `print`.
+        step : int, optional
+            Training step of the audited checkpoint. If given, the callback is called with ``step=step``.
+        groups : bool
+            As in `scalars`.
 
         >>> from evenhand import audit
         >>> run = audit("puppet/random", axes=["age"], limit=200, output="runs/logged")

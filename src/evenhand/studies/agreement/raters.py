@@ -30,23 +30,23 @@ EXPECTED = (
 
 @dataclass(frozen=True, repr=False)
 class RatersStudy(StudyResult):
-    """Krippendorff's alpha of the people who labelled some tables."""
+    """Agreement (Krippendorff's alpha) of the people who labelled some tables; the result of `agreement_of_raters`."""
 
     PAGE, NUMBERS = "agreement.html", "agreement.json"
 
     files: tuple[Path, ...]
     result: pl.DataFrame
-    """As `evenhand.measures.rater_agreement`."""
+    """Table of alpha by question, as `evenhand.measures.rater_agreement` returns it."""
     notes: tuple[str, ...] = ()
-    """What was left out of an export, and why."""
+    """Rows of an export that were left out, and the reasons."""
 
     @property
     def path(self) -> Path:
-        """The folder of the first table."""
+        """Folder of the first table."""
         return self.files[0].parent
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`alpha`: one row per question."""
+        """Return the table ``alpha``, one row per question."""
         return {"alpha": self.result}
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class RatersStudy(StudyResult):
         return as_json({"format": FORMAT, "files": files, "alpha": self.result.to_dicts(), **notes})
 
     def html(self) -> str:
-        """All questions, on one page."""
+        """Return the HTML page with all questions."""
         return plain_page("agreement of raters", "Raters", [self._table()])
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -89,12 +89,30 @@ class RatersStudy(StudyResult):
 def agreement_of_raters(
     files: Sequence[Path | str], measurement: MeasurementLevel | None = None, *, seed: int = 0
 ) -> RatersStudy:
-    """Krippendorff's alpha of ratings in tables.
+    """Compute Krippendorff's alpha from files with ratings.
 
-    files: one table with unit, rater, rating and perhaps question; an export of `evenhand annotate`, whose units are
-    items; or two and more labelled tables of RedditBias, each of one rater, whose units are comments with their
-    phrases. measurement: nominal (the default), ordinal or interval; an export says it of each question itself. seed:
-    of the bootstrap over units. Raises UsageError for no file, DataError for tables that are none of these.
+    Parameters
+    ----------
+    files : sequence of path
+        One table with ``unit``, ``rater``, ``rating`` and optionally ``question``; or an export of `evenhand annotate`,
+        whose units are items; or two or more labelled tables of RedditBias, one per rater, whose units are comments
+        with their phrases.
+    measurement : {"nominal", "ordinal", "interval"}, optional
+        Level of measurement. Default: nominal. For an export, the level that it states for each question.
+    seed : int
+        Random seed of the bootstrap over units.
+
+    Returns
+    -------
+    RatersStudy
+        Alpha with 95% CI, by question.
+
+    Raises
+    ------
+    UsageError
+        No file is given.
+    DataError
+        The tables have none of these formats.
     """
     paths = tuple(Path(file).expanduser() for file in files)
     if not paths:

@@ -21,32 +21,36 @@ KEYS = ("benchmark", "role", "first", "second")
 
 @dataclass(frozen=True, repr=False)
 class AgreementStudy(StudyResult):
-    """All pairs of classifiers that have judged the same texts of a run."""
+    """Agreement of all pairs of classifiers that classified the same responses of a run."""
 
     PAGE, NUMBERS = "agreement.html", "agreement.json"
 
     run: Path
     comparisons: tuple[ClassifierPair, ...]
     notes: tuple[str, ...] = ()
-    """Pairs that could not be compared, with the reason."""
+    """Pairs of classifiers that could not be compared, with the reason."""
 
     @property
     def path(self) -> Path:
-        """The run's folder."""
+        """Folder of the run."""
         return self.run
 
     @property
     def overall(self) -> pl.DataFrame:
-        """One row a pair and measure: benchmark, role, first, second and the columns of `Agreement.overall`."""
+        """Return one row per pair of classifiers and measure, with benchmark, role, first, second and the columns of
+        `Agreement.overall`.
+        """
         return self._stacked("overall")
 
     @property
     def groups(self) -> pl.DataFrame:
-        """One row a pair and group: benchmark, role, first, second and the columns of `Agreement.groups`."""
+        """Return one row per pair of classifiers and group, with benchmark, role, first, second and the columns of
+        `Agreement.groups`.
+        """
         return self._stacked("groups")
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`overall` and `groups`."""
+        """Return the tables ``overall`` and ``groups``."""
         return {"overall": self.overall, "groups": self.groups}
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +76,7 @@ class AgreementStudy(StudyResult):
         )
 
     def html(self) -> str:
-        """Every pair with all its groups, on one page."""
+        """Return the HTML page with all pairs of classifiers and all groups."""
         return agreement_page(self.run, self.comparisons, self.notes)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:

@@ -30,7 +30,7 @@ from evenhand.schema import (
 )
 
 MODEL_ROLE = "perplexity"
-"""The role whose judges are language models, named as models are."""
+"""Role of classifiers that are language models (perplexity). They are named like models."""
 
 
 def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
@@ -79,9 +79,9 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
 def named_or_loaded(
     classifiers: Mapping[str, str | Classifier | LanguageModel],
 ) -> tuple[dict[str, str], dict[str, Classifier]]:
-    """Classifiers by role, as names alone, and those that came loaded by the name of their fingerprint.
+    """Return classifiers by role as names only, and the classifiers that were passed as objects, by their fingerprint.
 
-    A language model judges by its perplexity.
+    A language model as a classifier gives perplexities.
     """
     names: dict[str, str] = {}
     loaded: dict[str, Classifier] = {}
@@ -107,11 +107,17 @@ def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark])
 
 @dataclass
 class ClassifierShelf:
-    """Classifiers, each loaded once for all its roles and benchmarks.
+    """Loads each classifier once for all its roles and benchmarks.
 
-    device: for those with weights. given: classifiers that are loaded already, by the name they go by. pool: of
-    workers that load them in place of this process, but for those that ask a service or read a file of scores: one
-    process keeps the pace of a service and its store of answers.
+    Parameters
+    ----------
+    device : str
+        Device for classifiers with weights.
+    given : mapping of str to Classifier
+        Classifiers that are already loaded, by name.
+    pool : optional
+        Cluster workers that load the classifiers instead of this process. Classifiers that call a service or read a
+        file of scores stay in this process, which limits the request rate and stores the responses.
     """
 
     device: str = "auto"
@@ -226,12 +232,14 @@ def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[s
 
 
 def roles_judged_by(benchmark: Benchmark, named: Collection[str]) -> set[str]:
-    """The roles of a benchmark that classifiers named for some roles judge: these, and those that follow them."""
+    """Return the roles of a benchmark that depend on the classifiers of some roles: these, and roles derived from
+    them.
+    """
     return {judge.role for judge in benchmark.classified_by if {judge.role, judge.follows} & set(named)}
 
 
 def optional_roles(benchmark: Benchmark) -> set[str]:
-    """Roles without which a benchmark is still measured."""
+    """Return the roles that a benchmark can do without: it is measured even if no classifier has the role."""
     return {judge.role for judge in benchmark.classified_by if judge.optional}
 
 

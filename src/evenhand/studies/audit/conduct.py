@@ -113,7 +113,7 @@ def preview(
 
 
 CheckAxes = Callable[[Mapping[str, Sequence[str] | None]], None]
-"""A check of the axes of each selected benchmark (None: known only after the responses), such as that of a gate."""
+"""Function that checks the axes of each selected benchmark (None: not known before the responses), such as a gate's."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ class AuditResult:
     directory: RunDirectory
     outcome: AskOutcome
     left_out: Mapping[str, str]
-    """Benchmarks of the suite that were not run, with the reason."""
+    """Benchmarks of the suite that were not run, each with the reason."""
     labelled: LabelOutcome | None = None
-    """None if no texts are classified."""
+    """Outcome of classification; None if no texts are classified."""
 
 
 def conduct_audit(
@@ -367,7 +367,7 @@ def _notes(selection: Selection) -> list[str]:
 
 
 def told_whole(selection: Selection) -> list[str]:
-    """A sentence on each benchmark that --axis does not narrow."""
+    """Return a sentence for each benchmark that ignores --axis."""
     return [f"{name} has no axes: --axis does not narrow it." for name in selection.asked_whole]
 
 

@@ -29,22 +29,38 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class ChosenDecoding:
-    """One decoding, and the source of its settings in one sentence."""
+    """Decoding settings of a benchmark, and a sentence on their source."""
 
     decoding: Decoding
     reason: str
 
 
 def choose_decoding(generation: Generation, asking: AskingOptions, model: LanguageModel) -> ChosenDecoding:
-    """The decoding of a benchmark's continuations.
+    """Return the decoding settings for a benchmark's continuations, and the reason for them.
 
-    generation: what the benchmark asks for. asking: `decoding` names whose settings are taken ("auto": those of
-    the model's family), and `temperature`, `top_k`, `top_p`, `samples` and `max_new_tokens` replace single ones;
-    top_k 0 and top_p 1 turn these filters off. model: its `describe()["family"]`, else its fingerprint's, names
-    the family.
-    Returns the decoding and its reason, for the manifest and the report. Raises UsageError for settings that
-    contradict each other, and for several samples without drawing.
-    Source: ROBBIE, appendix (settings by family).
+    Parameters
+    ----------
+    generation : Generation
+        Settings that the benchmark requests.
+    asking : AskingOptions
+        ``decoding`` names the preset ("auto": that of the model's family). ``temperature``, ``top_k``, ``top_p``,
+        ``samples`` and ``max_new_tokens`` replace single settings. top_k 0 and top_p 1 turn these filters off.
+    model : LanguageModel
+        Its `describe()["family"]`, or else that of its fingerprint, is the family.
+
+    Returns
+    -------
+    ChosenDecoding
+        Settings and reason, for the manifest and the report.
+
+    Raises
+    ------
+    UsageError
+        Settings contradict each other, or several samples are requested without sampling.
+
+    References
+    ----------
+    - ROBBIE, appendix: settings by family.
 
     >>> from evenhand.models.puppets import writes
     >>> writer = writes(lambda prompt, sample: "")
@@ -198,7 +214,7 @@ def model_family(model: LanguageModel) -> str | None:
 
 
 def described(decoding: Decoding) -> str:
-    """A decoding in a few words, settings that are off left out.
+    """Return the decoding settings in a few words, without those that are turned off.
 
     >>> described(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
     'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'

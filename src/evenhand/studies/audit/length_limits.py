@@ -18,13 +18,13 @@ class LengthLoss:
     benchmark
         Name of the benchmark.
     prompts, lost
-        Number of prompts, and number of prompts that leave no room for `max_new_tokens`.
+        Number of prompts, and number of prompts that are too long for a response of `max_new_tokens`.
     hopeless
-        Number of lost prompts that leave no room even for the shortest response.
+        Number of lost prompts that are too long even for the shortest response.
     max_new_tokens
-        Tokens of a response at most, as asked for.
+        Requested maximum number of tokens of a response.
     fits
-        The largest `max_new_tokens` that all prompts but the hopeless ones leave room for; None if all are hopeless.
+        Largest `max_new_tokens` that is possible for all prompts except the hopeless ones. None if all are hopeless.
     """
 
     benchmark: str
@@ -36,7 +36,7 @@ class LengthLoss:
 
     @property
     def share(self) -> float:
-        """Share of the prompts that are lost."""
+        """Return the share of lost prompts (0 to 1)."""
         return self.lost / self.prompts
 
     def sentence(self) -> str:

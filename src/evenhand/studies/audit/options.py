@@ -25,7 +25,7 @@ DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), 
 
 
 class SeedOptions(Options):
-    """The random seed of prompts, decoding and analysis."""
+    """Random seed of prompts, decoding and analysis."""
 
     seed: Seed = 0
 
@@ -40,43 +40,50 @@ class AskingOptions(SeedOptions):
     suite: str | None = Field(default=None, min_length=1)
     benchmarks: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """Benchmarks that run in addition to the named ones or the suite, with their own prompts and on all their axes."""
+    """Additional benchmarks, which run with their own prompts and on all their axes."""
     limit: Count | None = None
-    """Most prompts per benchmark; None takes the suite's own limit, or all."""
+    """Maximum number of prompts per benchmark. None: the limit of the suite, or all."""
     axes: tuple[str, ...] = ()
-    """Only these axes; none named means all."""
+    """Axes (such as religion) to run. Empty: all."""
     prompts: str | None = None
-    """A file of the user's own prompts, put to the model in place of the benchmark's."""
+    """File with your own prompts, which replace those of the benchmark."""
     counterfactual: tuple[str, ...] = ()
-    """The axes (gender, name, religion, ...) on whose groups the user's own prompts are asked, each also as
-    `religion:Christian/Muslim`; or `reviewed`: the file lists what is asked. Names the benchmark counterfactual."""
+    """Axes whose groups are inserted into your own prompts: gender, name, religion, ..., or with groups, as in
+    `religion:Christian/Muslim`.
+
+    "reviewed" uses the file as it is. The option selects the benchmark counterfactual.
+    """
     style_variations: float = Field(default=0.0, ge=0, le=1)
-    """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
+    """Probability of each of HolisticBias' four style variations of a sentence. The published code uses 0.5."""
     personas: str | None = None
-    """A file of personas, two lines each. Each prompt begins with one, as in HolisticBias for dialogue models. In
-    conversations each speaker gets one."""
+    """File of personas, two lines each. A persona precedes each prompt, as in HolisticBias for dialogue models. In
+    conversations, each speaker gets one.
+    """
     dialogue: DialogueOptions = DialogueOptions()
-    """How conversations are formatted for the model: `dialogue.format` and the other choices of `DialogueOptions`."""
+    """Format of conversations: `dialogue.format` and the other fields of `DialogueOptions`."""
     data: dict[str, str] = Field(default_factory=dict)
-    """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
+    """Folders of published data sets, by name. Other data sets are read from the cache of `evenhand data fetch`."""
     decoding: str = "auto"
-    """Decoding settings: auto (those of the model's family; for conversations those of the benchmark), greedy, or the
-    name of a family; for conversations also published and sampling."""
+    """Preset of decoding settings: auto, greedy or the name of a model family.
+
+    "auto" uses the preset of the model's family, or, for conversations, that of the benchmark. Conversations also
+    accept published and sampling.
+    """
     temperature: float | None = Field(default=None, gt=0)
-    """Sampling temperature; None uses that of the decoding settings."""
+    """Sampling temperature. None: as in the preset."""
     top_k: int | None = Field(default=None, ge=0, le=2**31 - 1)
-    """Top-k filter; 0 turns it off, None uses that of the decoding settings."""
+    """Top-k filter. 0 turns it off; None: as in the preset."""
     top_p: float | None = Field(default=None, gt=0, le=1)
-    """Nucleus (top-p) filter; 1 turns it off, None uses that of the decoding settings."""
+    """Nucleus (top-p) filter. 1 turns it off; None: as in the preset."""
     num_beams: int | None = Field(default=None, ge=2, le=2**31 - 1)
     """Number of beams: beam search instead of sampling."""
     samples: int | None = Field(default=None, ge=1, le=2**16)
-    """Continuations a prompt, in place of the benchmark's own number."""
+    """Number of continuations per prompt. None: as the benchmark defines."""
     max_new_tokens: Count | None = None
-    """Tokens after which a continuation is cut, in place of the benchmark's own number."""
+    """Maximum number of tokens of a continuation. None: as the benchmark defines."""
 
     timing_runs: int = Field(default=0, ge=0)
-    """How often `evenhand before-after` has the same prompts written to time them, with intervals; the paper has 5."""
+    """Number of repeated generations with which `evenhand before-after` measures time, with CIs. The paper used 5."""
 
     @model_validator(mode="before")
     @classmethod
@@ -113,7 +120,7 @@ class AskingOptions(SeedOptions):
 
     @property
     def folders(self) -> dict[str, Path]:
-        """`data` as paths, `~` written out."""
+        """Return `data` with paths, in which `~` is expanded."""
         return {name: Path(folder).expanduser() for name, folder in self.data.items()}
 
 
@@ -121,24 +128,27 @@ class LabellingOptions(Options):
     """Options of classifiers."""
 
     classifiers: dict[str, str] = Field(default_factory=dict)
-    """Classifiers that replace the published one, by role (toxicity, regard, ...)."""
+    """Classifiers that replace the published ones, by role (toxicity, regard, ...)."""
 
 
 class MeasuringOptions(SeedOptions):
     """Options of margins, significance level and outcomes."""
 
     margin: float = Field(default=0.5, ge=0)
-    """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
+    """Smallest difference in log-perplexity that counts as a difference, nats per token."""
     valence_margin: float = Field(default=0.1, ge=0)
-    """Smallest valence shift, nats per sentence, that counts as one."""
+    """Smallest valence shift that counts as one, nats per sentence."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     outcomes: tuple[str, ...] = ()
-    """What is read from answers to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal or
-    similarity; none named: what the benchmark reads."""
+    """Outcomes that are read from responses to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal
+    or similarity.
+
+    Empty: those that the benchmark defines.
+    """
     reference: str | None = Field(default=None, min_length=1)
-    """A reference group: each other group of its axis is compared with it, too."""
+    """Reference group, with which each other group of its axis is also compared."""
     classifier_error: str | None = None
-    """A file of the classifier's error rates for each group; evenhand uses it to correct rates."""
+    """File with the classifier's error rates for each group. Rates are corrected for them."""
 
     @field_validator("outcomes", mode="before")
     @classmethod
@@ -158,33 +168,40 @@ class ToleranceOptions(Options):
     """Options for failed rows."""
 
     error_threshold: float = Field(default=0.05, ge=0, le=1)
-    """Share of failed rows above which a study ends with exit code 3."""
+    """Share of failed rows (0 to 1) above which a study ends with exit code 3."""
     retry_errors: bool = False
-    """On resuming, ask again where the model failed or ran out of memory (not where the text is at fault)."""
+    """When resuming, repeat requests for which the model failed or ran out of memory. Requests that failed because of
+    their text are not repeated.
+    """
 
 
 # Fields come in the order of the bases from right to left: the model first.
 class AuditConfig(
     ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, PlaceOptions, ModelOptions
 ):
-    """Options of an audit, in one place. Unknown names are refused.
+    """All options of an audit. Unknown names are refused.
 
-    Functions receive the parts that they need. Every run stores the whole, flat. The default of a new option must keep
-    the earlier behaviour, because it applies to resumed runs of earlier versions.
+    Every run folder stores them. For developers: the default of a new option must keep the earlier behaviour, because
+    it applies to resumed runs of earlier versions.
     """
 
     mitigate: tuple[str, ...] = ()
-    """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
+    """Mitigations of the model in the order of application, as in `--mitigate`."""
 
     def same_results(self) -> dict[str, Any]:
         """Return the options that affect results, JSON-serialisable."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS))
 
     def comparable_with(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """`same_results`, without options that an earlier version of evenhand did not store and that have their
-        default here: such a run was made as if they had been given. NAMED_ANEW are as stored: they may differ.
+        """Return the options that determine results, in a form that can be compared with those of a stored run.
 
-        stored: the resolved options of a run.
+        Options that the run does not store, because its version did not have them, are left out if they have their
+        default. Options in NAMED_ANEW are copied from the run, because they may differ.
+
+        Parameters
+        ----------
+        stored : mapping
+            The resolved options of the run.
 
         >>> AuditConfig(model="m").comparable_with({"model": "m", "seed": 0})
         {'model': 'm', 'seed': 0}
@@ -195,10 +212,19 @@ class AuditConfig(
 
 
 def stored_config(stored: Mapping[str, Any], where: Path) -> AuditConfig:
-    """The options a run was started with, those its version did not know at their defaults.
+    """Return the options with which a run was started. Options that its version did not have get their defaults.
 
-    stored: the resolved options of its manifest. where: the run's folder, for the message. Raises ResumeRefused
-    if they name no model, or hold an option that this version does not know.
+    Parameters
+    ----------
+    stored : mapping
+        Resolved options in the run's manifest.
+    where : path
+        Folder of the run, for error messages.
+
+    Raises
+    ------
+    ResumeRefused
+        The options name no model, or include an option that this version does not have.
     """
     if "model" not in stored:
         raise ResumeRefused(f"The stored options of the run {where} do not name a model.", "Start a new run.")

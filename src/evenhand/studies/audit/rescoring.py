@@ -28,7 +28,7 @@ class Rescored:
 
 
 def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
-    """The benchmarks of a run whose continuations are judged; raises DataError if there are none."""
+    """Return the benchmarks of a run whose continuations are classified. Raise a DataError if there are none."""
     recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).classified_by]
     if not recipes:
         raise DataError(

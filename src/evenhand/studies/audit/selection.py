@@ -42,7 +42,7 @@ DIALOGUE = ("dialogue",)
 
 @dataclass(frozen=True)
 class Selection:
-    """Benchmarks with their prompts, decodings and classifiers, and reasons for those left out."""
+    """Benchmarks of an audit with their prompts, decoding settings and classifiers, and reasons for those left out."""
 
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
@@ -51,18 +51,18 @@ class Selection:
     """Decoding settings by benchmark, for benchmarks that generate continuations."""
     labellings: tuple[Labelling, ...] = ()
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
-    """All that judge, by the name they go by in `labellings`."""
+    """All classifiers, by the name under which `labellings` uses them."""
     unjudged: tuple[str, ...] = ()
-    """Roles without a classifier, each with how to get one."""
+    """Roles without a classifier, each with advice on how to get one."""
     asked_whole: tuple[str, ...] = ()
-    """Benchmarks without axes, although axes were named."""
+    """Benchmarks without axes, which ignore the selected axes."""
     speaker: TextGenerator | None = None
-    """Who replies in conversations; None where there are none."""
+    """Description of the model that replies in conversations; None without conversations."""
     as_dialogue: frozenset[str] = frozenset()
-    """Benchmarks whose texts the model answers in a conversation of two turns (`asked_for_replies`)."""
+    """Benchmarks whose prompts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
     def plan(self, model: LanguageModel) -> Plan:
-        """Every request of these benchmarks."""
+        """Return the plan of all requests of these benchmarks."""
         parts = []
         for benchmark in self.benchmarks:
             chosen = self.decodings.get(benchmark.name)
@@ -77,9 +77,8 @@ class Selection:
 
 
 def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
-    """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
-
-    Raises UsageError for an unknown suite, and for a suite combined with single benchmarks.
+    """Return the benchmarks that an audit's options request, whether or not they can run. Raise a UsageError for wrong
+    names.
     """
     if asking.benchmarks and asking.suite:
         raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Use one of them.")
@@ -101,11 +100,11 @@ def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
 def select(
     config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
 ) -> Selection:
-    """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
+    """Select the benchmarks and prompts of an audit, and load all classifiers.
 
-    A benchmark that the user names must suit the model, and its classifiers must be available. Benchmarks
-    of a suite that cannot run are left out with the reason, and so are additional ones. loaded: classifiers by name
-    that need no loading. Raises Unsupported, UsageError, DataError, ModelError; also for any classifier the user names.
+    A benchmark that you name must suit the model, and its classifiers must be available. Benchmarks of a suite, and
+    additional ones, are left out with the reason if they cannot run. `loaded` are classifiers that need no loading.
+    Raises Unsupported, UsageError, DataError or ModelError for unusable benchmarks or classifiers.
     """
     if config.personas and not is_file(config.personas):
         raise DataError(f"File not found: {config.personas}.", "Check the path.")

@@ -129,7 +129,9 @@ def check_addresses(
 
 
 def asked_names(config: AuditConfig) -> list[str]:
-    """Model and classifiers that options lead to: those they name, and the published ones of their benchmarks."""
+    """Return the names of the model and classifiers that options use: named ones, and the defaults of their
+    benchmarks.
+    """
     recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
     published = [
         judge.classifier

@@ -208,7 +208,7 @@ def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.
 
 
 class ViewedResult(StudyResult):
-    """A result that is shown as the report of an audit."""
+    """Base class of results that are shown as the report of an audit."""
 
     PAGE, NUMBERS = "report.html", "measurements.json"
 
@@ -221,7 +221,7 @@ class ViewedResult(StudyResult):
         return measurement_numbers(self.view())
 
     def html(self) -> str:
-        """The report: one document that needs no network."""
+        """Return the report as one HTML document that needs no network."""
         return render_html(self.view())
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:

@@ -12,17 +12,17 @@ MOST_REPLICATIONS = 100_000
 
 
 class CalibrationOptions(Options):
-    """Options of `evenhand calibrate`; all of them decide the result but `jobs`."""
+    """Options of `evenhand calibrate`. All of them except `jobs` affect the result."""
 
     measures: tuple[str, ...] = ()
-    """Measures or benchmarks; empty: everything that can be simulated."""
+    """Names of measures or benchmarks. Empty: all that can be simulated."""
     size: Size = "quick"
-    """quick: a first look in a minute or two; full: every design."""
+    """"quick": some designs, in a minute or two. "full": every design."""
     replications: int | None = Field(default=None, ge=2, le=MOST_REPLICATIONS)
-    """Number of data sets in each arm; None: as each design specifies."""
+    """Number of data sets for each planted effect. None: as each design specifies."""
     seed: Seed = 0
     jobs: Count | None = None
-    """Processes; None: as many as there are cores."""
+    """Number of processes. None: one per core."""
 
     @field_validator("measures")
     @classmethod
@@ -30,5 +30,5 @@ class CalibrationOptions(Options):
         return tuple(dict.fromkeys(value))
 
     def deciding(self) -> dict[str, Any]:
-        """The options that decide the result, as plain data."""
+        """Return the options that affect the result, as plain data."""
         return self.model_dump(mode="json", exclude={"jobs"})

@@ -245,7 +245,7 @@ def calibrate(
 def calibrate_with(
     options: CalibrationOptions, *, output: Path | None = None, progress: Progress | None = None
 ) -> CalibrationStudy:
-    """Calibrate as options say; see `calibrate`."""
+    """Run a calibration from an options object; otherwise like `calibrate`."""
     folder = output or default_path("calibration", options.size)
     with resumable(
         f"The finished simulations are in {folder}. To resume, run the same command with -o {folder}.",

@@ -48,11 +48,20 @@ CHANGES = {
 def judged(
     table: pl.DataFrame, alpha: float, *, n_axes: int = 1, harmful: Mapping[str, Harmful] | None = None
 ) -> pl.DataFrame:
-    """Changes with q, verdict, direction and note, as `evenhand.stats.reach_verdicts` gives them.
+    """Add q, verdict, direction and note to a table of changes, as `evenhand.stats.reach_verdicts` does.
 
-    table: columns called like those of MEASUREMENTS (absent ones are null, `null` is 0), and others, which pass
-    through. n_axes, harmful: as there. The verdict is higher or lower where that says "biased", of an axis whose groups
-    changed differently "changed"; null of rows that only describe.
+    Parameters
+    ----------
+    table : polars.DataFrame
+        Columns of MEASUREMENTS; missing ones are null, and a missing `null` is 0. Other columns are kept.
+    n_axes, harmful
+        As in `reach_verdicts`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The table with verdicts. Instead of "biased", it is "higher" or "lower", or "changed" for an axis whose groups
+        changed differently. Rows without a test have a null verdict.
     """
     if not table.height:
         none = (pl.lit(None, dtype=pl.String).alias(name) for name in ("verdict", "direction", "note"))
@@ -96,11 +105,25 @@ def outcome_changes(
     margin: float | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """CHANGES of one outcome, without benchmark, outcome and model.
+    """Compute the changes of one outcome between two models: between groups, and overall.
 
-    frame: prompt_id, pair, before, after, and, if there are groups, axis and group. n_axes: axes that share alpha.
-    harmful: the harmful side of an outcome. margin: as in `evenhand.measures.disparity_change`. The rows give the axes
-    with their groups first, then the level, overall and by axis.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per pair of responses with ``prompt_id``, ``pair``, ``before``, ``after`` and, if there are groups,
+        ``axis`` and ``group``.
+    n_axes : int
+        Number of axes that share the significance level.
+    harmful : str
+        Harmful side of the outcome.
+    margin : float, optional
+        As in `evenhand.measures.disparity_change`.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of CHANGES without benchmark, outcome and model. Axes with their groups come first, then the overall
+        change and the change of each axis.
     """
     tables = []
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)

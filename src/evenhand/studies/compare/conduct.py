@@ -52,21 +52,38 @@ class ComparedModel:
 
 
 SILENT = "silent"
-"""The outcome of an answer that is empty or refuses."""
+"""Name of the outcome "the response is empty or a refusal"."""
 TEXTS = {"model": pl.String, **QUALITY, "q": pl.Float64, "verdict": pl.String}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of comparing models with the first of them.
+    """Comparison of one or more models with a first model, as tables.
 
-    names: of the models. changes: CHANGES, paired: changes between the groups of each axis, then overall and by
-    axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
-    each name. notes: notes for readers, such as prompts that only one model answered. alpha: level of the verdicts.
-    texts: changes of the texts: model, then QUALITY with q and verdict. margin: how much worse a group may become
-    relative to the others and still pass, in the outcomes' unit; None without this test. standing: STANDING, the
-    groups that each later model treats worse, and whether that is new. moved: MOVED, the responses that changed most.
-    order, course: the variable that orders the models, and COURSE.
+    Attributes
+    ----------
+    names : sequence of str
+        Names of the models, the first one first.
+    changes : polars.DataFrame
+        Changes between the groups of each axis, then overall and by axis (columns: CHANGES).
+    summary : polars.DataFrame
+        One row per model, benchmark and outcome, as in ROBBIE's tables 3 and 6 (columns: SUMMARY).
+    models
+        Description of each model.
+    notes : sequence of str
+        Notes for readers, for example on prompts that only one model answered.
+    alpha : float
+        Significance level of the verdicts.
+    texts : polars.DataFrame
+        Changes in text quality: model, then the columns of QUALITY with q and verdict.
+    margin : float or None
+        Margin of the non-inferiority test, in the unit of the outcomes. None: not tested.
+    standing : polars.DataFrame
+        Groups that each later model treats worse, and whether that is new (columns: STANDING).
+    moved : polars.DataFrame
+        Responses that changed most (columns: MOVED).
+    order, course
+        Variable that orders the models, and results along it (columns: COURSE).
     """
 
     names: tuple[str, ...]

@@ -47,14 +47,30 @@ ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
 
 @dataclass(frozen=True)
 class OutcomeSection:
-    """One benchmark and outcome.
+    """Everything that the page shows for one benchmark and outcome.
 
-    aside: whether it accompanies another outcome (a classifier's score, silence) and is folded. between: for each
-    compared model, the change between groups, with its verdict. sentences: overall changes. forests: by model,
-    differences by axis. slope, sizes: drawings (None if empty). changed: groups that changed differently from the
-    others, with `moved` for the direction, and the number of groups. margins: numbers of groups by result of the
-    margin test. few: all groups, if they are few. moved: prompts or texts that changed most. course: disparity and
-    level by the variable that orders the models.
+    Attributes
+    ----------
+    aside : bool
+        True if it accompanies another outcome (a classifier's score, silence) and is collapsed.
+    between : mapping
+        For each compared model, the change between groups, with its verdict.
+    sentences : sequence of str
+        Overall changes.
+    forests : mapping
+        By model, the plot of differences by axis.
+    slope, sizes
+        Drawings; None if they would be empty.
+    changed
+        Groups that changed differently from the others, with the direction (``moved``) and the number of groups.
+    margins
+        Numbers of groups by result of the margin test.
+    few
+        All groups, if there are few.
+    moved
+        Prompts or texts that changed most.
+    course
+        Disparity and level by the variable that orders the models.
     """
 
     benchmark: str
@@ -91,13 +107,17 @@ class CourseTable:
 
 
 def outcomes(comparison: Comparison) -> list[OutcomeSection]:
-    """A section for each benchmark and outcome that was paired, in the order of the tables."""
+    """Return a section for each benchmark and outcome that both models have, in the order of the tables."""
     keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
     return [_outcome(comparison, benchmark, outcome, keys) for benchmark, outcome in keys]
 
 
 def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
-    """Percent for verdicts and other shares; a classifier's own number, or what leaves 0 to 1, stays as it is."""
+    """Return the unit in which an outcome is shown.
+
+    It is percent for verdicts and other shares. Scores of a classifier, and numbers outside 0 to 1, keep their own
+    unit.
+    """
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
     stated = comparison.changes.filter(mine)["unit"].drop_nulls()
     if len(stated):  # of likelihoods, in a unit of their own
@@ -317,7 +337,9 @@ class Cell:
 def table_of_models(
     comparison: Comparison,
 ) -> tuple[list[tuple[str, str, str]], list[tuple[str, list[Cell]]]]:
-    """Columns (benchmark, outcome, unit) and a row of cells for each model, as in ROBBIE's tables 3, 6 and 9."""
+    """Return column heads (benchmark, outcome, unit) and one row of cells per model, as in ROBBIE's tables 3, 6 and
+    9.
+    """
     keys = comparison.summary.select("benchmark", "outcome").unique(maintain_order=True).rows()
     keys = [
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)

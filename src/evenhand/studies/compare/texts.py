@@ -15,7 +15,7 @@ from evenhand.stats import clustered_mean, clustered_proportion_interval
 from evenhand.studies.compare.changes import judged
 
 LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)
-"""95 % limits of each model's own number, where it is stated."""
+"""Columns of each model's own value with its 95% CI, if it is stated."""
 QUALITY = {
     "benchmark": pl.String,
     "measure": pl.String,
@@ -23,7 +23,9 @@ QUALITY = {
     **{name: kind for name, kind in CHANGE.items() if name not in ("axis", "group")},
     **LEVELS,
 }
-"""A row a benchmark and measure, in its own unit: percent, words, perplexity."""
+"""Columns of the table of text quality: one row per benchmark and measure, in its own unit (percent, words,
+perplexity).
+"""
 KEYS = ["prompt_id", "sample"]
 
 SAME_ANSWER = "same_answer_share"
@@ -92,7 +94,7 @@ def _responses(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def scaled_row(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of QUALITY in its own unit: percent, or of logarithms a ratio."""
+    """Convert a row of QUALITY to its own unit: shares to percent, differences of logarithms to ratios."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", *LEVELS)
     numbers = tuple(name for name in numbers if name in row)
     kept = {name: value for name, value in row.items() if name not in ("axis", "group")}
@@ -201,7 +203,10 @@ def overall_change(
 
 
 def judged_texts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """QUALITY with q and verdict: alpha is shared by all tests of the texts of one benchmark; ratios against 1."""
+    """Add q and verdict to the table QUALITY.
+
+    The significance level is shared by all tests of the texts of one benchmark. Ratios are tested against 1.
+    """
     parts = []
     for part in table.partition_by("benchmark", maintain_order=True):
         units = part.with_columns(
@@ -226,7 +231,7 @@ TEXT_MEASURES = {
     "own_perplexity": ("perplexity of its own text", ""),
     "text_perplexity": ("perplexity of given texts", ""),
 }
-"""Names and units of the measures of the text."""
+"""Names and units of the measures of text quality."""
 
 
 def text_line(row: Mapping[str, Any]) -> str:
@@ -243,7 +248,7 @@ def text_line(row: Mapping[str, Any]) -> str:
 
 
 def text_places(row: Mapping[str, Any]) -> int:
-    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
+    """Return the number of decimals for both values of a measure: one for rates, and if there is no value."""
     if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
         return 1
     return decimals([row["before"], row["after"]])

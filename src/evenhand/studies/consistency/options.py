@@ -116,9 +116,9 @@ DESIGN = ("groups", "nonsense_prompts")
 
 
 def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> CheckOptions:
-    """The options of a study: those stored with it, if any, then those given (None and empty mean not given).
+    """Return the options of a consistency check: the stored ones, if any, updated by the given ones.
 
-    Raises UsageError naming the option that is wrong.
+    None and empty mean that an option is not given. Raises a UsageError that names an invalid option.
 
     >>> check_options({"method": "prefix=Be kind.", "model": "gpt2", "limit": None}).groups
     20

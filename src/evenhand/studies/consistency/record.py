@@ -41,7 +41,9 @@ def _given_before(path: Path) -> dict[str, Any]:
 
 
 def design_of(folder: Path | None) -> dict[str, Any]:
-    """How many nonsense wordings and prompts a study in this folder was begun with; empty where there is none."""
+    """Return the numbers of nonsense wordings and prompts with which the check in a folder was started; empty if there
+    is none.
+    """
     if folder is None or not RECORD.is_in(folder):
         return {}
     stored = {**EARLIER, **RECORD.stored(folder)}

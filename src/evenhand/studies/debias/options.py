@@ -35,7 +35,7 @@ SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
 
 
 class DebiasConfig(Options):
-    """Options of a training, in one place. Unknown names are refused.
+    """All options of a debiasing training. Unknown names are refused.
 
     >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
     5e-05
@@ -44,33 +44,42 @@ class DebiasConfig(Options):
     """
 
     model: str
-    """A causal Hugging Face model, for methods of dialogues also an encoder-decoder: a hub name, a folder, or
-    evenhand/reference."""
+    """The model to train: a hub name, a folder, or evenhand/reference.
+
+    It must be a causal Hugging Face model. For methods that learn from dialogues, it may also be an encoder-decoder.
+    """
     method: str
-    """A name from `evenhand list methods`, with its options: lmd?weight=10."""
+    """Name from `evenhand list methods`, optionally with options, such as lmd?weight=10."""
     bias: str | None = None
-    """A published bias type, or evenhand/AXIS for our own sentences."""
+    """A bias type of RedditBias, such as religion1, or evenhand/AXIS for evenhand's own sentences, such as
+    evenhand/age.
+    """
     specification: str | None = None
-    """A TOML file of the user's own, in place of a published type."""
+    """Your own TOML file with term pairs, instead of a published bias type."""
     data: str | None = None
-    """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
-    one is preferred, which need neither. For methods of dialogue a run, or a table, of self-chats or replies."""
+    """Your own file of training data: texts, pairs of texts, or dialogues.
+
+    Texts also need a bias type or a specification, for the terms. Pairs of a preferred and another text need neither.
+    For methods that learn from dialogues, it is a run, or a table of self-chats or replies.
+    """
     source: str | None = None
-    """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
+    """Folder with a copy of RedditBias's repository. None: the copy from `evenhand data fetch redditbias`."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
     longest: Count = 36
-    """Maximum tokens of a text; the rest is cut off. A history with its reply uses all the model reads by default."""
+    """Maximum number of tokens of a text; the rest is cut off. Default for a history with its reply: the model's
+    context.
+    """
     start: Literal["auto", "none"] = "auto"
     """Start of each text: the token that evenhand puts first when it scores texts, or nothing (as published)."""
     epochs: float | None = Field(default=None, gt=0)
-    """None: 2, as published; for our own sentences 1."""
+    """Number of epochs. None: 2, as published; 1 for evenhand's own sentences."""
     batch_size: Count | None = None
-    """None: 8; for our own sentences and for dialogues 16."""
+    """Batch size. None: 8; 16 for evenhand's own sentences and for dialogues."""
     accumulation: Count = 1
     learning_rate: float | None = None
-    """None: 5e-5, as published; for our own sentences 1e-4."""
+    """Learning rate. None: 5e-5, as published; 1e-4 for evenhand's own sentences."""
     schedule: str = "linear"
     warm_up: float = 0.0
     weight_decay: float = 0.0
@@ -82,26 +91,28 @@ class DebiasConfig(Options):
     lora_alpha: float | None = None
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
-    """Names of the layers that get adapters, a list or with commas between; none: all linear ones but the head."""
+    """Names of the layers that get LoRA adapters, as a list or separated by commas. Empty: all linear layers except the
+    head.
+    """
     save_dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """In which the trained weights are stored; auto: in which the base's are. Training is in 32 bits."""
+    """Data type of the stored weights; "auto" is that of the base model. Training uses 32 bits."""
     evaluate_every: Count | None = None
     patience: Count | None = None
-    """Evaluations without a smaller bias after which training stops and the best model is restored."""
+    """Number of evaluations without a smaller bias after which training stops. The best model is restored."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     seed: Seed = 42
     search: Literal["grid", "random"] | None = None
     """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
     over: tuple[str, ...] = ()
-    """With search: options to vary, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
+    """Options to vary in a search: NAME=VALUE,VALUE or NAME=log(LOW,HIGH). See `search_space`."""
     trials: Count | None = None
-    """Number of trials of a random search; None: 12."""
+    """Number of trials of a random search. None: 12."""
     choose: Criterion = "bias"
-    """Which trial becomes the model: see `CRITERIA`."""
+    """Criterion by which the best trial is chosen, a key of `CRITERIA`."""
     guard: float = Field(default=1.05, ge=1)
-    """Maximum perplexity of neutral texts for the chosen trial, as a multiple of the original model's."""
+    """Largest acceptable perplexity of neutral texts for the chosen trial, as a multiple of the original model's."""
     keep_trials: bool = False
-    """Keep the weights of all trials, not of the chosen one alone."""
+    """Keep the weights of all trials, instead of only those of the chosen one."""
 
     @field_validator("lora_layers", mode="before")
     @classmethod
@@ -114,24 +125,26 @@ class DebiasConfig(Options):
 
     @property
     def own_axis(self) -> str | None:
-        """The axis of our own sentences, if these are what is learned from."""
+        """Return the axis of evenhand's own sentences, if the model is trained on them; otherwise None."""
         name = self.bias or ""
         return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
 
     @cached_property
     def own_pairs(self) -> bool:
-        """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
+        """Return True if your data file has pairs of a preferred and another text. Raise a DataError if it is not a
+        table.
+        """
         return self.data is not None and holds_preferences(Path(self.data))
 
     @cached_property
     def dialogue(self) -> DialogueMethod | None:
-        """The method, if it learns replies of dialogues; raises UsageError for one that there is not."""
+        """Return the method if it learns from dialogues, otherwise None. Raise a UsageError for an unknown method."""
         method = load_method(self.method)
         return method if isinstance(method, DialogueMethod) else None
 
     @property
     def training(self) -> TrainingOptions:
-        """The part that the loop reads; raises UsageError for values out of range."""
+        """Return the options of the training loop. Raise a UsageError for values out of range."""
         fields: dict[str, Any] = {
             name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
         }
@@ -175,7 +188,7 @@ class DebiasConfig(Options):
 
     @property
     def space(self) -> Space:
-        """What is varied; raises UsageError as `search_space`."""
+        """Return the options that a search varies. Raise a UsageError if they are invalid (see `search_space`)."""
         return search_space(self.method, self.over, sorted(self.model_fields_set))
 
     def settings(self) -> list[Setting]:
@@ -183,7 +196,7 @@ class DebiasConfig(Options):
         return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
 
     def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
-        """The training of a trial; raises UsageError for values out of range."""
+        """Return the training options of one trial. Raise a UsageError for values out of range."""
         name, given = split_options(self.method)
         own = {option: value for option, value in setting.items() if option in method_options(name)}
         written = {**given, **{option: plain(value) for option, value in own.items()}}
@@ -262,7 +275,7 @@ class DebiasConfig(Options):
 
 
 def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:
-    """Options from flags and `--set name=value`; raises UsageError naming what is wrong.
+    """Return the options from command-line flags and `--set name=value`. Raise a UsageError that names an invalid one.
 
     >>> debias_config({"model": "gpt2", "method": "cda", "bias": "race"}, ["clip=0.5"]).clip
     0.5

@@ -53,9 +53,11 @@ NUMBERS = (RECORD.file, "lineage.json", TRIAL, TRAINING)
 
 
 class NothingChosen(EvenhandError):
-    """A search has ended, and no trial is within the guard: all numbers are there, and no model is.
+    """Raised if a search ends and no trial keeps perplexity within the guard. All numbers are stored, but there is no
+    model.
 
-    search: the trials, as in the lineage of a chosen one. shown: the same, ready to be printed; its page is written.
+    ``search`` has the trials, in the format of a model's lineage. ``shown`` is the same result, ready to be printed;
+    its page is already written.
     """
 
     exit_code = 3

@@ -54,10 +54,7 @@ PROBE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Counted:
-    """A corpus that was counted to the end.
-
-    folder: where. plan: what. counts: all of it.
-    """
+    """A finished count of a corpus: its folder, plan and counts."""
 
     folder: Path
     plan: Plan
@@ -65,18 +62,25 @@ class Counted:
 
     @property
     def documents(self) -> int:
-        """Counted."""
+        """Return the number of counted documents."""
         return int(self.counts.totals["documents"].sum())
 
     @property
     def broken_share(self) -> float:
-        """Share of unreadable documents; after damage in a file, estimated from the documents per byte before it."""
+        """Return the share of unreadable documents (0 to 1).
+
+        If a file is damaged, the number of documents in its rest is estimated from the documents per byte before the
+        damage.
+        """
         broken = broken_documents(self.counts) + lost_documents(self.counts, self.plan.pieces)
         return broken / max(broken + self.documents, 1)
 
 
 def planned(options: FrequencyOptions) -> Plan:
-    """What would be counted. Raises UsageError for sources, terms and places that are not there, DataError."""
+    """Return the plan of a count without counting.
+
+    Raises a UsageError for sources, terms or locations that do not exist, and a DataError for invalid ones.
+    """
     _refuse_results(options.sources)
     if options.on == "slurm":
         checked_slurm(options.slurm)

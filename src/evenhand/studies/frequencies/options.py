@@ -42,46 +42,50 @@ class FrequencyOptions(Options):
     """Options of `evenhand frequencies`. Unknown names are refused."""
 
     sources: tuple[str, ...] = Field(min_length=1)
-    """Files, folders, patterns, addresses (s3://, hf://, https://); NAME=ADDRESS names the corpus."""
+    """Files, folders, patterns or URLs (s3://, hf://, https://) of the corpora. NAME=SOURCE names a corpus."""
     terms: tuple[str, ...] = ()
-    """Lists of terms: descriptors, holisticbias, pronouns, names, or a CSV; empty: the usual ones."""
+    """Lists of terms: descriptors, holisticbias, pronouns, names, or a CSV file. Empty: the default lists."""
     inflections: bool = True
-    """Whether plurals and possessives count as their term."""
+    """Count plurals and possessives as their term."""
     data: dict[str, str] = Field(default_factory=dict)
-    """Folders of data sets, such as holisticbias; others come from the cache."""
+    """Folders of data sets, such as holisticbias. Other data sets are read from the cache."""
     column: str = Field(default="text", min_length=1)
-    """Column or key that holds the text."""
+    """Column or key with the text."""
     kind: Literal["parquet", "jsonl", "csv", "warc", "text"] | None = None
     """Format of the files; None: inferred from their suffixes."""
     documents: Documents = "auto"
-    """What a document of plain text is: a line, a paragraph, or a file."""
+    """What counts as a document in plain text: a line, a paragraph or a file."""
     sample: Share = Field(default=1.0, gt=0, le=1)
-    """Share of documents to read, sampled by a hash; the sample does not depend on how work is divided."""
+    """Share of documents to read (0 to 1). They are sampled by a hash, so the sample does not depend on the number of
+    workers.
+    """
     duplicates: Literal["keep", "drop"] = "keep"
-    """Whether repeated texts of a corpus are counted again (keep) or not (drop)."""
+    """"keep" counts repeated texts of a corpus each time, "drop" only once."""
     window: int = Field(default=10, ge=0, le=10_000)
-    """Words between two hits that are a pair in a window."""
+    """Maximum distance in words at which two occurrences count as a pair."""
     pairs: tuple[str, ...] = ("default",)
-    """Which pairs of terms are counted: default, none, all, or two kinds as descriptor*name."""
+    """Pairs of terms to count: default, none, all, or two kinds of terms, such as descriptor*name."""
     contexts: int = Field(default=5, ge=0, le=1000)
-    """Contexts of each term that are kept to look at."""
+    """Number of example contexts to keep for each term."""
     as_published: bool = False
-    """Whether to count documents also as the paper did (with NLTK's word tokens)."""
+    """Also count documents as the ROBBIE paper did, with NLTK's word tokens."""
     seed: Seed = 0
-    """Random seed for samples and contexts."""
+    """Random seed of samples and contexts."""
     on: str = "local"
-    """Where to count: local, datatrove, slurm, ray (a cluster on this machine), auto (the cluster that this machine
-    belongs to), or the URL of a Ray cluster."""
+    """Where to count: local, datatrove, slurm, ray, auto, or the URL of a Ray cluster.
+
+    "ray" starts a cluster on this machine. "auto" uses the cluster to which this machine belongs.
+    """
     workers: Count | None = None
-    """Processes at once; None: as many as there are processors."""
+    """Number of processes. None: one per processor."""
     ranks_at: str | None = Field(default=None, min_length=1)
-    """Folder for the counts of ranks until they are added up, reachable by all machines; None: the result folder."""
+    """Folder for intermediate counts, which all machines must be able to access. None: the result folder."""
     rank_bytes: Count = 256 * 2**20
-    """Bytes of the files per rank; if a process is killed, its rank is read again."""
+    """Size of a unit of work (rank) in bytes of input files. If a process is killed, its rank is read again."""
     slurm: dict[str, Any] = Field(default_factory=dict)
     """Options of Slurm: partition, time, venv_path, ..."""
     error_threshold: float = Field(default=0.05, ge=0, le=1)
-    """Share of documents that may be broken."""
+    """Largest acceptable share of broken documents (0 to 1)."""
 
     @field_validator("on")
     @classmethod
@@ -96,10 +100,10 @@ class FrequencyOptions(Options):
         return tuple(dict.fromkeys(value))
 
     def deciding(self) -> dict[str, Any]:
-        """The options that decide the counts, as plain data."""
+        """Return the options that affect the counts, as plain data."""
         return self.model_dump(mode="json", exclude=set(NOT_DECIDING))
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that were given: not None, and not empty."""
+    """Return the options that were given: those that are neither None nor empty."""
     return {name: value for name, value in options.items() if value is not None and value not in ((), {}, [])}

@@ -37,7 +37,9 @@ BRIEFLY = 12
 
 
 def render_html(view: FrequencyView) -> str:
-    """The page: one HTML document that needs no network, every text escaped, control characters made visible."""
+    """Return the page as one HTML document that needs no network. All text is escaped and control characters are made
+    visible.
+    """
     pronouns, pronoun_axis = group_rows(view, pronouns=True)
     groups, group_axis = group_rows(view, pronouns=False)
     leans, lean_axis = lean_rows(view)

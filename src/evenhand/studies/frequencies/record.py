@@ -41,7 +41,7 @@ Ranks = tuple[tuple[Piece, ...], ...]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is counted: the terms, and the pieces of the corpora dealt to ranks."""
+    """Plan of a count: the terms, and the pieces of the corpora that each rank (unit of work) counts."""
 
     options: FrequencyOptions
     table: TermTable
@@ -51,12 +51,12 @@ class Plan:
 
     @property
     def pieces(self) -> list[Piece]:
-        """Pieces of all ranks, in order."""
+        """Return the pieces of all ranks, in order."""
         return [piece for rank in self.ranks for piece in rank]
 
     @property
     def size(self) -> int:
-        """Bytes as stored."""
+        """Return the size of all pieces in bytes, as stored."""
         return sum(piece.size for piece in self.pieces)
 
 

@@ -285,7 +285,9 @@ def frequencies(
 
 
 def local_folder(output: Path | str | None) -> Path | None:
-    """The folder that an output names, None for a new one. Raises UsageError for an address, and for an empty name."""
+    """Return the folder that an output option names, or None for a new one. Raise a UsageError for a URL or an empty
+    name.
+    """
     if output == "":
         raise UsageError(
             "The name of the output folder is empty.", "Give a folder, or none to create one in runs/."

@@ -43,34 +43,43 @@ SPREADSHEETS = (
 
 @dataclass(frozen=True)
 class FrequencyTables:
-    """What came of counting. Shares are in percent of documents, limits are of 95 %."""
+    """Tables of a finished count. Shares are percentages of documents, with 95% CIs."""
 
     sampled: float
-    """The share of documents that was drawn to be counted; 1.0: all of them."""
+    """Share of documents that was sampled for counting (0 to 1; 1.0: all)."""
     corpora: pl.DataFrame
-    """One row a corpus: documents, sentences, words, characters, left_out (documents that were not counted:
-    empty, broken, copies), not_drawn (in no sample), without_text (records of WARC that are no document)."""
+    """One row per corpus: documents, sentences, words, characters, and numbers of documents that were not counted.
+
+    ``left_out``: empty, broken or duplicate. ``not_drawn``: not in the sample. ``without_text``: WARC records that are
+    not documents.
+    """
     frequencies: pl.DataFrame
-    """One row a corpus and term: `term_frequencies` and `sense_shares`, with names and marks as in `means`."""
+    """One row per corpus and term: the columns of `term_frequencies` and `sense_shares`, with names and flags as in
+    `means`.
+    """
     means: pl.DataFrame
     """One row per term: `across_corpora`, most frequent first, with name, kind, axis, group and three flags. ambiguous:
     it has other senses. repeats: another term of the axis has the same spelling and is shown for both. noun_phrase:
     HolisticBias lists it as a noun phrase, not as a descriptor."""
     axes: pl.DataFrame
-    """One row a kind and axis: `axis_spread` of its descriptors, each spelling once, without noun phrases."""
+    """One row per kind and axis: `axis_spread` of its descriptors, without noun phrases. Each spelling is used once."""
     groups: pl.DataFrame
-    """One row per corpus and group: `group_shares`; groups of pronouns are included even if they were not found."""
+    """One row per corpus and group: the columns of `group_shares`. Groups of pronouns are included even if they were
+    not found.
+    """
     ratios: pl.DataFrame
-    """One row a corpus: documents with he-pronouns for each with she-pronouns (`share_ratios`)."""
+    """One row per corpus: documents with "he" pronouns divided by those with "she" pronouns (`share_ratios`)."""
     associations: pl.DataFrame
-    """One row per corpus, level and pair: `associations`, with the names of both. If groups or axes share a term, only
-    its first entry is used, here and in `leans`, so that each pair is tested once."""
+    """One row per corpus, level and pair: the columns of `associations`, with the names of both terms.
+
+    If groups or axes share a term, only its first entry is used, here and in `leans`, so that each pair is tested once.
+    """
     leans: pl.DataFrame
-    """One row a corpus and term: `pronoun_leans` of she against he, with name, kind, axis, group."""
+    """One row per corpus and term: `pronoun_leans` of "she" against "he", with name, kind, axis and group."""
     published: pl.DataFrame
-    """One row a corpus and term, where it was counted as published, too: `counting_differences`, with name, axis."""
+    """One row per corpus and term that was also counted as published: `counting_differences`, with name and axis."""
     published_groups: pl.DataFrame
-    """The same of documents with any term of a group."""
+    """The same for groups: documents with any term of a group."""
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write each table as Parquet, and those for people also as CSV; return paths by file name."""
@@ -89,10 +98,28 @@ class FrequencyTables:
 
 
 def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> FrequencyTables:
-    """Every table of counts.
+    """Return all tables of a count.
 
-    counts: of all corpora, counted by `table`. sampled: the share of documents that was drawn (0 to 1; 1.0: all).
-    Raises DataError for counts without a document or of another table of terms, UsageError for a share that cannot be.
+    Parameters
+    ----------
+    counts : Counts
+        Counts of all corpora.
+    table : TermTable
+        Terms by which they were counted.
+    sampled : float
+        Share of documents that was sampled (0 to 1).
+
+    Returns
+    -------
+    FrequencyTables
+        The tables.
+
+    Raises
+    ------
+    DataError
+        The counts have no documents, or belong to other terms.
+    UsageError
+        `sampled` is out of range.
     """
     if counts.table_hash != table.content_hash:
         raise DataError(

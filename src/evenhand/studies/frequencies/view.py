@@ -9,7 +9,7 @@ from evenhand.studies.frequencies.tabulating import FrequencyTables
 
 @dataclass(frozen=True)
 class FrequencyView:
-    """A finished count."""
+    """Everything that the page of a finished count shows."""
 
     counts: Counts
     table: TermTable

@@ -44,8 +44,9 @@ SHOWN_AS = {SILENT: "empty or refused responses"}
 class Case:
     """A release condition, checked on one axis of one benchmark.
 
-    `status` is FAILED, PASSED or UNSEEN, and `reason` a sentence without the place. `smallest` is the minimum
-    detectable effect in `unit`; None if it is not known. `ends` states whether the case makes the gate fail.
+    `status` is FAILED, PASSED or UNSEEN ("could not have been seen"). `reason` is a sentence that does not name the
+    axis. `smallest` is the minimum detectable effect in `unit`; None if it is not known. `ends` is True if the case
+    makes the gate fail.
     """
 
     condition: str

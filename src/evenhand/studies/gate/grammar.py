@@ -50,8 +50,16 @@ PLACE = re.compile(r"\s+(on|in)\s+")
 class Condition:
     """A condition under which a gate fails.
 
-    text: as it was written. subject: of SUBJECTS. amount, unit: beyond which (0 points: any). axis, benchmark: where;
-    None: anywhere.
+    Attributes
+    ----------
+    text : str
+        The condition as you wrote it.
+    subject : str
+        What is checked; one of SUBJECTS.
+    amount, unit : float, str
+        Size above which the condition is met (0 points: any).
+    axis, benchmark : str or None
+        Where it applies. None: everywhere.
     """
 
     text: str
@@ -64,7 +72,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Power:
-    """The largest acceptable minimum detectable effect. An axis with a larger one does not pass."""
+    """Required power: the largest acceptable minimum detectable effect. An axis with a larger one does not pass."""
 
     amount: float
     unit: str

@@ -14,10 +14,11 @@ ELEMENTS = {FAILED: "failure", UNSEEN: "error"}
 
 
 def junit_xml(outcome: GateOutcome) -> str:
-    """The document: a `testsuite` for each condition, a `testcase` for each benchmark and axis.
+    """Return the results of a gate as a JUnit XML document for CI systems.
 
-    What was found is a `failure`. What could not have been seen is an `error` where the gate fails by it, and `skipped`
-    where it does not. No times: nothing here was timed.
+    Each condition is a `testsuite`, and each benchmark and axis a `testcase`. A violated condition is a `failure`. A
+    case that "could not have been seen" is an `error` if it makes the gate fail, and otherwise `skipped`. Times are not
+    reported.
     """
     suites = ET.Element("testsuites", {"name": "evenhand gate", **_counts(outcome.cases)})
     for condition in dict.fromkeys(case.condition for case in outcome.cases):

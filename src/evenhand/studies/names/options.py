@@ -22,27 +22,32 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 
 
 class NamesConfig(SeedOptions, ModelOptions):
-    """Options of the study. Unknown names are refused."""
+    """Options of the study of names. Unknown names are refused."""
 
     rows: dict[str, str] = Field(default_factory=dict)
-    """Further models by the label of their row: mitigated ones, or the same family in other sizes."""
+    """Further models by the label of their row, such as debiased models, or other sizes of the same family."""
     decoding: tuple[str, ...] = ("greedy",)
-    """Decodings of replies, the same for every row; with several, every row is decoded with each."""
+    """Decoding presets of replies. Every model is decoded with each of them."""
     names: Literal["untuned", "all"] = "untuned"
-    """Names on which rows are compared: all, or those on which no row was trained or evaluated according to the
-    lineages of trained folders (untuned)."""
+    """Names to compare: "all", or "untuned".
+
+    "untuned" are names on which no model was trained or evaluated, according to the lineages in the folders of trained
+    models.
+    """
     limit: Count | None = None
-    """Conversations of each benchmark; None: all (2,000 opened by names)."""
+    """Number of conversations per benchmark. None: all (2,000 that are opened by names)."""
     max_new_tokens: Count | None = None
-    """Maximum tokens of a reply; None: the benchmark's 60."""
+    """Maximum number of tokens of a reply. None: 60, as the benchmark defines."""
     classifiers: dict[str, str] = Field(default_factory=dict)
     """Classifiers that replace the word lists, by role: gender, offensiveness, ..."""
     personas: str | None = None
-    """A file of personas that replaces evenhand's, two lines each."""
+    """File of personas, two lines each, that replaces evenhand's."""
     dialogue: DialogueOptions = DialogueOptions()
-    """How conversations are formatted for models."""
+    """Format of conversations."""
     data: dict[str, str] = Field(default_factory=dict)
-    """Folders of CrowS-Pairs, StereoSet and WikiText. Others come from the cache; missing data sets are left out."""
+    """Folders of CrowS-Pairs, StereoSet and WikiText. Others are read from the cache; missing data sets are left
+    out.
+    """
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("rows")
@@ -77,11 +82,11 @@ class NamesConfig(SeedOptions, ModelOptions):
 
     @property
     def models(self) -> dict[str, str]:
-        """Every row's model by label, the base first."""
+        """Return the models by label, the base model first."""
         return {BASE: self.model, **self.rows}
 
     def deciding(self) -> dict[str, Any]:
-        """The options that decide the numbers, JSON-serialisable."""
+        """Return the options that affect the numbers, as JSON-serialisable data."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
 
 

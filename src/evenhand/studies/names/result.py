@@ -24,18 +24,18 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class NamesTables(NamesStudy, StudyResult):
-    """The result of a study; its fields are those of `NamesStudy`."""
+    """Result of a study of names. It has the fields of `NamesStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
 
     @property
     def path(self) -> Path:
-        """The study's folder."""
+        """Folder of the study."""
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`cells`: every number (`evenhand.studies.names.cells.CELLS`)."""
+        """Return the table ``cells`` with every number (columns: `evenhand.studies.names.cells.CELLS`)."""
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class NamesTables(NamesStudy, StudyResult):
         return content
 
     def html(self) -> str:
-        """The tables and figures: one document that needs no network."""
+        """Return the tables and figures as one HTML document that needs no network."""
         return names_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -91,7 +91,8 @@ def names_study(
 
 
 def names_config(given: Mapping[str, Any]) -> NamesConfig:
-    """Options of a study (None and empty mean not given). Raises UsageError naming the one that is wrong.
+    """Return the options of a study of names. None and empty mean not given. Raise a UsageError that names an invalid
+    one.
 
     >>> names_config({"model": "gpt2", "decoding": ()}).decoding
     ('greedy',)

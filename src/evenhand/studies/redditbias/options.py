@@ -58,26 +58,26 @@ class Made:
 
 
 class RedditBiasConfig(SeedOptions, ModelOptions):
-    """Options of the study. Unknown names are refused."""
+    """Options of the RedditBias study. Unknown names are refused."""
 
     bias: tuple[str, ...] = ("religion1",)
-    """Types of RedditBias, or `evenhand/AXIS` for our own sentences about an axis."""
+    """Bias types of RedditBias, or `evenhand/AXIS` for evenhand's own sentences about an axis."""
     methods: tuple[str, ...] = METHODS
-    """As `evenhand debias --method` takes them, options and all."""
+    """Debiasing methods with options, as in `evenhand debias --method`."""
     control: bool = True
-    """Also train a control: the same texts and number of steps without a method."""
+    """Also train a control model: the same texts and number of steps, without a debiasing method."""
     source: str | None = None
-    """A folder with RedditBias' files; None takes the cache of `evenhand data fetch`."""
+    """Folder with RedditBias's files. None: the cache of `evenhand data fetch`."""
     multiwoz: str | None = None
-    """The archive or folder of MultiWOZ 2.0; None: state tracking is not measured."""
+    """Archive or folder of MultiWOZ 2.0. None: dialogue state tracking is not measured."""
     dstc7: str | None = None
-    """The folder of DSTC7's files; None: response generation is not measured."""
+    """Folder of DSTC7's files. None: response generation is not measured."""
     as_published: bool = False
-    """Methods and dialogue tasks with the quirks of the published programs."""
+    """Reproduce the quirks of the published programs in methods and dialogue tasks."""
     task_limit: Count | None = None
-    """Maximum number of examples for training and testing each dialogue task; None: all."""
+    """Maximum number of training and test examples of each dialogue task. None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Number of epochs of a method; None: the published 2, and 1 for evenhand's sentences."""
+    """Number of epochs of each method. None: 2, as published; 1 for evenhand's own sentences."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")
@@ -103,7 +103,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
 
     @property
     def models(self) -> list[Made]:
-        """Every model of the study: the model by itself, then of each bias the methods and their controls."""
+        """Return all models of the study: the original one, then for each bias the debiased models and their
+        controls.
+        """
         made = [Made(BASE, BASE)]
         for bias in self.bias:
             controls: dict[str, Made] = {}
@@ -145,13 +147,13 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         return None if self.source is None else Path(self.source).expanduser()
 
     def words(self, method: str) -> str:
-        """A method with its options: as published where all is to be, and none was given."""
+        """Return the options of a method. With `as_published`, they are the published ones unless you gave some."""
         if not self.as_published or "?" in method or method not in PUBLISHED:
             return method
         return f"{method}?{PUBLISHED[method]}"
 
     def deciding(self) -> dict[str, Any]:
-        """The options that decide the numbers, JSON-serialisable."""
+        """Return the options that affect the numbers, as JSON-serialisable data."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
 
 

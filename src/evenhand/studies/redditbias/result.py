@@ -24,18 +24,18 @@ FORMAT = 1
 
 @dataclass(frozen=True, repr=False)
 class RedditBiasTables(RedditBiasStudy, StudyResult):
-    """The result of a study; its fields are those of `RedditBiasStudy`."""
+    """Result of a RedditBias study. It has the fields of `RedditBiasStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
 
     @property
     def path(self) -> Path:
-        """The study's folder."""
+        """Folder of the study."""
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`cells`: every number (`evenhand.studies.redditbias.cells.CELLS`)."""
+        """Return the table ``cells`` with every number (columns: `evenhand.studies.redditbias.cells.CELLS`)."""
         return {"cells": self.cells}
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
         return content
 
     def html(self) -> str:
-        """The tables with every number: one document that needs no network."""
+        """Return the tables as one HTML document that needs no network."""
         return redditbias_page(self)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -74,17 +74,43 @@ def redditbias(
     progress: Progress | None = None,
     **options: Any,
 ) -> RedditBiasTables:
-    """Debias a model with each method, and measure bias, perplexity and dialogue tasks before and after.
+    """Debias a model with several methods, and measure bias, perplexity and dialogue tasks before and after.
 
-    model: a causal Hugging Face model by name or folder, or evenhand/reference. bias: types of RedditBias, or
-    evenhand/AXIS for our own sentences; by default religion1. methods: as `evenhand debias --method` takes them; by
-    default lmd, add, hd and cda. source: the folder of RedditBias' files; by default the cache. multiwoz, dstc7: the
-    archive or folder of each; a task whose data are not named is not measured. output: the study's folder; an
-    existing study is resumed. options: anything else of `evenhand.studies.redditbias.options.RedditBiasConfig`
-    (as_published, task_limit, epochs, seed, device, ...).
-    Prints nothing. Returns the finished study with its page. Raises UsageError and DataError with advice, Unsupported
-    for models that cannot be trained, Interrupted (resumable), ResumeRefused.
-    Source: Barikeri et al. 2021, sections 3 to 5, Figure 1, Tables 4 and 5.
+    Parameters
+    ----------
+    model : str
+        Name or folder of a causal Hugging Face model, or evenhand/reference.
+    bias : sequence of str
+        Bias types of RedditBias, or evenhand/AXIS for evenhand's own sentences. Default: religion1.
+    methods : sequence of str
+        As in `evenhand debias --method`. Default: lmd, add, hd and cda.
+    source : path, optional
+        Folder with RedditBias's files. Default: the cache.
+    multiwoz, dstc7 : path, optional
+        Archive or folder of each data set. A task without data is not measured.
+    output : path, optional
+        Folder of the study. An existing study is resumed.
+    options
+        Other fields of `evenhand.studies.redditbias.options.RedditBiasConfig`, such as as_published, task_limit,
+        epochs, seed or device.
+
+    Returns
+    -------
+    RedditBiasTables
+        The finished study with its page.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a file is invalid.
+    Unsupported
+        The model cannot be trained.
+    Interrupted, ResumeRefused
+        The study was interrupted (it can be resumed), or cannot be resumed with these options.
+
+    References
+    ----------
+    - Barikeri et al. 2021, sections 3 to 5, Figure 1, Tables 4 and 5.
     """
     given = {
         "model": model,
@@ -101,7 +127,8 @@ def redditbias(
 
 
 def redditbias_config(given: Mapping[str, Any]) -> RedditBiasConfig:
-    """Options of a study (None and empty mean not given). Raises UsageError naming the one that is wrong.
+    """Return the options of a RedditBias study. None and empty mean not given. Raise a UsageError that names an invalid
+    one.
 
     >>> redditbias_config({"model": "gpt2", "bias": ("race",), "methods": ()}).methods
     ('lmd', 'add', 'hd', 'cda')

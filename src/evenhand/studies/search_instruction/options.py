@@ -49,10 +49,19 @@ class RevisionConfig(Options):
 
 
 def revision_config(given: Mapping[str, Any], classifiers: Sequence[str] = ()) -> RevisionConfig:
-    """The options of a search from all that was given, flat (None and empty mean not given).
+    """Return the options of a search for an instruction, from a flat mapping. None and empty mean not given.
 
-    given: options of a search and, for the rest, those of an audit, with `benchmark` for its one benchmark.
-    classifiers: as `--classifier` takes them. Raises UsageError naming the option that is wrong.
+    Parameters
+    ----------
+    given : mapping
+        Options of the search and of its audits. ``benchmark`` names its one benchmark.
+    classifiers : sequence of str
+        As in `--classifier`.
+
+    Raises
+    ------
+    UsageError
+        An option is invalid; the message names it.
 
     >>> config = revision_config({"model": "gpt2", "benchmark": "toxigen", "keep": 3, "chat": True})
     >>> config.keep, config.audit.benchmarks, config.audit.chat

@@ -13,61 +13,63 @@ from evenhand.studies.model_options import ModelOptions, check_chat
 
 
 class TriggerSearch(SeedOptions, ModelOptions):
-    """Options of a search for a trigger, in one place. Unknown names are refused.
+    """All options of a search for a trigger. Unknown names are refused.
 
     >>> TriggerSearch(model="gpt2", prompts="mine.csv", classifier="vader").decoding.samples
     10
     """
 
     prompts: str
-    """A file of prompts: text, optionally group and split (train, dev, test)."""
+    """File of prompts with the columns text and optionally group and split (train, dev, test)."""
     classifier: str
-    """The classifier of negative continuations in search, choice and test."""
+    """Classifier of negative continuations, used for search, choice and test."""
     examples: str | None = None
-    """A file of labelled continuations to search on; None: the model's own, as the classifier labels them."""
+    """File of labelled continuations for the search. None: the model's own continuations, labelled by the
+    classifier.
+    """
     mode: str = "mitigate"
-    """See `Objective.mode`: mitigate, neutral or induce."""
+    """Aim of the search: mitigate, neutral or induce (see `Objective.mode`)."""
     against: str | None = None
     favour: str | None = None
     fluency: float = 0.0
     tokens: int | None = None
-    """See `TriggerSearchOptions`, as for the following."""
+    """Number of tokens of the trigger. This and the following options are explained in `TriggerSearchOptions`."""
     initial: str | None = None
     locked: tuple[int, ...] = ()
     restarts: int = 3
-    """Rounds; all but the first begin with random tokens."""
+    """Number of rounds. All but the first start with random tokens."""
     sweeps: int = 50
     candidates: int = 100
     beam: int = 1
     screen: float | None = 0.25
     punctuation: bool = False
-    """Allow punctuation and digits."""
+    """Allow punctuation and digits in the trigger."""
     exclude: tuple[str, ...] = ()
     most_perplexity: float | None = None
     samples: int = 10
-    """Continuations a prompt."""
+    """Number of continuations per prompt."""
     max_new_tokens: int = 30
     temperature: float = 0.7
-    """Sampling temperature of the continuations that are classified."""
+    """Sampling temperature of the classified continuations."""
     top_k: int | None = 40
-    """0 or None turns the filter off."""
+    """Top-k filter. 0 or None turns it off."""
     judge_prompt: bool = False
-    """Judge prompt and continuation together."""
+    """Classify prompt and continuation together."""
     first_sentence: bool = False
-    """Judge up to the first full stop only."""
+    """Classify only the text up to the first full stop."""
     guard: float = Field(default=1.5, ge=1)
-    """How many times as perplexing continuations may be behind the trigger."""
+    """Largest acceptable perplexity of continuations with the trigger, as a multiple of that without it."""
 
     @property
     def objective(self) -> Objective:
-        """What the trigger is to achieve; raises UsageError for modes and groups that do not fit."""
+        """Return the aim of the trigger. Raise a UsageError if mode and groups do not fit."""
         return Objective(
             mode=cast(Mode, self.mode), against=self.against, favour=self.favour, fluency=self.fluency
         )
 
     @property
     def search(self) -> TriggerSearchOptions:
-        """How it is searched; raises UsageError for values out of range."""
+        """Return the options of the search algorithm. Raise a UsageError for values out of range."""
         return TriggerSearchOptions(
             tokens=self.tokens,
             initial=self.initial,
@@ -85,7 +87,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
 
     @property
     def decoding(self) -> Decoding:
-        """How the continuations that are judged are written; raises UsageError for values out of range."""
+        """Return the decoding settings of the classified continuations. Raise a UsageError for values out of range."""
         return Decoding(
             max_new_tokens=self.max_new_tokens,
             temperature=self.temperature,
@@ -96,7 +98,7 @@ class TriggerSearch(SeedOptions, ModelOptions):
 
     @property
     def rule(self) -> ClassifiedText:
-        """Which text the classifier is given."""
+        """Return the rule that selects the text for the classifier."""
         return ClassifiedText(
             part="prompt+continuation" if self.judge_prompt else "continuation",
             first_sentence=self.first_sentence,

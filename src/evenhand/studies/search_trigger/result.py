@@ -75,7 +75,7 @@ class FoundTrigger(StudyResult):
         return self.trigger.to_dict()
 
     def html(self) -> str:
-        """The trigger, what it does, what it was chosen among and how the search went: one document."""
+        """Return one HTML document with the trigger, its effect, the other candidates and the course of the search."""
         return trigger_page(self.trigger)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:

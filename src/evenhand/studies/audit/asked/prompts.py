@@ -59,9 +59,9 @@ def as_asked(
 
 
 def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> PromptSet:
-    """The user's prompts as a benchmark asks them.
+    """Return your own prompts in the form in which a benchmark uses them.
 
-    axes: the groups they are asked about, where the benchmark makes its texts of them. Raises DataError, UsageError.
+    `axes` are the groups to insert, for benchmarks that make counterfactual texts. Raises a DataError or UsageError.
     """
     if benchmark.from_file is not None:
         return benchmark.from_file(Path(file), axes)

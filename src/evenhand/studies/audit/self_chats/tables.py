@@ -21,7 +21,7 @@ SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener s
 
 @dataclass(frozen=True)
 class ChatTables:
-    """Tables shown on the page and in the terminal, and folded tables of the page."""
+    """Tables of self-chats: those on the page and in the terminal, and those in collapsible sections of the page."""
 
     shown: list[PlainTable]
     folded: list[PlainTable]

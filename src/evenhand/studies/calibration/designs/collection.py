@@ -16,12 +16,12 @@ CALIBRATIONS: Registry[Bringing] = Registry(
     "a function without arguments that returns evenhand.studies.calibration.Design objects",
     needs_card=False,
 )
-"""Designs of other packages, by the name of the benchmark or measure that they calibrate."""
+"""Registry of the designs of other packages, by the name of the benchmark or measure that they calibrate."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Designs by name, and in `without` the reason for each benchmark or measure that cannot be simulated."""
+    """Designs by name. ``without`` gives the reason for each benchmark or measure that cannot be simulated."""
 
     designs: dict[str, Design]
     without: dict[str, str]

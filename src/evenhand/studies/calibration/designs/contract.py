@@ -25,16 +25,20 @@ EVERYTHING = frozenset({"*"})
 
 
 MARGIN = 0.1
-"""Margin of shifts in nats: a smaller shift counts as no bias."""
+"""Margin of shifts in nats: a smaller shift does not count as a bias."""
 
 
 @dataclass(frozen=True)
 class Plant:
     """The bias that is added to a simulated data set ("planted"), on its first axis.
 
-    pattern: "none"; "one": the first group is shifted by `effect`, in the unit of the measure; "half": every second
-    group is shifted up and the others down, so that the SD of the true values is `effect`; "lone": this SD is caused by
-    the first group alone; "first": the first `harmed` groups are shifted by `effect`.
+    `effect` is in the unit of the measure. The possible values of `pattern`:
+
+    - "none": no bias.
+    - "one": the first group is shifted by `effect`.
+    - "half": every second group is shifted up and the others down. The SD of the true values is `effect`.
+    - "lone": the first group is shifted so that the SD of the true values is `effect`.
+    - "first": the first `harmed` groups are shifted by `effect`.
     """
 
     pattern: Pattern = "none"
@@ -44,7 +48,7 @@ class Plant:
 
 @dataclass(frozen=True)
 class Truth:
-    """The true value of one row, and in `null` whether a verdict of "biased" is false."""
+    """The true value of one row of results. ``null`` states whether a verdict "biased" would be a false positive."""
 
     value: float
     null: bool
@@ -54,9 +58,16 @@ class Truth:
 class Sample:
     """One simulated data set with its true values.
 
-    frames: input of the pipeline (two for a change between models). truth: true value of each row. touched: axes with
-    planted effects; a verdict on any other axis is false. at_null: measures with all rows at their null value;
-    EVERYTHING if no groups differ.
+    Attributes
+    ----------
+    frames : tuple of polars.DataFrame
+        Input of the analysis; two tables for a change between models.
+    truth : mapping
+        True value of each row of results.
+    touched : frozenset of str
+        Axes with planted effects. A verdict "biased" on any other axis is a false positive.
+    at_null : frozenset of str
+        Measures whose rows all have their null value; EVERYTHING if no groups differ.
     """
 
     frames: tuple[pl.DataFrame, ...]
@@ -69,10 +80,17 @@ class Sample:
 class Judged:
     """A measure that a design calibrates.
 
-    pattern: how its MDE is planted; "none" if this design does not check power. axis, group: the row whose stated MDE
-    is planted; group is None for rows of axes. largest: largest effect that can be planted. silence_counts: whether
-    data sets in which this row is not measurable count as not detected. Otherwise they are excluded, and planted
-    effects must not make them more frequent.
+    Attributes
+    ----------
+    pattern : str
+        How an effect of the size of the MDE is planted (see `Plant`). "none": power is not checked.
+    axis, group : str or None
+        Row whose stated MDE is planted. `group` is None for rows of axes.
+    largest : float
+        Largest effect that can be planted.
+    silence_counts : bool
+        True: data sets in which this row is not measurable count as not detected. False: they are excluded, and planted
+        effects must not make them more frequent.
     """
 
     measure: str
@@ -89,15 +107,32 @@ Road = Callable[[Sample, int], JudgedAnalysis]
 
 @dataclass(frozen=True)
 class Design:
-    """One kind of simulated data set, for which verdicts are checked.
+    """One kind of simulated data set on which measures are checked.
 
-    name: unique; it seeds the simulations. about: one or two sentences that describe the simulated data; reports show
-    them. road: the analysis. draw: simulates a data set; all randomness comes from the generator. judged: the measures
-    it calibrates; empty: all measures of the analysis. quick, full: number of data sets per planted effect. factors:
-    multiples of the stated MDE at which power is measured. doses: numbers of harmed groups, each shifted by
-    `dose_effect`. role: "limit" designs violate assumptions of the measure; they are shown, but do not count as
-    failures. splits: column whose values are split into halves for split-half reliability. moves: names of the
-    invariance checks.
+    Attributes
+    ----------
+    name : str
+        Unique name; it seeds the simulations.
+    about : str
+        One or two sentences that describe the simulated data, for reports.
+    road : Road
+        The analysis of the data, from the table to verdicts.
+    draw : callable
+        Simulates a data set. All randomness comes from the generator that it receives.
+    judged : sequence of Judged
+        Measures that are calibrated; empty: all measures of the analysis.
+    quick, full : int
+        Number of data sets per planted effect, for the two sizes of a study.
+    factors : sequence of float
+        Multiples of the stated MDE at which power is measured.
+    doses, dose_effect : sequence of int, float
+        Numbers of harmed groups, and the effect by which each is shifted.
+    role : str
+        "limit" designs violate assumptions of the measure. They are shown, but do not count as failures.
+    splits : str or None
+        Column whose values are split into halves for split-half reliability.
+    moves : sequence of str
+        Names of the invariance checks.
     """
 
     name: str
@@ -111,7 +146,7 @@ class Design:
     doses: tuple[int, ...] = ()
     dose_effect: float = 0.0
     sizes: tuple[float, ...] = ()
-    """Fixed effects planted in the first group, for measures without a known minimum detectable effect."""
+    """Fixed effects that are planted in the first group, for measures without a known minimum detectable effect."""
     role: Role = "standard"
     splits: str | None = None
     moves: tuple[str, ...] = ()

@@ -11,10 +11,17 @@ from evenhand.studies.calibration.simulators.judged import JudgedAxis, judged_pr
 
 @dataclass(frozen=True)
 class ChangedAxis:
-    """One axis before and after.
+    """One axis with the true rates of its groups before and after a change of the model.
 
-    before, after: rates of the groups. prompts: how many. icc: of the samples of one prompt, which both models share:
-    a prompt that brings out harm in the first does so in the second.
+    Attributes
+    ----------
+    before, after : sequence of float
+        True rate of each group with each model.
+    prompts : int
+        Number of prompts per group.
+    icc : float
+        Intraclass correlation of the samples of a prompt, which both models share. A prompt that causes harm with the
+        first model then tends to do so with the second.
     """
 
     name: str

@@ -19,21 +19,26 @@ CROWS_TYPES: Mapping[str, tuple[int, int, int]] = {
     "physical-appearance": (63, 50, 6),
     "disability": (60, 48, 6),
 }
-"""Pairs, clusters of pairs that swap the same words, and pairs of the largest of these, about as in the published
-set."""
+"""For each bias type of CrowS-Pairs: number of pairs, of clusters that swap the same words, and pairs in the largest
+cluster.
+"""
 STEREOSET_DOMAINS: Mapping[str, tuple[int, int]] = {
     "gender": (10, 50),
     "profession": (40, 41),
     "race": (26, 73),
     "religion": (3, 53),
 }
-"""Terms, and items of a term, about as in the published development set."""
+"""For each domain of StereoSet: number of terms, and number of items per term, approximately as in the development
+set.
+"""
 
 
 def clustered_choices(
     rng: np.random.Generator, share: float, sizes: npt.ArrayLike, icc: float
 ) -> npt.NDArray[np.bool_]:
-    """Beta-binomial choices, one after the other by cluster: (sum of sizes,)."""
+    """Simulate binary choices with correlation within clusters (beta-binomial), cluster after cluster; shape (sum of
+    sizes,).
+    """
     counts = np.asarray(sizes)
     chance = beta_rates(rng, share, icc, len(counts))
     chosen: npt.NDArray[np.bool_] = rng.random(int(counts.sum())) < np.repeat(chance, counts)
@@ -97,10 +102,20 @@ def stereoset_frame(
     domains: Mapping[str, tuple[int, int]],
     term_sd: float,
 ) -> pl.DataFrame:
-    """The three sentences of every item: cluster_id, dataset_type, axis, target, gold_label, score.
+    """Simulate the scores of the three sentences of every StereoSet item.
 
-    shares: of items in which the stereotype is preferred, by domain. domains: terms, and items of each. term_sd: SD
-    of a term's share around its domain's, in shares of 1.
+    The table has the columns cluster_id, dataset_type, axis, target, gold_label and score.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        By domain, the share of items in which the stereotype is preferred.
+    domains : mapping of str to tuple of int
+        By domain, the number of terms and of items per term.
+    term_sd : float
+        SD of the shares of terms around that of their domain (0 to 1).
+    rng : numpy.random.Generator
+        Source of randomness.
     """
     parts = []
     for axis, (terms, items) in domains.items():

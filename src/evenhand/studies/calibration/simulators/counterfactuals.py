@@ -14,11 +14,10 @@ PLACES, VOCABULARY = 10, 6
 def drawn_answers(
     rng: np.random.Generator, axis: str, bases: int, groups: int, samples: int, distance: float
 ) -> pl.DataFrame:
-    """Answers of ten words, each drawn from six of its place and prompt; about the first group some are its own.
+    """Simulate responses of ten words, in which the first group has some words of its own.
 
-    Words of different places differ, so that ROUGE-L is the share of places that agree. distance: half the sum of
-    squared differences of probabilities, on average over places, of the first group from each other: what likeness
-    within two groups exceeds likeness across by.
+    Words of different positions differ, so ROUGE-L is the share of positions that agree. `distance` is the amount by
+    which similarity within groups exceeds similarity between the first group and another.
     """
     rows = []
     for base in range(bases):
@@ -39,10 +38,10 @@ def drawn_answers(
 def drawn_decisions(
     rng: np.random.Generator, axis: str, bases: int, rates: Sequence[float], samples: int, alike: float
 ) -> pl.DataFrame:
-    """Answers in JSON that say yes at the groups' rates; prompts differ, and as much for all groups.
+    """Simulate JSON responses that say yes at each group's rate.
 
-    alike: correlation of answers to one prompt about one group; a prompt's place between hard and easy is that of all
-    its groups.
+    Prompts differ in difficulty, equally for all groups. `alike` is the correlation of responses to one prompt about
+    one group.
     """
     strength = (1 - alike) / alike
     rows = []

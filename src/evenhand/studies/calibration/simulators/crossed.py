@@ -12,7 +12,7 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
 
 def mean_rate(position: npt.ArrayLike, spread: float) -> Floats:
-    """Mean of logistic(position + spread * z) over a standard normal z, by Gauss-Hermite quadrature.
+    """Return the mean of logistic(position + spread * z) over a standard normal z (by Gauss-Hermite quadrature).
 
     >>> round(float(mean_rate(0.0, 2.0)), 6)
     0.5
@@ -23,7 +23,7 @@ def mean_rate(position: npt.ArrayLike, spread: float) -> Floats:
 
 
 def intercept(rates: npt.ArrayLike, spread: float) -> Floats:
-    """The position at which `mean_rate` is the rate, by bisection; rates between 0 and 1, ends excluded."""
+    """Return the logit intercept at which `mean_rate` equals a rate strictly between 0 and 1 (by bisection)."""
     wanted = np.asarray(rates, float)
     low, high = np.full(wanted.shape, -40.0), np.full(wanted.shape, 40.0)
     for _ in range(60):
@@ -36,11 +36,11 @@ def intercept(rates: npt.ArrayLike, spread: float) -> Floats:
 
 @dataclass(frozen=True)
 class CrossedRates:
-    """One axis: every descriptor with every template and noun.
+    """One axis in a crossed design: every descriptor with every template and noun.
 
-    rates: mean rate of each descriptor over such templates and nouns, shape (descriptors,). SDs are on the logit scale:
-    of the main effects of templates and nouns, of their interactions with descriptors, and of single prompts. gender:
-    nouns alternate between "female" and "male", whose logits differ by `contrast`.
+    `rates` are the true mean rates of the descriptors (descriptors,). SDs are on the logit scale: main effects of
+    templates and nouns, their interactions with descriptors, and single prompts. With `gender`, nouns alternate between
+    "female" and "male", whose logits differ by `contrast`.
     """
 
     name: str
@@ -57,20 +57,21 @@ class CrossedRates:
 
     @property
     def descriptors(self) -> list[str]:
-        """Their names."""
+        """Return the names of the descriptors."""
         return [f"{self.name} {number:03d}" for number in range(len(self.rates))]
 
     @property
     def spread(self) -> float:
-        """SD of everything random in a prompt's logit."""
+        """Return the SD of all random effects together in the logit of a prompt."""
         parts = (self.template_sd, self.noun_sd, self.by_template, self.by_noun, self.prompt_sd)
         return float(np.sqrt(sum(part**2 for part in parts)))
 
 
 def crossed_judgements(rng: np.random.Generator, axes: Sequence[CrossedRates]) -> pl.DataFrame:
-    """One row a sample: axis, group, descriptor, template, noun, gender, prompt_id, sample, negative.
+    """Simulate classified responses, one row per sample.
 
-    Templates and nouns, and what they do to all descriptors, are the same on every axis that has as many of them.
+    The table has the columns axis, group, descriptor, template, noun, gender, prompt_id, sample and negative. The main
+    effects of templates and nouns are the same on all axes of equal size.
     """
     shared: dict[tuple[str, int, float], Floats] = {}
 

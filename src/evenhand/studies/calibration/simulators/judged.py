@@ -12,11 +12,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedAxis:
-    """One axis: what is true of each of its groups.
+    """One axis with the true rates of its groups.
 
-    rates: share of negative answers, (groups,). prompts: how many, (groups,). icc: correlation of two samples of one
-    prompt, one number or (groups,). tail: share of prompts that hold nearly all of the negative answers; None for a
-    beta distribution of prompts.
+    Attributes
+    ----------
+    rates : array, shape (groups,)
+        True rate of negative responses.
+    prompts : array, shape (groups,)
+        Number of prompts.
+    icc : float or array, shape (groups,)
+        Correlation of two samples of one prompt.
+    tail : float or None
+        Share of prompts that get nearly all of the negative responses. None: rates of prompts have a beta distribution.
     """
 
     name: str
@@ -27,17 +34,17 @@ class JudgedAxis:
 
     @property
     def groups(self) -> list[str]:
-        """Their names, zero-padded so that they sort as they are numbered."""
+        """Return the names of the groups, zero-padded so that they sort by number."""
         return [f"{self.name} {number:03d}" for number in range(len(self.rates))]
 
 
 def beta_rates(
     rng: np.random.Generator, rates: npt.ArrayLike, icc: npt.ArrayLike, size: int | None = None
 ) -> Floats:
-    """The rate of each prompt: beta distributed around its group's, with variance icc * rate * (1 - rate).
+    """Sample the rate of each prompt from a beta distribution around the group's rate.
 
-    rates, icc: numbers or arrays that broadcast. Returns their common shape, or (size,). An icc or a rate of 0, and a
-    rate of 1, leave no spread.
+    The variance is icc * rate * (1 - rate). `rates` and `icc` are broadcast; the result has their shape, or (size,).
+    With an icc of 0, or a rate of 0 or 1, all prompts have the rate of the group.
 
     >>> beta_rates(np.random.default_rng(0), [0.1, 0.5], 0.0).tolist()
     [0.1, 0.5]
@@ -54,9 +61,10 @@ def beta_rates(
 def judged_prompts(
     rng: np.random.Generator, axes: Sequence[JudgedAxis], samples: Sequence[int] = (5,)
 ) -> pl.DataFrame:
-    """One row a sample: axis, group, prompt_id, sample, negative.
+    """Simulate classified responses, one row per sample, with axis, group, prompt_id, sample and negative.
 
-    samples: of each prompt, taken in turn by the prompts of a group: (25, 1) gives every second prompt one sample.
+    `samples` are numbers of samples that the prompts of a group get in turn. For example, (25, 1) gives every second
+    prompt one sample.
     """
     parts = []
     for axis in axes:
@@ -95,9 +103,9 @@ def misjudged(
     false_alarms: Sequence[float] | float,
     hits: Sequence[float] | float = 1.0,
 ) -> pl.DataFrame:
-    """What a classifier that errs makes of the outcomes: false alarms and hits by group, in the order of their names.
+    """Add the errors of a classifier to the outcomes: false positives and true positives at the rates of each group.
 
-    Returns the frame with `negative` as judged.
+    Rates are in the order of the group names. Returns the frame with `negative` as classified.
     """
     group = frame["group"].rank("dense").to_numpy().astype(int) - 1
     count = int(group.max()) + 1
@@ -111,7 +119,7 @@ def misjudged(
 def left_out(
     rng: np.random.Generator, frame: pl.DataFrame, if_negative: float, if_harmless: float
 ) -> pl.DataFrame:
-    """Answers go missing, more often those of one kind: not at random, and alike in every group."""
+    """Set some outcomes to missing, more often negative ones or more often others, in the same way in every group."""
     negative = frame["negative"].to_numpy()
     gone = rng.random(frame.height) < np.where(negative, if_negative, if_harmless)
     return frame.with_columns(negative=pl.when(pl.Series(gone)).then(None).otherwise("negative"))

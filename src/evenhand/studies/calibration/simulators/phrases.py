@@ -32,12 +32,24 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True)
 class PairedPhrases:
-    """Pairs of one bias type.
+    """Simulated pairs of sentences of one bias type, with correlation within phrases.
 
-    sizes: pairs per phrase. within: share of the variance that pairs of one phrase have in common. shape: a key of
-    SHAPES, for phrases and pairs. uneven: factor on the SD of the last fifth of the phrases. dominant: distance of an
-    additional last pair, in SDs and in a random direction. spread: SD of a difference, in nats per token. rare: share
-    of phrases that are `off` nats away from the others.
+    Attributes
+    ----------
+    sizes : sequence of int
+        Number of pairs per phrase.
+    within : float
+        Share of the variance that pairs of one phrase have in common.
+    shape : str
+        Distribution of phrases and pairs: a key of SHAPES.
+    uneven : float
+        Factor on the SD of the last fifth of the phrases.
+    dominant : float
+        Distance of one additional outlying pair, in SDs and in a random direction.
+    spread : float
+        SD of a difference, nats per token.
+    rare, off : float
+        Share of phrases that differ from the others, and the amount in nats.
     """
 
     sizes: Sequence[int]
@@ -50,7 +62,9 @@ class PairedPhrases:
     off: float = 0.0
 
     def differences(self, rng: np.random.Generator) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Differences of mean 0, nats per token, and the phrase of each: (pairs,) both."""
+        """Sample differences with mean 0, in nats per token, and the phrase of each pair; both have the shape
+        (pairs,).
+        """
         draw = SHAPES[self.shape]
         phrase = np.repeat(np.arange(len(self.sizes)), self.sizes)
         drawn = self.within**0.5 * draw(rng, len(self.sizes))[phrase]
@@ -67,9 +81,9 @@ class PairedPhrases:
 def paired_frame(
     rng: np.random.Generator, types: Mapping[str, PairedPhrases], shifts: Mapping[str, float]
 ) -> pl.DataFrame:
-    """Both sentences of every pair, each a row: pair_id, role, axis, phrase, group, perplexity.
+    """Simulate both sentences of every pair, one row each, with pair_id, role, axis, phrase, group and perplexity.
 
-    shifts: the true mean difference of each type, the stereotyped group minus the other.
+    `shifts` gives the true mean difference of each type: the stereotyped group minus the other.
     """
     parts = []
     for axis, one in types.items():

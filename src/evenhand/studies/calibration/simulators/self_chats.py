@@ -17,10 +17,11 @@ RACES = ("race 0", "race 1")
 
 @dataclass(frozen=True)
 class Names:
-    """Names of two genders.
+    """Simulated names of two genders.
 
-    women, men: number of names. talks: conversations per name; with unequal names, from 1 to this number (bursty).
-    races: whether names alternate between races, which have a separate effect on the conversations.
+    `women` and `men` are numbers of names. `talks` is the number of conversations per name; with unequal names, it
+    varies from 1 to this number. With `races`, names alternate between races, which have a separate effect on the
+    conversations.
     """
 
     women: int
@@ -30,7 +31,7 @@ class Names:
     races: bool = False
 
     def table(self, rng: np.random.Generator) -> pl.DataFrame:
-        """name, gender, race_ethnicity (null without races), talks."""
+        """Return the table of names with the columns name, gender, race_ethnicity (null without races) and talks."""
         numbers = [*range(self.women), *range(self.men)]
         genders = [GENDERS[0]] * self.women + [GENDERS[1]] * self.men
         shares = rng.beta(0.5, 1.0, len(numbers)) if self.bursty else np.ones(len(numbers))
@@ -48,8 +49,11 @@ class Names:
 
 @dataclass(frozen=True)
 class ToldGender:
-    """A judge of the gender in utterances. seen: share of utterances with a detected gender. taste: SD of the names'
-    shares of women. lean: bias towards women, for all speakers. race: effect of race."""
+    """Simulated classifier of the gender in utterances.
+
+    `seen` is the share of utterances with a detected gender. `taste` is the SD over names of the share "woman". `lean`
+    is a bias towards "woman" for all speakers, and `race` the effect of race.
+    """
 
     names: Names
     seen: float = 0.5
@@ -60,11 +64,11 @@ class ToldGender:
 
     @property
     def largest(self) -> float:
-        """The largest bias, percentage points, with which no name's share leaves 0 to 1."""
+        """Return the largest bias, in percentage points, for which the shares of all names stay between 0 and 1."""
         return 100 * self.seen * (0.5 - self.lean - self.taste - self.race * self.names.races)
 
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
-        """One row an utterance; the true bias is `points` percentage points above chance."""
+        """Return one row per utterance. The true bias is `points` percentage points above chance."""
         table = self.names.table(rng)
         women = (table["gender"] == GENDERS[0]).to_numpy()
         other = (table["race_ethnicity"] == RACES[1]).fill_null(False).to_numpy()
@@ -87,8 +91,11 @@ class ToldGender:
 
 @dataclass(frozen=True)
 class SaidTokens:
-    """Tokens by Zipf's law, every third of which leans to one gender. tokens: of a conversation. taste: how like the
-    others' a name's taste is (gamma shape by a token's share). race: log ratio by which every fourth token leans."""
+    """Simulated tokens with a Zipf distribution, every third of which leans to one gender.
+
+    `tokens` is the number per conversation. `taste` is the similarity of names: the shape of a gamma distribution per
+    token. `race` is the log ratio by which every fourth token leans to a race.
+    """
 
     names: Names
     tokens: int = 150
@@ -97,7 +104,7 @@ class SaidTokens:
     race: float = 0.5
 
     def frame(self, rng: np.random.Generator, lean: float) -> pl.DataFrame:
-        """One row a name with `tokens`. lean: log ratio by which the tokens that lean do."""
+        """Return one row per name with its `tokens`. `lean` is the log ratio of the tokens that lean to a gender."""
         table = self.names.table(rng)
         place = np.arange(self.vocabulary)
         zipf = 1 / (1 + place)
@@ -132,8 +139,11 @@ class SaidTokens:
 
 @dataclass(frozen=True)
 class MentionedOccupations:
-    """Occupations mentioned in conversations. shares: percent of women at work, of each. rate: mentions in a
-    conversation, on average. taste: as of tokens."""
+    """Simulated mentions of occupations in conversations.
+
+    `shares` are the percentages of women at work in each occupation. `rate` is the mean number of mentions per
+    conversation. `taste` is the similarity of names, as in `SaidTokens`.
+    """
 
     names: Names
     shares: Sequence[float] = (2.0, 9.0, 20.0, 33.0, 48.0, 60.0, 72.0, 88.0, 91.0, 95.0)
@@ -141,15 +151,17 @@ class MentionedOccupations:
     taste: float = 20.0
 
     def table(self) -> pl.DataFrame:
-        """occupation, plural, share."""
+        """Return the table of occupations with the columns occupation, plural and share."""
         named = [f"job{chr(97 + place)}er" for place in range(len(self.shares))]
         return pl.DataFrame(
             {"occupation": named, "plural": [f"{one}s" for one in named], "share": self.shares}
         )
 
     def odds(self, points: float) -> Floats:
-        """Share of each occupation in mentions of each gender, (2, occupations), so that their mean share of women at
-        work is `points` apart."""
+        """Return each occupation's share of the mentions of each gender, shape (2, occupations).
+
+        The mean share of women at work differs between the genders by `points` percentage points.
+        """
         share = np.asarray(self.shares)
 
         def of(lean: float) -> Floats:

@@ -22,11 +22,11 @@ LENGTH = 12
 
 @dataclass(frozen=True)
 class SentenceWorld:
-    """Variation in addition to the true shifts, in nats.
+    """Random variation in simulated likelihoods, in addition to the true shifts; in nats.
 
-    interaction: SD of the interaction of a template pair with a descriptor. noise: SD of one sentence pair. uneven: SD
-    of the logarithm of a factor on both, which differs between descriptors. shape: structure of the interactions. noun:
-    SD of the interaction of a noun with a descriptor, in every pair (crossed nouns).
+    `interaction` is the SD of the interaction of template pair and descriptor, and `shape` its distribution. `noise` is
+    the SD of one sentence pair. `uneven` is the SD of the logarithm of a factor on both, which differs between
+    descriptors. `noun` is the SD of the interaction of noun and descriptor in every pair (crossed nouns).
     """
 
     interaction: float = 0.3
@@ -53,9 +53,9 @@ WORLDS: dict[str, SentenceWorld] = {
 def contrast_table(
     rng: np.random.Generator, world: SentenceWorld, shifts: npt.ArrayLike, pairs: int, nouns: int
 ) -> Floats:
-    """x[pair, noun, descriptor]: log-likelihood of the kind sentence minus that of the hostile one, in nats.
+    """Simulate log-likelihoods of kind minus hostile sentences in nats, shape (pairs, nouns, descriptors).
 
-    shifts: what is true of each descriptor. Returns (pairs, nouns, descriptors).
+    `shifts` are the true shifts of the descriptors.
     """
     mean = np.asarray(shifts, float)
     count = len(mean)

@@ -15,10 +15,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StyledReplies:
-    """One axis of a crossed design, SDs in probability (each style's).
+    """One axis of a crossed design of replies with style probabilities. All SDs are of each style's probability.
 
-    by_template, by_noun: what a template or a noun does to one descriptor's style. prompt: of one prompt, shared by
-    its samples. reply: of one reply.
+    `by_template` and `by_noun` are the effects of a template or noun on a descriptor. `prompt` is the effect that
+    samples of one prompt share, and `reply` that of one reply.
     """
 
     name: str
@@ -34,8 +34,11 @@ class StyledReplies:
 
 
 def own_styles(rng: np.random.Generator, descriptors: int, styles: int, variance: float) -> Floats:
-    """What is true of each descriptor, (descriptors, styles): rows and columns sum to 0, and the variances between
-    descriptors (divisor descriptors - 1) sum to `variance` over styles."""
+    """Sample the true style effects of each descriptor, shape (descriptors, styles).
+
+    Rows and columns sum to 0. The variances between descriptors (divisor: descriptors - 1) sum to `variance` over
+    styles.
+    """
     drawn = rng.normal(0, 1, (descriptors, styles))
     drawn -= drawn.mean(axis=0)
     if styles > 1:
@@ -46,7 +49,9 @@ def own_styles(rng: np.random.Generator, descriptors: int, styles: int, variance
 
 
 def styled_replies(rng: np.random.Generator, axis: StyledReplies, own: Floats) -> pl.DataFrame:
-    """One row a reply: axis, descriptor, group, template, noun, prompt_id, sample, style_scores (sum 1)."""
+    """Simulate replies, one row each, with axis, descriptor, group, template, noun, prompt_id, sample and style_scores
+    (sum 1).
+    """
     values = _values(rng, axis, own, 1.0 / axis.styles)
     frame = _cells(axis)
     return frame.with_columns(
@@ -57,7 +62,10 @@ def styled_replies(rng: np.random.Generator, axis: StyledReplies, own: Floats) -
 def offence_frame(
     rng: np.random.Generator, axis: StyledReplies, own: Floats, base: float = 0.4
 ) -> pl.DataFrame:
-    """The same with one probability, of offence: offensiveness_score, and offensiveness_negative from 0.5 on."""
+    """Simulate replies as in `styled_replies`, with one probability of offence instead of styles.
+
+    It is the column offensiveness_score. offensiveness_negative is 1 from 0.5 on.
+    """
     values = np.clip(_values(rng, axis, own, base)[:, 0], 0.0, 1.0)
     return _cells(axis).with_columns(
         offensiveness_score=pl.Series(values), offensiveness_negative=pl.Series(values >= 0.5)

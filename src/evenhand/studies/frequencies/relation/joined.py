@@ -9,7 +9,7 @@ from evenhand.studies.frequencies.relation.outcomes import DescribedBenchmark
 
 @dataclass(frozen=True)
 class JoinedBenchmark:
-    """One benchmark of the run: its outcomes, the frequencies of its descriptors, and what came of both."""
+    """One benchmark of a run: its outcomes, the frequencies of its descriptors, and the relation between them."""
 
     asked: DescribedBenchmark
     matched: Matched
@@ -18,10 +18,22 @@ class JoinedBenchmark:
 
 @dataclass(frozen=True)
 class Joined:
-    """model: its name. corpora: what was counted, by name. benchmarks: those of the run that name descriptors.
+    """A run joined with the counts of a corpus.
 
-    trained_on: whether the model says that it was trained on the corpus counted. unfinished: whether the run has
-    prompts yet to ask. alpha: the chance of a false relation.
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    corpora : sequence of str
+        Names of the counted corpora.
+    benchmarks : sequence of JoinedBenchmark
+        Benchmarks of the run whose prompts name descriptors.
+    trained_on : bool or None
+        True if the model states that it was trained on the counted corpus.
+    unfinished : bool
+        True if the run is not finished.
+    alpha : float
+        Probability of a falsely detected relation.
     """
 
     model: str

@@ -27,9 +27,16 @@ FOLDER = "joined"
 
 @dataclass(frozen=True, repr=False)
 class Relation(StudyResult):
-    """What a run's outcomes have to do with frequencies in a corpus.
+    """Relation between the outcomes of a run and term frequencies in a corpus; the result of `join_run`.
 
-    folder: where it lies. run: the run's folder, or its address on a store. joined: what came of each benchmark.
+    Attributes
+    ----------
+    folder : Path
+        Folder of the result.
+    run : str
+        Folder of the run, or its URL in object storage.
+    joined : Joined
+        Results by benchmark.
     """
 
     PAGE, NUMBERS = "relation.html", "relation.json"
@@ -41,27 +48,29 @@ class Relation(StudyResult):
 
     @property
     def path(self) -> Path:
-        """Where page and numbers lie."""
+        """Folder of the page and the numbers."""
         return self.folder
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that `report` writes, by what they are."""
+        """Return the files that `report` writes, by kind."""
         return super().paths | {"table": self.folder / self.SPREADSHEET}
 
     @property
     def relations(self) -> pl.DataFrame:
-        """One row a benchmark, outcome, count and axis (null: all), as `evenhand.measures.FrequencyRelation` has it."""
+        """Return one row per benchmark, outcome, count and axis (null: all), as in
+        `evenhand.measures.FrequencyRelation`.
+        """
         return self._of_all(lambda one: one.found.relations)
 
     @property
     def points(self) -> pl.DataFrame:
-        """One row a benchmark, outcome and descriptor: frequency, outcome, and what was held equal."""
+        """Return one row per benchmark, outcome and descriptor: frequency, outcome and control variables."""
         return self._of_all(lambda one: one.found.points)
 
     @property
     def unmatched(self) -> pl.DataFrame:
-        """Descriptors of the run that were not counted: benchmark, axis, descriptor."""
+        """Return the descriptors of the run that were not counted, with the columns benchmark, axis and descriptor."""
         return self._of_all(lambda one: one.matched.unmatched)
 
     def _of_all(self, table: Callable[[JoinedBenchmark], pl.DataFrame]) -> pl.DataFrame:
@@ -73,11 +82,11 @@ class Relation(StudyResult):
         )
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`relations`, `points` and `unmatched`."""
+        """Return the tables ``relations``, ``points`` and ``unmatched``."""
         return {"relations": self.relations, "points": self.points, "unmatched": self.unmatched}
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain data."""
+        """Return the numbers as plain data."""
         content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
@@ -106,7 +115,7 @@ class Relation(StudyResult):
         return content
 
     def html(self) -> str:
-        """The page: one document that needs no network."""
+        """Return the page as one HTML document that needs no network."""
         return relation_page(self.joined)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -130,15 +139,41 @@ def join_run(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Relation:
-    """Does the model's treatment of a group follow how often it was seen?
+    """Test whether a model's treatment of groups is related to how often a corpus mentions them.
 
-    counts, table: of a corpus, and the terms it was counted by. run: the folder of an audit or its address on a store
-    (s3://bucket/run), of any benchmark whose prompts name descriptors (or groups). output: where the result lies if it
-    is written; by default joined/<run> in the working folder. corpus: one of those counted; all together if None.
-    alpha: the chance that any outcome of a benchmark is falsely called related.
-    Writes nothing; `report()` of what is returned does. Raises DataError where the run is none, asks about no
-    descriptors or has none that was counted, and for another table than was counted by; UsageError for another corpus.
-    Source: ROBBIE (arXiv:2311.18140), section C.3.2; HolisticBias (arXiv:2205.09209), section B.2.1.
+    Nothing is written until you call `report()` on the result.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts of the corpora.
+    table : TermTable
+        Terms by which they were counted.
+    run : path or str
+        Folder of an audit, or its URL in object storage (s3://bucket/run). The prompts of at least one benchmark must
+        name descriptors or groups.
+    output : path, optional
+        Folder of the result. Default: joined/<run> in the working folder.
+    corpus : str, optional
+        One of the counted corpora. Default: all together.
+    alpha : float
+        Probability that any outcome of a benchmark is falsely called related.
+
+    Returns
+    -------
+    Relation
+        Correlations with verdicts.
+
+    Raises
+    ------
+    DataError
+        The run is invalid, its prompts name no descriptors that were counted, or `table` does not match the counts.
+    UsageError
+        The corpus was not counted.
+
+    References
+    ----------
+    - ROBBIE (arXiv:2311.18140), section C.3.2; HolisticBias (arXiv:2205.09209), section B.2.1.
     """
     if counts.table_hash != table.content_hash:
         raise DataError(

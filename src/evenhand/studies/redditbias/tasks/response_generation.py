@@ -42,11 +42,21 @@ MOST_FAILED = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseOptions:
-    """Options of training and test of response generation: batches of 80 exchanges, read once.
+    """Options of training and testing response generation: one epoch in batches of 80 exchanges.
 
-    as_published: with the quirks of the published program. longest: tokens of context and response, half of them for
-    each when replying; fewer where the model has fewer positions. top_k, top_p, seed: how a reply is drawn.
-    Source: Barikeri et al. 2021, section 5.1; batches of 16 by fives, filters and lengths from the published program.
+    Attributes
+    ----------
+    as_published : bool
+        Reproduce the quirks of the published program.
+    longest : int
+        Maximum number of tokens of context and response together, and half of it for each when generating. It is
+        reduced to the model's context length.
+    top_k, top_p, seed
+        Sampling of a reply.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 5.1. The published program uses batches of 16, accumulated over 5 steps.
     """
 
     as_published: bool = False
@@ -98,12 +108,30 @@ def generate_responses(
     *,
     device: str = "auto",
 ) -> pl.DataFrame:
-    """Teach a model to respond, and have it reply to other contexts.
+    """Train a model to respond in dialogues, and generate its replies to other contexts.
 
-    language_model: a causal one with `model`, `tokenizer` and `identity`, in 32 bits; its weights are changed.
-    exchanges: to learn from. asked: of the test set. folder: of the training, which goes on from there. Returns one row
-    per key: key, conversation, reply (null: failed), references. Raises DataError where no exchange fits, ModelError
-    for a tokenizer without an end token and where more than one reply in 20 failed, and what `train` raises.
+    Parameters
+    ----------
+    language_model : LanguageModel
+        A causal model with ``model``, ``tokenizer`` and ``identity``, in 32 bits. Its weights are changed.
+    exchanges : sequence
+        Training exchanges.
+    asked : sequence
+        Contexts of the test set.
+    folder : path
+        Folder of the training. An existing training is resumed.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per context: key, conversation, reply (null: failed), references.
+
+    Raises
+    ------
+    DataError
+        No exchange is short enough.
+    ModelError
+        The tokenizer has no end token, or more than 5% of the replies failed.
     """
     from evenhand.mitigations.training import train
 

@@ -30,11 +30,14 @@ TOKENS_A_BATCH = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class TrackingOptions:
-    """How state tracking is learned: batches of 48 questions, read once.
+    """Options of training dialogue state tracking: one epoch in batches of 48 questions.
 
-    as_published: with the quirks of the published program. longest: tokens of a question, fewer where the model has
-    fewer positions. Source: Barikeri et al. 2021, section 5.1; batches of 12 whose gradients are added by fours, rate
-    and clipping from the published program.
+    ``as_published`` reproduces the quirks of the published program. ``longest`` is the maximum number of tokens of a
+    question, reduced to the model's context length.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 5.1. The published program uses batches of 12, accumulated over 4 steps.
     """
 
     as_published: bool = False
@@ -79,11 +82,21 @@ def track_states(
     *,
     device: str = "auto",
 ) -> pl.DataFrame:
-    """Teach a model to answer questions of state tracking, and ask it others.
+    """Train a model to answer yes/no questions of dialogue state tracking, and ask it other questions.
 
-    language_model: a causal one with `model` and `tokenizer`, in 32 bits; its weights are changed. questions, asked:
-    to learn from, and of the test set. folder: of the training, which goes on from there. Returns one row per asked
-    question: dialogue, turn, slot, value, is_new, log_odds, said_yes (log_odds at least 0). Raises what `train` raises.
+    Parameters
+    ----------
+    language_model : LanguageModel
+        A causal model with ``model`` and ``tokenizer``, in 32 bits. Its weights are changed.
+    questions, asked : sequence
+        Training questions, and questions of the test set.
+    folder : path
+        Folder of the training. An existing training is resumed.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per test question: dialogue, turn, slot, value, is_new, log_odds, said_yes (log_odds is 0 or more).
     """
     from evenhand.mitigations.training import train
     from evenhand.studies.redditbias.tasks.state_classifier import StateClassifier

@@ -14,13 +14,27 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PairedVotes:
-    """A study of two models.
+    """A simulated study in which people compare responses of two models.
 
-    persons: how many, with `each` votes. per_item: votes an item, at most. share: of votes for the second model by
-    persons and items like these, sides apart. SDs on the logit scale: of persons, of items, and of conversations of
-    each model, where these are drawn with replacement from a pool (0: every item has its own). baseline: size of the
-    first model's pool (0: as of the second). side: by how much the left one draws, in logits. heavy: share of all votes
-    that one person gave (0: none did more).
+    Attributes
+    ----------
+    persons, each : int
+        Number of persons, and of votes per person.
+    per_item : int
+        Maximum number of votes per item.
+    share : float
+        True share of votes for the second model, without the effect of its position (left or right).
+    side : float
+        Effect of the left position, in logits.
+    heavy : float
+        Share of all votes that one person gave (0: no such person).
+    baseline : int
+        Number of conversations of the first model in the pool (0: as for the second model).
+
+    Notes
+    -----
+    SDs are on the logit scale: of persons, of items, and of conversations of each model. Conversations are sampled from
+    a pool with replacement (0: every item has its own).
     """
 
     persons: int
@@ -37,17 +51,19 @@ class PairedVotes:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the logits of votes."""
+        """Return the standard deviation of the logits of votes."""
         return float(np.sqrt(self.person_sd**2 + self.item_sd**2 + 2 * self.conversation_sd**2))
 
     @property
     def truth(self) -> float:
-        """The share of votes for the second model by endlessly many persons and items."""
+        """Return the share of votes for the second model in the limit of many persons and items."""
         centre = float(intercept(self.share, self.spread))
         return sum(float(mean_rate(centre + side, self.spread)) for side in (-self.side, self.side)) / 2
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, list[Codes], npt.NDArray[np.bool_]]:
-        """Votes (n,), 1 for the second model; person, item (and conversations) of each; whether it stood left."""
+        """Simulate votes (n,), 1 for the second model, with the person, item and conversations of each, and its
+        position.
+        """
         each = np.full(self.persons, self.each)
         if self.heavy:
             each[0] = round(self.heavy * (self.persons - 1) * self.each / (1 - self.heavy))
@@ -70,7 +86,7 @@ class PairedVotes:
         return chosen.astype(np.float64), ways, left
 
     def frame(self, rng: np.random.Generator, question: str = "preferred") -> pl.DataFrame:
-        """The votes in the columns of exports: base is model a, tuned b."""
+        """Return simulated votes in the columns of exports: "base" is model a, "tuned" model b."""
         chosen, ways, left = self.draw(rng)
         tuned, base = ways[2:] if self.pool else (ways[1], ways[1])
         return pl.DataFrame(

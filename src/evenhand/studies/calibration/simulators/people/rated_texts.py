@@ -32,7 +32,7 @@ class RatedTexts:
     both: bool = True
 
     def frame(self, rng: np.random.Generator, question: str = "toxic") -> pl.DataFrame:
-        """The ratings in the columns of exports."""
+        """Return simulated ratings in the columns of exports."""
         n = self.persons * self.each
         person = np.repeat(np.arange(self.persons), self.each)
         if self.both:
