@@ -15,9 +15,15 @@ from evenhand.schema import Card, Measurement, UsageError
 from evenhand.stats import Harmful
 
 EffectUnit = Literal["points", "nats", "units"]
-"""Percentage points of rates; nats of likelihoods; an outcome's own unit, such as that of a score."""
+"""Unit of an effect: percentage points for rates, nats for likelihoods, or the unit of the outcome, such as that of a
+score.
+"""
 SelfChatDecoding = Literal["published", "greedy", "sampling"]
-"""published: 10 beams, at least 20 tokens, no 3-gram twice. greedy. sampling: as the model's family was evaluated."""
+"""Decoding presets of self-chats: "published", "greedy" or "sampling".
+
+"published" uses 10 beams, at least 20 tokens, and no repeated 3-gram. "sampling" uses the settings with which the
+model's family was evaluated.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,9 @@ class AnalysisOptions:
     seed: int = 0
     alpha: float = 0.05
     margin: float = 0.5
-    """Difference (nats per sentence) from which two descriptors count as different; for descriptions only."""
+    """Smallest difference between two descriptors that is described as a difference, nats per sentence."""
     valence_margin: float = 0.1
-    """Smallest valence shift that counts, in nats per sentence. The default multiplies odds by exp(0.1) = 1.11."""
+    """Smallest valence shift that counts, nats per sentence. The default of 0.1 multiplies odds by exp(0.1) = 1.11."""
     architecture: Architecture = "causal"
     """Architecture of the model; some measures treat masked models differently."""
     samples: int | None = None
@@ -157,12 +163,16 @@ class ClassifierRole:
     """
 
     role: str
-    """toxicity, regard, style, offensiveness, perplexity, ...: the name under which a user replaces the classifier."""
+    """Name of the role: toxicity, regard, style, offensiveness, perplexity, ... Users replace the classifier under this
+    name.
+    """
     classifier: str
     """Name of the published classifier; see `evenhand list classifiers`."""
     text: ClassifiedText = field(default_factory=ClassifiedText)
     optional: str = ""
-    """What is done if the user names no classifier for the role. Empty: `classifier` is used."""
+    """Message if the user names no classifier for the role, which is then left out. Empty: `classifier` is used by
+    default.
+    """
     follows: str = ""
     """Another role. If the user names a classifier for that role, it is also used here, on the text of this role."""
 
@@ -185,8 +195,10 @@ class Benchmark:
     architectures: frozenset[Architecture]
     request: ScoreRequest | Generation | Conversation
     build: Callable[[Mapping[str, Path]], PromptSet]
-    """Function that makes the prompts. Its argument maps names of data sets to folders that the user gave. Other data
-    come from the cache."""
+    """Function that makes the prompts.
+
+    Its argument maps names of data sets to folders that the user gave. Other data are read from the cache.
+    """
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis]
     """Function of the responses and the options that returns the analysis.
 
@@ -213,8 +225,9 @@ class Benchmark:
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
     """Function of prompts, limit and seed that selects the prompts for --limit."""
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
-    """Function that computes minimum detectable effects before the run. Its table has the columns axis, n,
-    minimum_detectable and unit."""
+    """Function that computes minimum detectable effects before a run. Its table has the columns axis, n,
+    minimum_detectable and unit.
+    """
     n_axes: int | None = None
     """Number of axes that the benchmark defines. None: the axes of the table are counted."""
     axes: tuple[str, ...] = ()
@@ -224,12 +237,12 @@ class Benchmark:
     """Units of the effects that `--fail-if` and `--require-power` can ask about; None if they are known only after the
     analysis."""
     headlines: Callable[[pl.DataFrame, Mapping[str, pl.DataFrame]], list[Headline]] | None = None
-    """Makes one sentence per tested axis from findings and detail tables."""
+    """Function that makes one sentence per tested axis, from findings and detail tables."""
     datasets: tuple[str, ...] = ()
     classified_by: tuple[ClassifierRole, ...] = ()
     """Classifiers of the continuations; empty for likelihoods."""
     gathered: bool = False
-    """Whether its responses are existing ones; no model is asked."""
+    """True if responses exist already, so that no model is called."""
 
     @property
     def writes(self) -> bool:
@@ -300,6 +313,10 @@ class Suite:
     limit: int | None = None
     """Default number of prompts per benchmark."""
     one_for_each_kind: bool = False
-    """Whether each benchmark is for another kind of model, so those for other kinds are not reported as missing."""
+    """True if each benchmark is for another type of model. Benchmarks for other types are then not reported as
+    missing.
+    """
     summarise: Callable[[Mapping[str, Analysis]], list[Measurement]] | None = None
-    """Computes numbers over several benchmarks from their analyses by name; stored under the suite's name."""
+    """Function that computes numbers over several benchmarks, from their analyses by name. They are stored under the
+    suite's name.
+    """

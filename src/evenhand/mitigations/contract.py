@@ -18,7 +18,7 @@ from evenhand.models import (
 from evenhand.schema import Card, Unsupported, UsageError
 
 Answer = Literal["log_likelihoods", "generate"]
-"""A request to a model, by the name of its method."""
+"""Function that answers one type of request to a model, by the name of its method (such as "generate")."""
 ANSWERS: dict[Answer, str] = {"log_likelihoods": "likelihoods", "generate": "continuations"}
 
 
@@ -171,7 +171,7 @@ class Mitigated:
     """
 
     unchanged: ClassVar[frozenset[Answer]] = frozenset()
-    """Methods whose results are those of the model itself and can be passed through."""
+    """Names of methods whose results are the same as those of the original model."""
 
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
         if not hasattr(model, "architecture"):

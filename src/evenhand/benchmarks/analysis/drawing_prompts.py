@@ -29,7 +29,7 @@ DESCRIPTOR_AXES = (
     "sexual_orientation",
     "socioeconomic_class",
 )
-"""The thirteen axes of the descriptors of HolisticBias, and of evenhand's own lexicon."""
+"""The thirteen axes (such as age and religion) of HolisticBias' descriptors and of evenhand's own lexicon."""
 
 NOUNS = 2
 """Nouns of each pair; more are added only after every descriptor is included."""
@@ -44,7 +44,7 @@ CELL = ("axis", "frame", "noun", "descriptor")
 
 
 def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Prompts with `axis_size`, the number of descriptors of their axis: what a draw of some of them is a part of."""
+    """Add the column `axis_size` to prompts: the number of descriptors that the axis defines, sampled or not."""
     sizes = frame.select("axis", "descriptor").unique().group_by("axis").len()
     size = pl.col("axis").replace_strict(sizes["axis"], sizes["len"], return_dtype=pl.Int64)
     return frame.with_columns(axis_size=size)

@@ -84,13 +84,13 @@ HARMFUL: dict[str, Harmful] = {
     "refusal_difference": "above",
     "axis_rate": "above",
 }
-"""On which side harm lies; being left without an answer is one, too."""
+"""By measure, the side of the null value that is harmful. A missing response also counts as harmful."""
 LISTED = 10
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def with_group(responses: pl.DataFrame) -> pl.DataFrame:
-    """The responses that are about a group; others only enter the published background."""
+    """Return the responses that are about a group. Others are only used for the published background."""
     return responses.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
 
 
@@ -135,17 +135,39 @@ def analyse_group_rates(
     axes_alike: bool = False,
     once: str | None = None,
 ) -> Analysis:
-    """How much the groups of each axis differ and which does how; BiasScore as published, missing answers, examples.
+    """Compare the rates of negative responses between groups: verdicts, published BiasScore, missing responses and
+    examples.
 
-    frame: one row per response with prompt_id, text, continuation, `<role>_negative` and, unless `grouped` makes
-    them, axis and group. role: whose judgement counts. cluster: the column whose rows hang together; somebody's
-    own table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is
-    about. published: of those, the rows whose groups the published tables count. The published background is the
-    rate of all responses, of groups or not. strata: the columns that are held fixed, where they are there. axes_alike:
-    whether the prompts of all axes are made from the same templates, so that axes may be compared, too. once: the
-    column whose rows of one value are the same response, there for each axis; rates over everything count it once.
-    Details: `groups`, `axes` and `group_pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
-    `axis_rates`, `maxima`, `most_harmed`, `examples`, `published_groups`.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        One row per response with ``prompt_id``, ``text``, ``continuation``, ``<role>_negative`` and, unless `grouped`
+        adds them, ``axis`` and ``group``.
+    options : AnalysisOptions
+        Options.
+    role : str
+        Role of the classifier whose verdicts are used, such as toxicity.
+    cluster : str
+        Column with the sampling unit: rows with equal values are one unit. If the table lacks it, each prompt is a
+        unit.
+    grouped : callable, optional
+        Function that makes one row for each group that a response is about.
+    published : callable, optional
+        Function that selects the rows whose groups the published tables count. The published background is the rate of
+        all responses, with or without a group.
+    strata : sequence of str
+        Columns within which groups are compared, if present.
+    axes_alike : bool
+        True if the prompts of all axes have the same templates, so that axes may be compared too.
+    once : str, optional
+        Column that identifies a response that occurs in several axes. Rates over all axes count it once.
+
+    Returns
+    -------
+    Analysis
+        Measurements and the detail tables `groups`, `axes` and `group_pairs` (as in `Disparity`, with rates and
+        refusals), `named` (as in `BiasScore`), `axis_rates`, `maxima`, `most_harmed`, `examples` and
+        `published_groups`.
     """
     responses = labelled_responses(frame, role)
     cluster = cluster if cluster in frame.columns else "prompt_id"

@@ -106,7 +106,7 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
 
 
 opinion_headlines = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
-"""Sentences on descriptors in matched pairs of a hostile and a kind sentence."""
+"""Return a sentence for each axis of descriptors that are tested in matched hostile and kind sentences."""
 
 
 def spread_headlines(measures: Mapping[str, tuple[str, str]]) -> Headlines:

@@ -27,7 +27,7 @@ LEAST_ANSWERS = 4
 
 With 4 and 4 responses, the smallest p is 0.029."""
 LEAST_COMPARED = 5
-"""Smallest number of sampled descriptors of an axis (10 pairs) for which the published share of pairs is given."""
+"""Minimum number of sampled descriptors of an axis (10 pairs) for which the published share of pairs is computed."""
 
 
 def likelihood_card(

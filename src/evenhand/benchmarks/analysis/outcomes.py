@@ -18,7 +18,7 @@ from evenhand.reports.sentences import Estimate, group_name
 from evenhand.stats import Harmful, Verdict
 
 OUTCOME_HARMFUL: dict[str, Harmful] = {"refusal_difference": "above", "missing_difference": "above"}
-"""On which side harm lies; for a number, a decision or a similarity that depends on what was asked."""
+"""By outcome, the harmful side. For a number, a decision or a similarity, it depends on the question."""
 _KINDS = {
     "score_spread": "score",
     "answer_disparity": "rate",

@@ -32,9 +32,9 @@ def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.Dat
 
 
 def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one scoring; all of them where the table does not say, as with a user's own scores.
+    """Return the rows of one scoring, or all rows if the table has no scorings, as with your own scores.
 
-    A column `scoring` with other values than SCORINGS says something else.
+    A column `scoring` with values other than SCORINGS is ignored.
     """
     if "scoring" not in frame.columns or set(frame["scoring"].unique()) - set(SCORINGS):
         return frame
@@ -73,15 +73,16 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def whole_pairs(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """At most `limit` sentences in whole pairs, evenly over bias types."""
+    """Select at most `limit` sentences in complete pairs, evenly over bias types."""
     pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
     return prompts.filter(pl.col("pair_id").is_in(pairs.frame["pair_id"].implode()))
 
 
 def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list[Measurement]:
-    """Measurements of a table of percentages (axis, estimate, low, high, n, null, p, ...).
+    """Convert a table of percentages (axis, estimate, low, high, n, null, p, ...) to measurements.
 
-    judged: only one scoring of a benchmark gets a verdict; the others are shown for comparison, without p.
+    With `judged` False, rows get no p and no verdict: one scoring of a benchmark is tested, the others are shown for
+    comparison.
     """
     if judged:
         return measurement_rows(groups, measure, UNIT, effect_unit=EFFECT, ideal=50.0)
@@ -90,5 +91,7 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
 
 
 def change_rows(measure: str, changes: pl.DataFrame, unit: str = EFFECT) -> list[Measurement]:
-    """Measurements of a table of changes between two models (`preference_change`, `redditbias_change`, ...)."""
+    """Convert a table of changes between two models (from `preference_change`, `redditbias_change`, ...) to
+    measurements.
+    """
     return measurement_rows(changes, f"{measure}_change", unit, ideal=0.0)

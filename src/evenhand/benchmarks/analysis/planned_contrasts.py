@@ -26,7 +26,7 @@ _SCHEMA = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64, "
 
 
 def planned_together(*plans: Planned) -> Planned:
-    """The rows of several plans, one after the other."""
+    """Concatenate the rows of several plans."""
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         return pl.concat([plan(frame, options) for plan in plans], how="vertical_relaxed")
@@ -54,7 +54,10 @@ def _found(variance: float, freedom: float, level: float) -> float:
 
 
 def planned_axes(rate: float, samples: int = 1) -> Planned:
-    """Smallest difference of an axis from the others, descriptors (column group) being a sample; rate: a share."""
+    """Return the smallest detectable difference of each axis from the others, with descriptors as a sample.
+
+    Descriptors are the column ``group``; `rate` is the assumed rate (0 to 1).
+    """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         known = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
@@ -110,7 +113,9 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_pairs(rate: float, samples: int = 1) -> Planned:
-    """Smallest difference between the two groups of an axis, paired in templates; rate: a share."""
+    """Return the smallest detectable difference between the two groups of an axis, paired in templates, at an assumed
+    `rate`.
+    """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         rows: list[dict[str, object]] = []
@@ -131,9 +136,10 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], samples: int = 1) -> Planned:
-    """Smallest excess of a typical intersection over what both its groups let expect, for each pair of axes.
+    """Return, for each pair of axes, the smallest detectable excess of a typical intersection of two groups.
 
-    rate: a share. axes: their columns of 1 and 0. Of benign and toxic prompts (column toxicity) the worse.
+    The excess is the rate minus the rate that both groups predict. `rate` is the assumed rate (0 to 1), and `axes` are
+    columns of 0 and 1. With benign and toxic prompts (column toxicity), the larger of both values is returned.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:

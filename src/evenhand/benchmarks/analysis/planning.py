@@ -14,7 +14,9 @@ from evenhand.stats.disparity import PLANNED_CORRELATION, planned_effects
 LEAST_PROMPTS = 10
 """Prompts of a group below which `judge` calls it not measurable."""
 INTERACTION = 0.05
-"""Share of one answer's variance that a group is assumed to have with one template, and with one noun."""
+"""Share of the variance of one response that is assumed for the interaction of group and template, and of group and
+noun.
+"""
 Planned = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
@@ -105,10 +107,11 @@ def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
 def same_cells(
     cross: Sequence[str], least: int = LEAST_PROMPTS, unit: str = "group"
 ) -> Callable[[PromptSet, int, int], PromptSet]:
-    """How --limit takes prompts made from templates: the same cells for all groups.
+    """Select at most `limit` prompts that are made from templates, with the same combinations of templates for all
+    groups.
 
-    Where a limit cannot hold `least` cells for every group, groups are left out, evenly over axes: one with fewer
-    prompts could not be measured. least is never more than the cells there are.
+    If the limit is too small for `least` combinations per group, some groups are left out, evenly over axes. With fewer
+    prompts, a group could not be measured. `least` is reduced to the number of combinations.
     """
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:

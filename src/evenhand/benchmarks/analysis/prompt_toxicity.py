@@ -17,12 +17,25 @@ def prompt_toxicity_rows(
     cluster: str | None = None,
     bins: Sequence[float] = (),
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """Rates after benign and after toxic prompts, by stratum, and their difference; all of them descriptions.
+    """Return the rates of negative responses after benign and after toxic prompts, and their difference, without
+    verdicts.
 
-    responses: one row per response (and group, if there are axis and group) with negative and prompt_toxicity.
-    cluster: the column whose rows hang together. bins: inner bounds of finer bins of the prompt's score.
-    That a model goes along with a toxic prompt is no bias towards anybody, so these rows get no verdict.
-    Details: `prompt_toxicity` and `prompt_toxicity_contrasts`; nothing where no prompt's toxicity is known.
+    A model that goes along with a toxic prompt is not biased against a group, so these rows get no verdict.
+
+    Parameters
+    ----------
+    responses : polars.DataFrame
+        One row per response (and group, with ``axis`` and ``group``) with ``negative`` and ``prompt_toxicity``.
+    cluster : str
+        Column with the sampling unit.
+    bins : sequence of float
+        Inner boundaries of finer bins of the prompts' toxicity scores.
+
+    Returns
+    -------
+    Analysis
+        Measurements by stratum, and the detail tables `prompt_toxicity` and `prompt_toxicity_contrasts`. Empty if the
+        toxicity of prompts is unknown.
     """
     if "prompt_toxicity" not in responses.columns or not responses["prompt_toxicity"].count():
         return [], {}

@@ -35,9 +35,11 @@ def phrases_benchmark(
     datasets: tuple[str, ...] = (),
     n_axes: int = 13,
 ) -> Benchmark:
-    """A benchmark of phrases in masked models; what all of them ask, claim and cannot say is the same.
+    """Create a benchmark of noun phrases for masked models. Requests, measures and limitations are the same for all of
+    them.
 
-    name, build, datasets, n_axes: as of a Benchmark. summary, citation, licence, source: of its card.
+    `name`, `build`, `datasets` and `n_axes` are those of a `Benchmark`. `summary`, `citation`, `licence` and `source`
+    are those of its card.
     """
     card = Card(
         name=name,
@@ -83,7 +85,7 @@ def phrases_benchmark(
 
 
 def seat_templates() -> tuple[Template, ...]:
-    """Our neutral and humanising templates."""
+    """Return evenhand's neutral and humanising templates."""
     return load_templates(kinds=["seat"])
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.stats import PairTable
 
 BESIDE = "beside_"
-"""How columns begin that say which group of another axis an answer belongs to."""
+"""Prefix of columns that state to which group of another axis a response belongs."""
 LEAST_TIE = 0.1
 """Cramér's V from which two axes hang together."""
 MOST_AXES = 6

@@ -29,9 +29,21 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class Design:
-    """frame: the comparable responses, with `prompt_id` (rows with the same one are codings of one response). The
-    column `cluster` identifies the independent units; the columns `strata` are held fixed. scope: a sentence about the
-    scope of verdicts, or empty. obstacles: by axis, why no comparison is possible; such axes are not in frame."""
+    """Your responses, arranged for a comparison of groups.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The comparable responses. Rows with the same ``prompt_id`` are repeated labels of one response.
+    cluster : str
+        Column with the sampling unit.
+    strata : sequence of str
+        Columns within which groups are compared.
+    scope : str
+        Sentence about the population to which verdicts apply, or empty.
+    obstacles : mapping of str to str
+        For each axis that cannot be compared, the reason. Such axes are not in `frame`.
+    """
 
     frame: pl.DataFrame
     cluster: str

@@ -39,7 +39,9 @@ ROW = "row"
 NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
 """Measures of a whole audit that say nothing of answers that somebody gathered."""
 NUMBER = "number"
-"""The key of `AnalysisOptions.labels` under which a number is called by its name; `ROLE` names what is negative."""
+"""Key of `AnalysisOptions.labels` with the name of a numeric outcome. The key `ROLE` has the name of the negative
+outcome.
+"""
 
 
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:

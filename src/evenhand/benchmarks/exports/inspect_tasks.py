@@ -23,21 +23,32 @@ from evenhand.schema import Unsupported, UsageError
 def inspect_dataset(
     name: str, *, limit: int | None = None, seed: int = 0, data: Mapping[str, Path] | None = None
 ) -> Any:
-    """A benchmark's prompts as Inspect's `MemoryDataset`; the other columns of each are its metadata.
+    """Return a benchmark's prompts as a `MemoryDataset` of Inspect, with the other columns as metadata.
 
-    name: of a benchmark of continuations. limit: maximum number of prompts; an audit with this limit and seed uses the
-    same ones. data: folders of published data by name. Raises UsageError where inspect_ai is absent or the name is
-    unknown, DatasetMissing, Unsupported for likelihoods and conversations.
+    Parameters
+    ----------
+    name : str
+        Name of a benchmark that generates continuations.
+    limit, seed : int
+        Maximum number of prompts, and random seed. An audit with the same values uses the same prompts.
+    data : mapping of str to path
+        Folders of published data sets, by name.
+
+    Raises
+    ------
+    UsageError
+        inspect_ai is not installed, or the name is unknown.
+    DatasetMissing, Unsupported
+        A data set is missing, or the benchmark uses likelihoods or conversations.
     """
     return _dataset(_recipe(name), limit, seed, data or {})
 
 
 def inspect_scorer(classifier: str | Classifier) -> Any:
-    """An Inspect scorer that judges what the model wrote: 1 where it is negative, 0 where not, NaN where it could not
-    be judged, with label and score in the metadata.
+    """Return an Inspect scorer that classifies continuations: 1 if negative, 0 if not, NaN if not classified.
 
-    classifier: a name as `--classifier` takes it, or a classifier. Raises UsageError where inspect_ai is absent,
-    ModelError where the classifier cannot be loaded.
+    Label and score are in the metadata. `classifier` is a name, as in `--classifier`, or a classifier. Raises a
+    UsageError if inspect_ai is not installed, and a ModelError if the classifier cannot be loaded.
     """
     _inspect()
     scoring = import_module("inspect_ai.scorer")
@@ -75,10 +86,11 @@ def inspect_task(
     seed: int = 0,
     data: Mapping[str, Path] | None = None,
 ) -> Any:
-    """A benchmark of continuations as an Inspect `Task`: prompts, one generation each, and its classifiers as scorers.
+    """Return a benchmark as a `Task` of Inspect, with its prompts, one generation per sample, and its classifiers as
+    scorers.
 
-    classifiers: by role, in place of the published ones. samples: epochs, in place of the benchmark's own number. name,
-    limit, seed, data and what is raised: as for `inspect_dataset` and `inspect_scorer`.
+    `classifiers` replace the published ones, by role. `samples` replaces the benchmark's number of samples (epochs).
+    Other parameters and errors are those of `inspect_dataset` and `inspect_scorer`.
     """
     recipe = _recipe(name)
     request = recipe.request

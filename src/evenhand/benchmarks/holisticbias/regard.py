@@ -39,20 +39,38 @@ ARTICLE = re.compile(r"^an? ")
 
 
 def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = False) -> PromptSet:
-    """The 214,460 prompts of HolisticBiasR: templates in the outer loop, noun phrases in the inner one.
+    """Return the 214,460 prompts of HolisticBiasR, ordered by template and then by noun phrase.
 
-    folder: holds the four files of HolisticBias v1.1. seed: any integer, of the two spelling draws of each
-    prompt (hyphens to spaces; lower case; each with probability 1/2). as_published: take the draws one
-    after the other from Python's generator, two per prompt, as the published builder does right after
-    seeding; default: draws that depend on seed and prompt_id only, so that a subset keeps its spelling.
+    Parameters
+    ----------
+    folder : path
+        Folder with the four files of HolisticBias v1.1.
+    seed : int
+        Random seed of the two spelling variations of a prompt: hyphens to spaces, and lower case, each with probability
+        1/2.
+    as_published : bool
+        True: use Python's random generator prompt by prompt, as the published builder does right after seeding. False:
+        the variation of a prompt depends only on seed and prompt_id, so that subsets keep their spelling.
 
-    Columns: prompt_id (row number), text, axis, group (the descriptor as HolisticBias has it; null for the
-    control rows of axis "null"), the HolisticBias columns of the noun phrase (descriptor, bucket,
-    preference, noun, gender, ...), formatted_noun_phrase (the phrase in the text), hyphens_removed and
-    lowercased (whether that changed the phrase), topic, template, cluster (= template).
-    (axis, group) are the 774 published groups. Raises DataError as `HolisticBias.load`,
-    and for a noun phrase without an article.
-    Source: Esiobu et al. 2023, appendix B.1.
+    Returns
+    -------
+    polars.DataFrame
+        One row per prompt.
+        - ``prompt_id`` (row number), ``text``, ``topic``, ``template``, ``cluster`` (the template).
+        - ``axis``, ``group``: the 774 published groups. The group is the descriptor; it is null for the controls of the
+          axis "null".
+        - columns of HolisticBias: ``descriptor``, ``bucket``, ``preference``, ``noun``, ``gender``, ...
+        - ``formatted_noun_phrase``: as in the text. ``hyphens_removed``, ``lowercased``: whether a variation changed
+          it.
+
+    Raises
+    ------
+    DataError
+        As `HolisticBias.load`, or a noun phrase has no article.
+
+    References
+    ----------
+    - Esiobu et al. 2023 (ROBBIE), appendix B.1.
     """
     source = HolisticBias.load(folder, VERSION, as_published)
     phrases = [phrase for phrase in source.phrases if phrase.noun_phrase_type != "descriptor"]

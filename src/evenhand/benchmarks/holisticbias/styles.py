@@ -58,10 +58,11 @@ def _parroting_rows(copies: pl.DataFrame) -> list[Measurement]:
 
 
 def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    """One column of probabilities for each style, made from `style_scores`, and the names of these columns.
+    """Split `style_scores` into one column of probabilities per style, and return the table and the names of the
+    columns.
 
-    names: of the styles, in the classifier's order; None numbers them. Replies without a judgement have nulls.
-    Raises DataError where judgements have different numbers of styles, or another number than there are names.
+    `names` are those of the styles in the classifier's order; None numbers them. Unclassified replies have nulls.
+    Raises a DataError if numbers of styles differ.
     """
     scores = frame[f"{ROLE}_scores"]
     kept = [name for name in ("axis", "descriptor", "template", "noun") if name in frame.columns]

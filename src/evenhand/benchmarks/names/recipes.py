@@ -57,7 +57,7 @@ TESTED = (
 
 
 def analysis_of(*parts: Part) -> Callable[[pl.DataFrame, AnalysisOptions], Analysis]:
-    """The analysis that all of these together make, with the tables `names` and `utterances`."""
+    """Combine several analyses of self-chats into one, with the tables `names` and `utterances`."""
 
     def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         chats = chats_of(frame, options)

@@ -104,9 +104,11 @@ def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
 
 
 def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Token bins between genders, corrected and published, and the words that mark each gender.
+    """Compare the tokens of conversations opened by women's and men's names, by token bins (corrected and as
+    published).
 
-    Details: `token_bins`, `token_bins_published`, `token_bins_tokens`, `words` (`of_several`: of no one name).
+    Details: `token_bins`, `token_bins_published`, `token_bins_tokens` and `words` (`of_several`: not due to a single
+    name).
     """
     try:
         found = token_bins(chats.by_gender, within=RACE, level=options.level, seed=options.seed)
@@ -125,8 +127,10 @@ def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Token bins between genders within races; nothing where no name has a race. Details: `group_bins`,
-    `group_bins_published`, `group_words`."""
+    """Compare the tokens of genders within races, by token bins. Empty if no name has a race.
+
+    Details: `group_bins`, `group_bins_published` and `group_words`.
+    """
     if chats.by_race["group"].n_unique() < 2:
         return Analysis([])
     try:
@@ -175,7 +179,10 @@ def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def occupations_by(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> Part:
-    """Which occupations are mentioned with whose names; shares: occupation, plural and share (percent of women)."""
+    """Test which occupations are mentioned in conversations opened by the names of each gender.
+
+    `shares` has the columns occupation, plural and share (percentage of women).
+    """
 
     def part(chats: Chats, options: AnalysisOptions) -> Analysis:
         try:
