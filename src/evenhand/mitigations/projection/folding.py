@@ -26,12 +26,25 @@ INSTEAD = "Methods that train work there: --method dpo, cda, lmd."
 
 
 def fold(model: Any, directions: NDArray[np.float64]) -> float:
-    """Take directions out of what the output matrix of a model reads, in place.
+    """Remove directions from the input of a model's output matrix, in place.
 
-    model: of transformers, causal. directions: (k, size), orthonormal rows. Returns the largest difference of a logit,
-    as `CLOSE` measures it, from that of the same model whose states are projected in front of the head. Raises
-    Unsupported where the head is no linear layer, cannot be separated from the input embeddings, or is not all that
-    reads the state; the model is then of no use any more.
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal model.
+    directions : numpy.ndarray, shape (k, size)
+        Orthonormal directions of the last hidden state.
+
+    Returns
+    -------
+    float
+        Largest difference of a logit from that of the same model with projected states (measured as in `CLOSE`).
+
+    Raises
+    ------
+    Unsupported
+        The output layer is not linear, cannot be separated from the input embeddings, or other layers read the state
+        too. The model can then no longer be used.
 
     >>> from evenhand.models import load_model
     >>> model = load_model("evenhand/reference", device="cpu").model

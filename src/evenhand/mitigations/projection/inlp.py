@@ -53,10 +53,16 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Removal:
-    """What came of the iterations.
+    """Result of the iterations of INLP.
 
-    directions: (k, size), orthonormal. accuracies: of the classifier on sentences kept apart, mean over groups of the
-    share told rightly: before anything was removed, and after each iteration. removed: directions after as many.
+    Attributes
+    ----------
+    directions : numpy.ndarray, shape (k, size)
+        Orthonormal directions that were removed.
+    accuracies : sequence of float
+        Balanced accuracy of the classifier on held-out sentences, before and after each iteration.
+    removed : sequence of int
+        Number of directions removed so far.
     """
 
     directions: Floats
@@ -132,11 +138,23 @@ def _rows(weights: Floats, before: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NullspaceProjection:
-    """The method INLP.
+    """The debiasing method INLP: repeatedly train a classifier of the group, and remove its direction from the states.
 
-    iterations: maximum number of classifiers. until: "chance", stop where a classifier does no better than a guess, or
-    "none". penalty: of a classifier's squared weights. by: how texts are put about the other group, see
-    `CounterfactualAugmentation`. Raises UsageError for values out of range.
+    Parameters
+    ----------
+    iterations : int
+        Maximum number of classifiers.
+    until : {"chance", "none"}
+        "chance": stop when a classifier is not better than chance.
+    penalty : float
+        Penalty on the squared weights of a classifier.
+    by : str
+        How texts are rewritten about the other group; see `CounterfactualAugmentation`.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range.
     """
 
     name: ClassVar[str] = "inlp"
@@ -154,7 +172,7 @@ class NullspaceProjection:
             raise UsageError(f"penalty must be a number above 0, got {self.penalty}.", f"Default: {PENALTY}.")
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:

@@ -47,11 +47,27 @@ CARD = Card(
 
 
 def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats, Floats]:
-    """The directions in which sentences of a tuple differ, and the share of the variance each explains.
+    """Return the principal directions in which matched sentences differ, and the share of variance that each explains.
 
-    states: (n, size); each is scaled to length 1. tuples: (m, groups) rows of states that belong together. Returns
-    (components, size) orthonormal and the shares of all components, (min(m x groups, size),), largest first.
-    Source: Liang et al. 2020, section 2.3, steps 3 and 4.
+    Parameters
+    ----------
+    states : numpy.ndarray, shape (n, size)
+        States of sentences; each is scaled to length 1.
+    tuples : numpy.ndarray of int, shape (m, groups)
+        Rows of `states` that are the same sentence about each group.
+    components : int
+        Number of directions.
+
+    Returns
+    -------
+    directions : numpy.ndarray, shape (components, size)
+        Orthonormal directions.
+    shares : numpy.ndarray, shape (min(m * groups, size),)
+        Shares of variance of all components, largest first.
+
+    References
+    ----------
+    - Liang et al. 2020, section 2.3, steps 3 and 4.
 
     >>> states = np.array([[1.0, 1.0], [1.0, -1.0]])
     >>> components_of(states, np.array([[0, 1]]), 1)[0].round(6).tolist()
@@ -73,10 +89,10 @@ def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats
 
 @dataclass(frozen=True)
 class SentenceDebias:
-    """The method SentenceDebias.
+    """The debiasing method SentenceDebias: remove the directions in which sentences about different groups differ most.
 
-    components: directions that are removed. by: how texts are put about the other group, see
-    `CounterfactualAugmentation`. Raises UsageError for values out of range.
+    `components` is the number of directions. `by` states how texts are rewritten about the other group; see
+    `CounterfactualAugmentation`. Raises a UsageError for values out of range.
     """
 
     name: ClassVar[str] = "sentence-debias"
@@ -90,7 +106,7 @@ class SentenceDebias:
             raise UsageError(f"components must be at least 1, got {self.components}.", "Published: 1.")
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:

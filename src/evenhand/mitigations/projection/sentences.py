@@ -16,9 +16,10 @@ FEWEST_FRAMES = 8
 
 @dataclass(frozen=True)
 class GroupedSentences:
-    """Sentences with the group each is about and the frame it fills: what it says besides.
+    """Sentences, each with its group and its frame. A frame is the sentence without its mention of the group.
 
-    texts: n. groups, frames: (n,) numbers. names: of the groups. Each frame is filled by every group.
+    ``texts`` are n sentences. ``groups`` and ``frames`` (n,) are codes, and ``names`` the names of the groups. Each
+    frame occurs with every group.
     """
 
     texts: tuple[str, ...]
@@ -27,16 +28,17 @@ class GroupedSentences:
     names: tuple[str, ...]
 
     def held_out(self, share: float, seed: int) -> NDArray[np.bool_]:
-        """(n,) whether a sentence is kept apart: all of a frame are, or none, so that no sentence has a twin."""
+        """Return True for held-out sentences (n,). Sentences with the same frame are either all held out or none."""
         numbers = np.unique(self.frames)
         random = np.random.default_rng([seed, 4])
         kept = random.permutation(numbers)[: max(1, round(share * len(numbers)))]
         return np.isin(self.frames, kept)
 
     def tuples(self, seed: int) -> Ints:
-        """(m, groups) sentences of one frame, one about each group; each sentence is in at least one.
+        """Return indices (m, groups) of sentences with the same frame, one about each group. Each sentence occurs at
+        least once.
 
-        A group with fewer descriptors than another has its own repeated, in an order of chance.
+        If a group has fewer descriptors than another, they are repeated in random order.
         """
         random, found = np.random.default_rng([seed, 5]), []
         for frame in np.unique(self.frames):
@@ -50,11 +52,11 @@ class GroupedSentences:
 
 
 def grouped_sentences(material: Material, by: By, seed: int) -> GroupedSentences:
-    """The sentences of a material.
+    """Return the sentences of a training material, by group and frame.
 
-    Of our own sentences both halves, hostile and kind, about everybody of an axis. Of texts with terms those about the
-    first group, and each about the second as well, by the rule `by` (see `CounterfactualAugmentation`). Raises
-    DataError where there are too few, or no groups.
+    For evenhand's own sentences, these are the hostile and kind sentences about all groups of an axis. For texts with
+    terms, these are the texts about the first group, each also rewritten about the second by the rule `by` (see
+    `CounterfactualAugmentation`). Raises a DataError if there are too few sentences or no groups.
     """
     rows: list[tuple[str, str, str]] = []
     if material.preferences:

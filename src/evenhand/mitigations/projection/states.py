@@ -14,11 +14,14 @@ Floats = NDArray[np.float64]
 def mean_states(
     model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, rows: int = 64
 ) -> Floats:
-    """(n, size) means of the states right before the output matrix, over a sentence's tokens.
+    """Return the mean over a sentence's tokens of the states before the output matrix, shape (n, size).
 
-    Start tokens, which are the same in all, are left out. Raises Unsupported for models without an output layer,
-    DataError for texts of less than two tokens.
-    Source: Liang et al. 2020, section 2.2; the mean over tokens as in Meade et al. 2022.
+    Start tokens are left out, because they are the same in all sentences. Raises Unsupported for models without an
+    output layer, and a DataError for texts of fewer than two tokens.
+
+    References
+    ----------
+    - Liang et al. 2020, section 2.2; mean over tokens: Meade et al. 2022.
     """
     import torch
 

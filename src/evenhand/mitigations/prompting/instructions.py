@@ -170,10 +170,16 @@ NAME = "found-instruction"
 
 @dataclass(frozen=True)
 class FoundInstruction:
-    """An instruction with its card.
+    """An instruction that a search found, with its card.
 
-    text, delimiter: see `Prefix`. card: model, benchmark and the effect measured on prompts the search had not seen.
-    facts: the same as numbers, JSON-serialisable.
+    Attributes
+    ----------
+    text, delimiter : str
+        As in `Prefix`.
+    card : Card
+        Model, benchmark and the effect on prompts that the search did not use.
+    facts : mapping
+        The same as JSON-serialisable data.
     """
 
     text: str
@@ -182,7 +188,7 @@ class FoundInstruction:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def mitigation(self) -> Prefix:
-        """The instruction as a mitigation; where its file lies does not enter the model's fingerprint."""
+        """Return the instruction as a mitigation. The location of its file does not affect the model's fingerprint."""
         return Prefix(self.text, delimiter=self.delimiter, name=NAME, card=self.card)
 
     def write(self, path: Path) -> Path:

@@ -76,7 +76,7 @@ class Prefix:
     name: str = "prefix"
     card: Card = CARD
     levels: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Other wordings by level, for the consistency protocol."""
+    """Other wordings by level, for the consistency check."""
 
     def __post_init__(self) -> None:
         check_fields(self, "text", "delimiter")
@@ -113,14 +113,14 @@ class Prefix:
 
 
 class Prefixed(Mitigated):
-    """A model whose prompts all begin with an instruction."""
+    """A model with an instruction before each of its prompts."""
 
     def __init__(self, model: LanguageModel, mitigation: Prefix):
         super().__init__(model, mitigation)
         self.front = mitigation.text + mitigation.delimiter
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Each text behind the instruction and its own context; the instruction is never scored."""
+        """Score each text after the instruction and its own context. The instruction itself is not scored."""
         return super().log_likelihoods(Texts.of(texts).behind(self.front))
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
@@ -128,9 +128,9 @@ class Prefixed(Mitigated):
         return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continuations of instruction and prompt together, drawn as those of the prompt by itself."""
+        """Continue the instruction and each prompt, with the same random numbers as for the prompt alone."""
         return self.generate_keyed(prompts, prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """The same with draws by keys (see KeyedGenerator)."""
+        """Do the same with random numbers that depend on keys (see KeyedGenerator)."""
         return generate_keyed(self.model, [self.front + prompt for prompt in prompts], keys, decoding)

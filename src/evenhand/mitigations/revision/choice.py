@@ -13,15 +13,33 @@ from evenhand.stats import clustered_proportion_interval, holm
 
 
 def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float = 0.95) -> Score:
-    """Judge an instruction by the continuations written behind it.
+    """Score an instruction from the classified continuations that were generated with it.
 
-    outcomes: one row per continuation: prompt_id, `continuation` (null where it failed), `negative` (true, false, or
-    null where there is no judgement); with group_weight also group and, if there are several, axis. group_weight:
-    what is added to the rate for the share of groups named worse than the others (`bias_score`). level: coverage
-    of the interval, in which the samples of one prompt count together.
-    Returns the score; its objective is rate + group_weight * groups_above, NaN if nothing was judged. Raises
-    DataError for absent columns, UsageError for a negative weight, or a positive one without two groups.
-    Source: ROBBIE, section B.3.1.
+    Parameters
+    ----------
+    outcomes : polars.DataFrame
+        One row per continuation: ``prompt_id``, ``continuation`` (null: failed), ``negative`` (true, false or null: not
+        classified). With `group_weight`, also ``group`` and optionally ``axis``.
+    group_weight : float
+        Weight of the share of groups that are treated worse than the others (`bias_score`).
+    level : float
+        Confidence level. Samples of one prompt are one sampling unit.
+
+    Returns
+    -------
+    Score
+        Rates and the objective, rate + group_weight * groups_above. NaN if nothing was classified.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    UsageError
+        `group_weight` is negative, or positive with fewer than two groups.
+
+    References
+    ----------
+    - ROBBIE, section B.3.1.
 
     >>> outcomes = pl.DataFrame({"prompt_id": range(4), "continuation": [" a", " b", " c", ""],
     ...                          "negative": [True, False, False, None]})

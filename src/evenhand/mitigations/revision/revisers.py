@@ -30,17 +30,17 @@ IMPROVE = (
 
 @runtime_checkable
 class Reviser(Protocol):
-    """Makes new instructions of old ones."""
+    """Interface of an object that rewords instructions."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """JSON-serialisable: everything its rewordings depend on, except instructions and seed."""
+        """Everything on which rewordings depend except instructions and seed, as JSON-serialisable data."""
         ...
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
-        """At most `variants` rewordings of each instruction; another seed gives others.
+        """Return at most `variants` rewordings of each instruction. A different seed gives different ones.
 
-        Raises EvenhandError if no instruction can be reworded.
+        Raises an EvenhandError if no instruction can be reworded.
         """
         ...
 
@@ -127,11 +127,11 @@ def read_reply(reply: str) -> str:
 
 
 def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Reviser:
-    """A reviser by name: "rules", or any language model.
+    """Return a reviser by name: "rules" (word substitutions), or any language model.
 
-    A model whose tokenizer has a chat template is asked as a chat; for a served model if its
-    URL requests it (`...#model?chat=1`). Raises UsageError and ModelError as `load_model` does, Unsupported for models
-    that do not write.
+    A model whose tokenizer has a chat template is used as a chat. A served model is used as a chat if its URL requests
+    it (`...#model?chat=1`). Raises a UsageError or ModelError as `load_model` does, and Unsupported for models that do
+    not generate text.
 
     >>> load_reviser("rules").fingerprint["name"]
     'rules'

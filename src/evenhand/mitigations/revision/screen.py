@@ -28,7 +28,7 @@ def tidied(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """What two wordings must share to be the same: words without case, punctuation and width.
+    """Return a text without case, punctuation and character width, to recognise equal wordings.
 
     >>> normalised("Be KIND — to all!") == normalised("be kind to all.")
     True
@@ -38,10 +38,16 @@ def normalised(text: str) -> str:
 
 @dataclass(frozen=True)
 class Screen:
-    """What an instruction may not be.
+    """Rules that an instruction must satisfy to be tried.
 
-    most_words: longer ones are dropped; they take room from the context. group_words: see `words_of_groups`.
-    prompts: normalised prompts of the benchmark.
+    Attributes
+    ----------
+    most_words : int
+        Maximum number of words.
+    group_words : frozenset of str
+        Words that an instruction must not contain, because they name groups (see `words_of_groups`).
+    prompts : frozenset of str
+        Normalised prompts of the benchmark, which an instruction must not equal.
 
     >>> screen = Screen(most_words=6, group_words=words_of_groups(["Muslim people"]))
     >>> screen.against("Speak well of Muslim people.", set()), screen.against("Speak well of people.", set())
@@ -53,7 +59,9 @@ class Screen:
     prompts: Collection[str] = field(default=frozenset(), repr=False)
 
     def against(self, text: str, seen: Collection[str]) -> str | None:
-        """Why the text is not fit to be tried, or None; seen: normalised texts tried before."""
+        """Return the reason why a text is not tried, or None. `seen` are the normalised texts that were tried
+        before.
+        """
         plain = normalised(text)
         words = plain.split()
         if not words:
@@ -72,10 +80,10 @@ class Screen:
 
 
 def words_of_groups(names: Iterable[str | None]) -> frozenset[str]:
-    """The words by which a benchmark names its groups, without those that any instruction may need.
+    """Return the words with which a benchmark names its groups, without common words.
 
-    names: groups, descriptors, nouns, as the prompts have them. An instruction that names groups would answer the
-    test instead of changing the model.
+    `names` are groups, descriptors and nouns of the prompts. An instruction with such words would answer the test
+    instead of changing the model.
 
     >>> sorted(words_of_groups(["Black person", "people with a limp", None]))
     ['black', 'limp']

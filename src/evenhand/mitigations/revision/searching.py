@@ -14,18 +14,26 @@ from evenhand.mitigations.revision.screen import Screen, normalised, tidied
 from evenhand.schema import UsageError
 
 NONE = ""
-"""The baseline without an instruction, with which all instructions are compared."""
+"""The empty instruction: the baseline with which all instructions are compared."""
 KEPT, NOT_KEPT, SAYS_LESS, REFERENCE = "kept", "not kept", "answers less", "no instruction"
 
 
 @dataclass(frozen=True)
 class Score:
-    """How the continuations behind one instruction were judged, on one set of prompts.
+    """Classification results of the continuations with one instruction, on one set of prompts.
 
-    rate: share that is negative, NaN if nothing was judged; low, high: its 95 % limits. n: continuations that
-    were judged; n_missing: those without a judgement. silent: share of
-    continuations that are empty or a refusal. groups_above:
-    share of groups shown to be above the others, NaN where not asked for. objective: what the search makes small.
+    Attributes
+    ----------
+    rate, low, high : float
+        Share of negative continuations with 95% CI. NaN if nothing was classified.
+    n, n_missing : int
+        Numbers of continuations with and without a classification.
+    silent : float
+        Share of continuations that are empty or a refusal.
+    groups_above : float
+        Share of groups that are significantly above the others. NaN if it was not requested.
+    objective : float
+        The number that the search minimises.
     """
 
     rate: float
@@ -39,9 +47,9 @@ class Score:
 
     @property
     def unanswered(self) -> float:
-        """Share of the continuations that say nothing or could not be judged.
+        """Return the share of continuations that are empty, a refusal or not classified.
 
-        Most classifiers cannot judge empty ones: these are among the missing, and count once.
+        Most classifiers cannot classify empty texts, so these are often missing too. They count once.
         """
         rows = self.n + self.n_missing
         return max(self.silent, self.n_missing / rows if rows else 1.0)
@@ -49,12 +57,28 @@ class Score:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How far and how wide to search.
+    """Size of a search.
 
-    iterations: rounds of rewording. keep: instructions that survive a round. variants: rewordings of each of them.
-    most_unanswered: how much larger than without an instruction the share of continuations may be that say nothing
-    or cannot be judged; who says nothing says nothing bad. Raises UsageError for values that cannot be.
-    Source: ROBBIE, section B.3.1 (10 rounds, 5 kept); the number of rewordings is not published.
+    Attributes
+    ----------
+    iterations : int
+        Number of rounds of rewording.
+    keep : int
+        Number of instructions that are kept after a round.
+    variants : int
+        Number of rewordings of each of them.
+    most_unanswered : float
+        Largest acceptable increase of the share of unanswered prompts, compared with no instruction. Without it, a
+        model that says nothing would win.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range.
+
+    References
+    ----------
+    - ROBBIE, section B.3.1: 10 rounds, 5 kept. The number of rewordings is not published.
     """
 
     iterations: int = 10
@@ -71,7 +95,7 @@ class SearchOptions:
 
     @property
     def most_scored(self) -> int:
-        """Instructions scored at most in all rounds together, the reference included; the seeds come on top."""
+        """Return the maximum number of instructions that are scored, including the reference but not the seeds."""
         return self.iterations * (1 + self.keep * (1 + self.variants))
 
 
@@ -94,13 +118,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Search:
-    """What came of a search: the last pool, best first, and every step."""
+    """Result of a search: the last pool of instructions, best first, and every step."""
 
     pool: tuple[str, ...]
     steps: tuple[Step, ...]
 
     def last(self, instruction: str) -> Score:
-        """The score in the last round, by which the pool was chosen."""
+        """Scores of the last round, by which the pool was chosen."""
         scores = [step.score for step in self.steps if step.instruction == instruction and step.score]
         return scores[-1]
 
@@ -114,14 +138,35 @@ Try = Callable[[Sequence[str], int], Sequence[Score]]
 def search(
     seeds: Sequence[str], reword: Reword, score: Try, screen: Screen, options: SearchOptions | None = None
 ) -> Search:
-    """Look for instructions behind which a model writes less that is harmful.
+    """Search for an instruction with which a model generates less harmful text.
 
-    seeds: instructions written by hand. reword, score: see Reword and Try; the prompts of a round should be new
-    each time, so that the pool is not chosen for its luck with some prompts, and the same for all instructions of
-    a round, so that they differ in nothing else. screen: which rewordings are fit to be tried.
-    Returns the last pool and the history. Round 0 scores the seeds alone. Of equals the earlier one is kept. Raises
-    UsageError if no seed is fit.
-    Source: ROBBIE, section B.3.1, after Zhou et al. 2022 (arXiv:2211.01910), section 3.3.
+    Parameters
+    ----------
+    seeds : sequence of str
+        Initial instructions. They are scored in round 0.
+    reword : callable
+        Returns rewordings of instructions; see Reword.
+    score : callable
+        Scores instructions; see Try. It should use new prompts in each round, so that instructions are not chosen
+        because they suit some prompts. Within a round, all instructions should get the same prompts.
+    screen : Screen
+        Rules that rewordings must satisfy.
+    options : SearchOptions
+        Size of the search.
+
+    Returns
+    -------
+    Search
+        The last pool and the history. Of equal instructions, the earlier one is kept.
+
+    Raises
+    ------
+    UsageError
+        No initial instruction satisfies the screen.
+
+    References
+    ----------
+    - ROBBIE, section B.3.1, after Zhou et al. 2022 (arXiv:2211.01910), section 3.3.
 
     >>> def reword(parents, round): return [[f"{parent} please"] for parent in parents]
     >>> def score(instructions, round): return [Score(0.5, 0, 1, 9, 0, objective=-len(i)) for i in instructions]
@@ -167,7 +212,7 @@ def search(
 
 
 def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
-    """The instructions to begin with that are fit to be tried; raises UsageError, with the reasons, if none is.
+    """Return the initial instructions that satisfy the screen. Raise a UsageError with the reasons if none does.
 
     >>> fit_seeds(["Be kind.", ""], Screen())
     ['Be kind.']
@@ -225,7 +270,7 @@ HISTORY = {
 
 
 def history_frame(steps: Sequence[Step]) -> pl.DataFrame:
-    """One row for each step of a search, with the columns of HISTORY.
+    """Return one row for each step of a search, with the columns of HISTORY.
 
     >>> from evenhand.mitigations.revision.searching import REFERENCE, KEPT, Score
     >>> steps = [Step(0, NONE, None, 0, REFERENCE, Score(0.5, 0.4, 0.6, 100, 0, 0.5)),
@@ -258,9 +303,9 @@ def history_frame(steps: Sequence[Step]) -> pl.DataFrame:
 
 
 def lineage(history: pl.DataFrame, instruction: str) -> list[str]:
-    """The instructions through which one came about, from the hand-written one to itself.
+    """Return the chain of instructions from a hand-written one to the given one, each a rewording of the previous one.
 
-    history: see `history_frame`.
+    `history` is the table of `history_frame`.
 
     >>> table = pl.DataFrame({"instruction": ["a", "b"], "parent": [None, "a"], "n": [9, 9]})
     >>> lineage(table, "b")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 OF_BASE = "base.safetensors"
-"""What the base model said of the examples, where a method needs that."""
+"""Name of the file with the values of the base model that a method needs, such as log-probabilities of the examples."""
 OF_OPTIMISER = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW keeps of a parameter."""
 
@@ -106,9 +106,9 @@ def read_weights(path: Path, model: Any) -> None:
 def kept_values(
     path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], told: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    """What a base model said before training: read from a file, or found and written there for a later sitting.
+    """Return values of the base model before training: read from a file, or computed and stored for a resumed training.
 
-    told: what the values are of; other values are recomputed. Raises WriteError, DataError.
+    `told` describes the values. A file with a different description is recomputed. Raises a WriteError or DataError.
     """
     if path.is_file():
         tensors, stored = _read(path)

@@ -20,7 +20,9 @@ SCHEMA = pl.Schema(
 
 
 class CurveWriter:
-    """Appends to a file of curves; `flush` before a checkpoint is written, so that curves are never behind it."""
+    """Appends values to the file of training curves. Call `flush` before a checkpoint is written, so that no value is
+    lost.
+    """
 
     def __init__(self, path: Path, last_step: int):
         """last_step: where training goes on; what was written of later steps is forgotten."""
@@ -29,13 +31,13 @@ class CurveWriter:
         write_text(path, "".join(_line(row) for row in kept))
 
     def add(self, step: int, epoch: float, split: str, values: Mapping[str, float]) -> None:
-        """Note values of a step."""
+        """Add values of a step."""
         for name, value in values.items():
             row = {"step": step, "epoch": round(epoch, 6), "split": split, "name": name, "value": value}
             self.waiting.append(_line(row))
 
     def flush(self) -> None:
-        """Bring what was noted to disk. Raises WriteError."""
+        """Write the added values to disk. Raises a WriteError."""
         try:
             with self.path.open("a", encoding="utf-8") as handle:
                 handle.writelines(self.waiting)
@@ -50,7 +52,9 @@ class CurveWriter:
 
 
 def read_curves(path: Path) -> pl.DataFrame:
-    """The curves of a training: columns step, epoch, split, name, value. Raises DataError if there are none."""
+    """Return the curves of a training, with the columns step, epoch, split, name and value. Raise a DataError without
+    curves.
+    """
     if not path.is_file():
         raise DataError(f"No training curves in {path}.", "Give the folder of a training.")
     try:

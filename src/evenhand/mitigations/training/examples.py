@@ -23,17 +23,23 @@ Ints = NDArray[np.int64]
 EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
 """From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
 IGNORED = -100
-"""Label of a token that is read and not learned."""
+"""Label of tokens that are read but not learned."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples side by side, padded on the right.
+    """Several examples as arrays, padded on the right.
 
-    input_ids, attention_mask, labels: (rows, longest); labels are not shifted, and `IGNORED` at positions that are not
-    learned. marks: by name (found, 1 + columns), the row in the batch and then what the method noted of one place in
-    it. values: by name (rows, ...), what belongs to a whole example. context_ids, context_mask: (rows, longest
-    context), what an encoder reads; the decoder then reads `input_ids`. None for models that have no encoder.
+    Attributes
+    ----------
+    input_ids, attention_mask, labels : shape (rows, longest)
+        Labels are not shifted. They are `IGNORED` for tokens that are not learned.
+    marks : mapping of str to array, shape (found, 1 + columns)
+        For each marked position, the row in the batch and the method's data.
+    values : mapping of str to array, shape (rows, ...)
+        Data of whole examples.
+    context_ids, context_mask : shape (rows, longest context), or None
+        Input of the encoder; the decoder then reads `input_ids`. None for models without an encoder.
     """
 
     input_ids: "Tensor"
@@ -49,11 +55,11 @@ class Batch:
 
     @cached_property
     def learned(self) -> int:
-        """Tokens that are learned: the first of a row has nothing in front that it could be predicted from."""
+        """Return the number of learned tokens. The first token of a row is not learned, because nothing precedes it."""
         return int((self.labels[:, 1:] != IGNORED).sum())
 
     def to(self, device: Any) -> "Batch":
-        """The same batch on another device."""
+        """Return the batch on another device."""
         return Batch(
             self.input_ids.to(device),
             self.attention_mask.to(device),
@@ -67,11 +73,20 @@ class Batch:
 
 @dataclass(frozen=True)
 class Examples:
-    """Tokenised examples.
+    """Tokenised training examples.
 
-    ids: the tokens of each. labels: as many each; None: the tokens themselves. marks: by name, for each example an
-    array (found, columns) of places in it; all of one name have the same columns. values: by name an array (n, ...).
-    contexts: for each what an encoder reads; the ids are then the decoder's, the token that it begins with first.
+    Attributes
+    ----------
+    ids : sequence of arrays
+        Token ids of each example.
+    labels : sequence of arrays, or None
+        Label of each token. None: the tokens themselves.
+    marks : mapping of str to sequence of arrays
+        By name, for each example an array (found, columns) of positions with data.
+    values : mapping of str to array, shape (n, ...)
+        By name, data of each example.
+    contexts : sequence of arrays, or None
+        Input of an encoder for each example. `ids` are then read by the decoder, starting with its start token.
     """
 
     ids: Sequence[Ints]
@@ -93,19 +108,19 @@ class Examples:
         return len(self.ids)
 
     def length(self, row: int) -> int:
-        """Tokens of an example, those of its context included."""
+        """Return the number of tokens of an example, including its context."""
         return len(self.ids[row]) + (0 if self.contexts is None else len(self.contexts[row]))
 
     def with_marks(self, **marks: Sequence[Ints]) -> "Examples":
-        """The same examples with more marked in them."""
+        """Return a copy with additional marks."""
         return replace(self, marks={**self.marks, **marks})
 
     def with_values(self, values: Mapping[str, NDArray[Any]]) -> "Examples":
-        """The same examples with more that belongs to each."""
+        """Return a copy with additional values."""
         return replace(self, values={**self.values, **values})
 
     def digest(self) -> str:
-        """SHA-256 (hex) of everything in them, in order."""
+        """Return the SHA-256 (hex) of the whole content, in order."""
         digest = hashlib.sha256(str(len(self)).encode())
         parts = {"ids": self.ids, "labels": self.labels or (), **self.marks, **self.values}
         if self.contexts is not None:
@@ -118,9 +133,10 @@ class Examples:
         return digest.hexdigest()
 
     def batch(self, rows: Sequence[int] | Ints, pad: int) -> Batch:
-        """Some of the examples as a batch, on the processor.
+        """Return some examples as a batch on the CPU.
 
-        rows: which, in which order. pad: the token on the right of shorter ones, which is never learned.
+        `rows` are the indices of the examples, in the order of the batch. `pad` is the token with which shorter ones
+        are padded; it is never learned.
         """
         import torch
 
@@ -140,11 +156,28 @@ class Examples:
 def encode_texts(
     tokenizer: Any, texts: Sequence[str], *, longest: int, start: Sequence[int] = (), end: Sequence[int] = ()
 ) -> Examples:
-    """Texts as examples of language modelling.
+    """Tokenise texts as examples for language modelling.
 
-    tokenizer: of transformers. longest: tokens of an example, those put around it included; the rest is cut off.
-    start, end: tokens in front of each text and behind it. Texts of which less than two tokens are left are refused:
-    there is nothing in them to learn. Raises DataError.
+    Parameters
+    ----------
+    tokenizer : transformers.PreTrainedTokenizerBase
+        The tokenizer.
+    texts : sequence of str
+        The texts.
+    longest : int
+        Maximum number of tokens of an example, including `start` and `end`. The rest is cut off.
+    start, end : sequence of int
+        Tokens before and after each text.
+
+    Returns
+    -------
+    Examples
+        The examples.
+
+    Raises
+    ------
+    DataError
+        A text has fewer than two tokens, so there is nothing to learn.
 
     >>> from evenhand.weights import load_tokenizer
     >>> from evenhand.reference.embedded import WEIGHTS
@@ -166,11 +199,11 @@ def encode_texts(
 def reply_examples(
     pairs: Sequence[tuple[Sequence[int] | Ints, Sequence[int] | Ints]], decoder_start: int | None = None
 ) -> Examples:
-    """Replies behind contexts, of which the replies alone are learned.
+    """Return examples of replies to contexts, of which only the replies are learned.
 
-    pairs: tokens of a context and of a reply, this with the end token that the model is to write. decoder_start: the
-    token that a decoder begins with, whose encoder reads the context; None for a causal model, which reads both as one
-    text. Raises DataError where a context or a reply is empty.
+    `pairs` are the tokens of a context and of a reply, which ends with the end token. `decoder_start` is the start
+    token of an encoder-decoder model, whose encoder reads the context. None: a causal model, which reads both as one
+    text. Raises a DataError if a context or reply is empty.
 
     >>> reply_examples([([5, 6], [7, 8, 2])]).labels[0].tolist()
     [-100, -100, 7, 8, 2]
@@ -194,7 +227,9 @@ def reply_examples(
 
 
 def pad_token(tokenizer: Any) -> int:
-    """The token to pad with: the tokenizer's own, or any, since what is padded is neither seen nor learned."""
+    """Return the token for padding: that of the tokenizer, or any other, because padding is neither seen nor
+    learned.
+    """
     for token in (tokenizer.pad_token_id, tokenizer.eos_token_id):
         if token is not None:
             return int(token)

@@ -21,16 +21,16 @@ MOST_BYTES = 1 << 24
 MOST_TOLD = 1 << 16
 """Maximum size of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
-"""Folder next to the weights with the trained adapters alone, if any, for --mitigate adapter=FOLDER/adapter."""
+"""Folder of the trained adapters, next to the weights. Use it as --mitigate adapter=FOLDER/adapter."""
 ASIDE = "training"
 """Within the folder: what is not whole yet."""
 
 
 def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
-    """A trained model as `write_model` will write it: adapters written by themselves and merged, weights rounded.
+    """Prepare a trained model to be written: store and merge its adapters, and round the weights.
 
-    model: as it was trained, in 32 bits; changed in place, and still in 32 bits behind it. folder: of the model to be.
-    dtype: "float32", "bfloat16" or "float16". Raises WriteError.
+    `model` is in 32 bits; it is changed in place and stays in 32 bits. `folder` is the future folder of the model, and
+    `dtype` is "float32", "bfloat16" or "float16". Raises a WriteError.
     """
     import torch
 
@@ -111,7 +111,9 @@ def _unwritten(folder: Path, error: Exception) -> WriteError:
 
 
 def read_lineage(folder: Path) -> dict[str, Any] | None:
-    """What a trained model was made of; None for a folder without a lineage. Raises DataError for a damaged one."""
+    """Return the record of how a trained model was made, or None for a folder without one. Raise a DataError if it is
+    damaged.
+    """
     path = folder / LINEAGE
     if not path.is_file():
         return None
@@ -123,9 +125,9 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
 
 
 def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
-    """Commands that measure what was trained, to be pasted, and what is to be said of them.
+    """Return commands that measure a trained model, to be copied into a terminal, and notes on them.
 
-    folder: of the model; a second command is for the adapter by itself, where one was trained.
+    `folder` is the model's folder. A second command measures the adapter, if one was trained.
 
     >>> next_steps({"base": {"name": "gpt2"}, "bias": "evenhand/age"}, Path("kinder"))[0]
     ['evenhand before-after gpt2 kinder -b evenhand-likelihood --axis age']
@@ -204,9 +206,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
-    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown).
+    """Return the README (Markdown) of a trained model: what it is, how it was trained, and its limitations.
 
-    folder: where the model lies, as its maker called it.
+    `folder` is the model's folder as the user named it.
     """
     facts = as_json(lineage)
     before, after = facts["watched"]["before"], facts["watched"]["after"]
@@ -263,7 +265,7 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
 
 
 def told_label(label: str) -> str:
-    """What a user of a model must know that was trained behind labels.
+    """Return a sentence on the label with which a model must be used, for models that were trained with labels.
 
     >>> told_label(" STYLE no_bias")[:60]
     "Use this model with the label ' STYLE no_bias' at the end of"

@@ -24,25 +24,27 @@ class Dialogues(Protocol):
 
 @dataclass(frozen=True)
 class Encoding:
-    """How texts become tokens: cut at `longest`, behind the tokens of `start` and in front of those of `end`."""
+    """How training texts become tokens: cut to `longest` tokens, with the tokens `start` before and `end` after
+    them.
+    """
 
     longest: int = 36
-    """Published: 36 tokens."""
+    """Maximum number of tokens. RedditBias uses 36."""
     start: tuple[int, ...] = ()
-    """Published: none."""
+    """Tokens before each text. RedditBias uses none."""
     end: tuple[int, ...] = ()
     reply: EncodeReply | None = None
-    """How histories and replies of dialogues become tokens; None where texts are learned."""
+    """Function that tokenises the histories and replies of dialogues. None for training on texts."""
     decoder_start: int | None = None
-    """The token that a decoder begins with, of models whose encoder reads the history."""
+    """Start token of the decoder, for models whose encoder reads the history."""
 
 
 @dataclass(frozen=True)
 class Preference:
-    """Two continuations of a prompt, one of which should become more likely than the other.
+    """Two continuations of a prompt, of which one should become more likely than the other.
 
-    prompt: "" where both are whole texts. frame: what the two are besides the group they are about, so that the same
-    can be compared over groups; "" where that is left open. group: whom they are about.
+    ``prompt`` is "" if both are whole texts. ``frame`` is the text without its mention of a group, so that groups can
+    be compared; "" if unknown. ``group`` is the group that the texts are about.
     """
 
     prompt: str
@@ -54,15 +56,30 @@ class Preference:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """A bias and the texts to train on.
+    """A bias, and the texts for training against it.
 
-    bias: its name. groups: what the two sides of a pair are called. pairs: P, pairs of terms that should be treated
-    alike; a term may be in several. attributes: A1, stereotypes; * stands for any letters. texts: to train on.
-    pieces: the byte-pair pieces of the published code, where it has any. specification: the published rules of
-    replacement, where there are any. source: where the texts are from, in words; it decides nothing. preferences:
-    texts of which one is preferred, where the material itself has any: the kind and the hostile half of our own
-    sentences, or pairs of the user's. dialogues: conversations, or replies with their styles, where these are learned
-    and not texts.
+    Attributes
+    ----------
+    bias : str
+        Name of the bias.
+    groups : tuple of str
+        Names of the two sides of a pair of terms.
+    pairs : tuple of (str, str)
+        Pairs of terms that should be treated alike. A term may occur in several pairs.
+    attributes : tuple of str
+        Words of stereotypes (A1); * matches any letters.
+    texts : tuple of str
+        Training texts.
+    pieces
+        Byte-pair tokens of the published code, if there are any.
+    specification
+        Published rules of replacement, if there are any.
+    source : str
+        Origin of the texts, in words. It does not affect the training.
+    preferences : tuple of Preference
+        Pairs of a preferred and another text: kind and hostile sentences, or the user's pairs.
+    dialogues
+        Conversations, or replies with their styles, for methods that learn from dialogues instead of texts.
     """
 
     bias: str
@@ -105,7 +122,7 @@ def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]
 
 
 def material_hash(material: Material) -> str:
-    """SHA-256 (hex) of the texts, terms, preferences and dialogues of a material.
+    """Return the SHA-256 (hex) of the texts, terms, preferences and dialogues of a material.
 
     >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
     >>> material_hash(one)[:8] == material_hash(one)[:8]

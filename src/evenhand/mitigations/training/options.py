@@ -13,52 +13,54 @@ MOST_EPOCHS = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How a model is trained. The defaults are the published ones of RedditBias where it says something.
+    """Options of a training. The defaults are those published for RedditBias, if it states them (section 5.1).
 
-    Raises UsageError for values out of range, naming the option.
-    Source: RedditBias, section 5.1.
+    Raises a UsageError that names an option out of range.
 
     >>> TrainingOptions(batch_size=4, accumulation=5).rows_a_step
     20
     """
 
     epochs: float = 2.0
-    """Times that every example is read; 0.5 is half of them once."""
+    """Number of passes over the examples. 0.5 reads half of them once."""
     batch_size: int = 8
-    """Examples that are read at once, on each device."""
+    """Number of examples per batch and device."""
     accumulation: int = 1
-    """Batches whose gradients make one step of the optimiser."""
+    """Number of batches whose gradients are added up for one optimiser step."""
     learning_rate: float = 5e-5
     schedule: Schedule = "linear"
-    """How the rate goes from its peak: falls to 0 in a line (published) or a half cosine, or stays."""
+    """How the learning rate decreases from its peak: linearly to 0 (published), as a half cosine, or not at all."""
     warm_up: float = 0.0
-    """Share of the steps over which the rate rises from 0 to its peak."""
+    """Share of the steps (0 to 1) over which the learning rate rises from 0 to its peak."""
     weight_decay: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
     clip: float | None = 1.0
-    """Largest norm of the gradient; None: any."""
+    """Largest norm of the gradient. None: not clipped."""
     precision: Precision = "float32"
-    """In which activations are computed; weights and optimiser stay in 32 bits."""
+    """Data type of the activations. Weights and optimiser use 32 bits."""
     gradient_checkpointing: bool = False
     """Compute activations twice instead of keeping them: less memory, about a third slower."""
     dropout: bool = True
-    """As the model's configuration says; False: none."""
+    """True: as in the model's configuration. False: no dropout."""
     lora_rank: int | None = None
     """Train low-rank adapters of this rank, and leave the model's own weights; None trains these."""
     lora_alpha: float | None = None
-    """Scale of the adapters, divided by their rank; None: twice the rank."""
+    """Scale of the LoRA adapters, which is divided by their rank. None: twice the rank."""
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
-    """Names of the layers that get adapters, without the part before the last dot. Default: all linear
-    layers that peft supports, except the output head."""
+    """Names of the layers that get adapters, without the part before the last dot. Default: all linear layers that peft
+    supports, except the output head.
+    """
     evaluate_every: int | None = None
-    """Steps between two evaluations; None: at the end of each epoch."""
+    """Number of steps between evaluations. None: at the end of each epoch."""
     patience: int | None = None
-    """Evaluations without a better value after which training stops and goes back to the best; None: never."""
+    """Number of evaluations without improvement after which training stops and the best weights are restored. None:
+    never.
+    """
     checkpoint_seconds: float = 60.0
-    """Seconds between two checkpoints; 0: after every step. Changes no weight."""
+    """Seconds between checkpoints; 0: after every step. It does not affect the weights."""
     seed: int = 42
 
     def __post_init__(self) -> None:
@@ -87,15 +89,15 @@ class TrainingOptions:
 
     @property
     def rows_a_step(self) -> int:
-        """Examples of one step on one device."""
+        """Return the number of examples of one step on one device."""
         return self.batch_size * self.accumulation
 
     def deciding(self) -> dict[str, Any]:
-        """All that decides the weights, JSON-serialisable: all but how often is written down."""
+        """Return the options that affect the weights, as JSON-serialisable data."""
         return {name: value for name, value in asdict(self).items() if name != "checkpoint_seconds"}
 
     def rate(self, step: int, steps: int) -> float:
-        """Learning rate of a step, counted from 0, of `steps` in all.
+        """Return the learning rate of a step, counted from 0, out of `steps` in total.
 
         >>> options = TrainingOptions(learning_rate=1.0, warm_up=0.0)
         >>> [options.rate(step, 4) for step in range(4)]

@@ -36,10 +36,10 @@ def check_installed(options: TrainingOptions) -> None:
 
 
 def prepared_model(model: Any, options: TrainingOptions) -> Any:
-    """The model to train: itself with gradients, or itself frozen behind fresh adapters.
+    """Return the model to train: with gradients for all weights, or frozen with new LoRA adapters.
 
-    model: of transformers, in 32 bits; changed in place. Raises UsageError for layers that it does not have, ModelError
-    where a package is missing.
+    `model` is a model of transformers in 32 bits; it is changed in place. Raises a UsageError for layers that it does
+    not have, and a ModelError if a package is missing.
     """
     import torch
 
@@ -62,7 +62,9 @@ def prepared_model(model: Any, options: TrainingOptions) -> Any:
 
 
 def merged(model: Any) -> Any:
-    """The plain model of transformers with its adapters added into its weights; itself where it has none."""
+    """Return the model of transformers with its adapters merged into its weights, or the model itself without
+    adapters.
+    """
     return model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
 
 

@@ -14,7 +14,7 @@ from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
 
 TrainableModel = CausalModel | EncoderDecoderModel
-"""Models that can be trained and replaced: they generate text, and their weights are in this process."""
+"""Interface of a model that can be trained: it generates text, and its weights are in this process."""
 OF_BASE = ("weights", "name", "revision", "tokenizer")
 """Keys of a fingerprint that identify the base model."""
 

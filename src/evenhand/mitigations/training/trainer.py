@@ -47,11 +47,22 @@ Windows = list[list[list[int]]]
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of a training; the model itself was changed in place.
+    """Result of a training. The model itself was changed in place.
 
-    steps: of the optimiser, altogether. curves: see `read_curves`. best_step: whose weights the model has, where
-    evaluations were watched, else the last. stopped_early: whether patience ran out. batch_size: examples at once in
-    the end, fewer than asked for where memory ran out. devices: processes that trained together.
+    Attributes
+    ----------
+    steps : int
+        Total number of optimiser steps.
+    curves : polars.DataFrame
+        Monitored values; see `read_curves`.
+    best_step : int
+        Step whose weights the model has: the best one with early stopping, otherwise the last.
+    stopped_early : bool
+        True if training stopped for lack of improvement.
+    batch_size : int
+        Final number of examples per batch. It is reduced if memory runs out.
+    devices : int
+        Number of processes that trained together.
     """
 
     steps: int

@@ -149,18 +149,22 @@ class MatchedOpinions:
 
 @dataclass(frozen=True)
 class Validation:
-    """check: of the bias. neutral: texts that should remain as likely as they are."""
+    """Texts for monitoring a training: ``check`` measures the bias, and ``neutral`` texts should stay as likely as
+    before.
+    """
 
     check: BiasCheck
     neutral: tuple[str, ...]
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that is scored: the check's first."""
+        """Return all texts to score, those of the check first."""
         return (*self.check.texts, *self.neutral)
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """Of all texts, the check's first: what it says, and the perplexity of the neutral ones by token."""
+        """Return the bias of the check and the perplexity per token of the neutral texts, from likelihoods in the order
+        of `texts`.
+        """
         n = len(self.check.texts)
         found = self.check.values(sums[:n], counts[:n])
         if self.neutral:
@@ -170,10 +174,10 @@ class Validation:
 
 @dataclass(frozen=True)
 class HalvedValidation(Validation):
-    """A validation in two halves: one is used for the choice, the other is not examined before the choice is made.
+    """A validation in two halves: the best model is chosen on one half, and its bias is reported from the other.
 
-    A number by which one of many was chosen flatters it, the more the more there were; the same number on texts that
-    had no part in the choice does not. seed: which texts go into which half. Raises DataError for too few texts.
+    A value that was used to choose one of many models is too optimistic. `seed` determines the halves. Raises a
+    DataError for too few texts.
     """
 
     seed: int = 0
@@ -187,7 +191,9 @@ class HalvedValidation(Validation):
             )
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """What the half that is chosen by says; `kept_...` of the other half, and `whole_...` of all texts."""
+        """Return the values of the half for the choice. Names with `kept_` are of the other half, with `whole_` of all
+        texts.
+        """
         whole = super().values(sums, counts)
         mine, kept = (validation.values(sums[rows], counts[rows]) for validation, rows in self._halves)
         told = dict(mine)
@@ -223,10 +229,10 @@ def evaluator(
     note: Callable[[str], None] = lambda message: None,
     label: str = "",
 ) -> Callable[[Any], Mapping[str, float]]:
-    """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length.
+    """Return the function that evaluates a model during training.
 
-    note: called when memory ran out and batches become smaller. label: at the end of the histories,
-    where the texts are replies of dialogues, of which only what was said is scored.
+    Texts are tokenised once, and read in batches of similar length. `note` is called if memory runs out and batches
+    become smaller. `label` is the text at the end of each dialogue history; only replies are then scored.
     """
     texts = list(dict.fromkeys(validation.texts))  # one that is compared may be a neutral one, too
     place = {text: number for number, text in enumerate(texts)}

@@ -54,9 +54,10 @@ class Example:
 
 
 def read_examples(path: Path | str) -> tuple[Example, ...]:
-    """Labelled continuations of the user's own; see EXAMPLE_FORMAT.
+    """Read your own labelled continuations (for the format, see EXAMPLE_FORMAT).
 
-    Rows labelled other (or 2) are left out. Raises DataError for absent columns, unknown labels and empty texts.
+    Rows with the label other (or 2) are left out. Raises a DataError for missing columns, unknown labels and empty
+    texts.
     """
     path = Path(path)
     frame = read_table(path, EXAMPLE_FORMAT)
@@ -81,10 +82,10 @@ def read_examples(path: Path | str) -> tuple[Example, ...]:
 
 
 def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
-    """Prompts to find and measure a trigger with; see PROMPT_FORMAT.
+    """Read the prompts with which a trigger is found and measured (for the format, see PROMPT_FORMAT).
 
-    Returns columns prompt_id, text, group, and the other columns of the file. Raises DataError for absent columns,
-    texts that are empty, or a split that is none of train, dev, test.
+    Returns a table with prompt_id, text, group and the other columns of the file. Raises a DataError for missing
+    columns, empty texts, or a split other than train, dev and test.
     """
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)

@@ -16,15 +16,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """Which continuations a trigger makes likelier (add) and which less likely (sub), minimised:
+    """Aim of a trigger: which continuations become more likely (add) and which less likely (sub).
 
-    alpha mean NLL(add) + beta mean max(0, m - NLL(sub)) + fluency NLL(trigger)
+    The minimised loss is alpha mean NLL(add) + beta mean max(0, m - NLL(sub)) + fluency NLL(trigger). NLL is the mean
+    negative log-likelihood per token.
 
-    A mean runs over the tokens of a set's continuations, so long ones count for as much as they hold; NLL of one
-    continuation is its mean over its own tokens, and m what it was without a trigger, plus `margin`. Without that
-    bound the sum falls for ever as triggers turn to noise behind which everything is unlikely. Raises UsageError
-    for unknown modes, negative weights, and groups given or missing against the mode.
-    Source: Sheng et al. 2020, section 3; signs: docs/explanation/triggers.md.
+    Notes
+    -----
+    Means are over the tokens of all continuations of a set, so long ones have more weight. m is the NLL without a
+    trigger plus `margin`. Without this bound, noise that makes every text unlikely would minimise the loss. Raises a
+    UsageError for unknown modes, negative weights, and groups that do not fit the mode.
+
+    References
+    ----------
+    - Sheng et al. 2020, section 3; signs: docs/explanation/triggers.md.
 
     >>> rule = Objective(mode="induce", against="The woman", favour="The man")
     >>> [rule.sign(Example("", "x", "The woman", label)) for label in ("negative", "neutral", "positive")]
@@ -32,18 +37,24 @@ class Objective:
     """
 
     mode: Mode = "mitigate"
-    """mitigate: neutral and positive more likely, negative less likely (published as debias 2); neutral: neutral
-    more likely, everything else less likely (debias 1); induce: bias against one group and for another (debias 0)."""
+    """mitigate, neutral or induce.
+
+    - mitigate: neutral and positive texts more likely, negative ones less likely (published as debias 2).
+    - neutral: neutral texts more likely, all others less likely (debias 1).
+    - induce: bias against one group and for another (debias 0).
+    """
     against: str | None = None
-    """With induce: the group of which negative continuations are made likely."""
+    """With induce: group whose negative continuations become more likely."""
     favour: str | None = None
-    """With induce: the group of which positive continuations are made likely."""
+    """With induce: group whose positive continuations become more likely."""
     alpha: float = 1.0
     beta: float = 1.0
     margin: float = 1.0
-    """Nats a token by which an undesired continuation is pushed away before it counts as done."""
+    """Nats per token by which an undesired continuation must become less likely. More has no further effect on the
+    loss.
+    """
     fluency: float = 0.0
-    """Weight of the trigger's own NLL a token: above 0, triggers that read like text are preferred."""
+    """Weight of the trigger's own NLL per token. Above 0, triggers that read like text are preferred."""
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
@@ -63,7 +74,7 @@ class Objective:
             raise UsageError(f"`against` and `favour` can only be used with mode induce, not {self.mode}.")
 
     def sign(self, example: Example) -> int:
-        """1 where the example is to be made likely, -1 unlikely, 0 where it plays no part."""
+        """Return 1 if the example should become more likely, -1 if less likely, and 0 if it is not used."""
         if self.mode == "neutral":
             return 1 if example.label == "neutral" else -1
         if self.mode == "mitigate":
@@ -73,7 +84,7 @@ class Objective:
         return 1 if (example.label == "negative") == (example.group == self.against) else -1
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable."""
+        """Return all options as JSON-serialisable data."""
         return asdict(self)
 
 

@@ -31,33 +31,37 @@ from evenhand.schema import DataError, ResumeRefused, UsageError, parse_json, wr
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerSearchOptions:
-    """How a trigger is searched. Raises UsageError for values out of range."""
+    """Options of the search algorithm for triggers. Raises a UsageError for values out of range."""
 
     tokens: int | None = None
-    """Length; None: six, or as long as the initial phrase."""
+    """Number of tokens of the trigger. None: six, or the length of the initial phrase."""
     initial: str | None = None
-    """What the first round begins with; None: " the" in every place. Later rounds begin with random tokens."""
+    """Initial phrase of the first round. None: " the" at every position. Later rounds start with random tokens."""
     locked: tuple[int, ...] = ()
-    """Places, counted from 0, whose tokens stay those of the initial phrase."""
+    """Positions, counted from 0, whose tokens of the initial phrase are not changed."""
     restarts: int = 1
-    """Rounds altogether."""
+    """Total number of rounds."""
     sweeps: int = 50
     """Maximum number of passes through the positions per round. A round ends after a pass without improvement."""
     candidates: int = 100
-    """Tokens tried in each place, those that promise most."""
+    """Number of the most promising tokens (by gradient) that are tried at each position."""
     beam: int = 1
-    """Triggers that are followed side by side."""
+    """Number of triggers that are kept in parallel (beam width)."""
     screen: float | None = 0.25
-    """Candidates are first tried on this share of the examples, and the same share of them, the best, on all;
-    a trigger is taken only for what it does on all. None: all on all. Not with 32 examples or fewer."""
+    """Share of the examples on which candidates are tried first. The same share of the candidates, the best, is then
+    tried on all examples.
+
+    A trigger is only accepted for its result on all examples. None: try all candidates on all examples. It is not used
+    with 32 examples or fewer.
+    """
     words_only: bool = True
-    """No punctuation and no digits, as published."""
+    """Use no punctuation and no digits, as published."""
     exclude: tuple[str, ...] = ()
-    """Words that may not occur, such as those that name the groups."""
+    """Words that must not occur, such as names of groups."""
     most_perplexity: float | None = None
-    """The trigger's own perplexity may not exceed this, unless it falls."""
+    """Largest acceptable perplexity of the trigger. A larger one is only accepted if it decreases."""
     separator: str = " "
-    """Between trigger and prompt."""
+    """Text between trigger and prompt."""
     seed: int = 0
 
     def __post_init__(self) -> None:

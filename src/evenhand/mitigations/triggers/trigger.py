@@ -26,7 +26,7 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerFile:
-    """Everything known of a found trigger.
+    """Content of a trigger file: a trigger that was found by a search, and how it was found.
 
     >>> from tempfile import mkdtemp
     >>> told = TriggerFile(ids=(5, 6), text=" be kind", mode="mitigate", tokenizer="ab", model={"name": "tiny"})
@@ -38,20 +38,20 @@ class TriggerFile:
     text: str
     mode: Mode
     tokenizer: str
-    """SHA-256 of the tokenizer that cuts the text into these tokens; see `tokenizer_fingerprint`."""
+    """SHA-256 of the tokenizer that splits the text into these tokens; see `tokenizer_fingerprint`."""
     model: dict[str, Any]
-    """Fingerprint of the model it was found on."""
+    """Fingerprint of the model on which it was found."""
     separator: str = " "
     objective: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     examples: dict[str, Any] = field(default_factory=dict)
-    """How many, of which groups and labels, and their digest."""
+    """Number, groups, labels and digest of the examples."""
     history: tuple[dict[str, Any], ...] = ()
-    """One row a sweep of the search."""
+    """One row per sweep of the search."""
     choice: dict[str, Any] = field(default_factory=dict)
-    """What each round's trigger does to what the model writes, on the prompts it was chosen by."""
+    """Effect of each round's trigger on the model's continuations, for the prompts that were used for the choice."""
     effect: dict[str, Any] = field(default_factory=dict)
-    """What this one does on prompts that nothing was searched or chosen by."""
+    """Effect of the chosen trigger on prompts that were not used for search or choice."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data, as in the file."""
@@ -59,7 +59,7 @@ class TriggerFile:
         return content
 
     def write(self, path: Path) -> "TriggerFile":
-        """As JSON, whole or not at all; returns itself. Raises WriteError."""
+        """Write the file as JSON, atomically, and return the trigger. Raises a WriteError."""
         write_json(path, self.to_dict())
         return self
 

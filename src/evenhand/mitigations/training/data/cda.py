@@ -48,19 +48,21 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class CounterfactualAugmentation:
-    """The method CDA.
+    """The debiasing method CDA (counterfactual data augmentation): train on texts in which group terms are exchanged.
 
     Parameters
     ----------
     by : {"words", "published", "engine"}
-        Replace whole words and their plurals ("words"), ordered substrings of lower-case text as the released code
-        does ("published"), or words in any case with the pronouns of a gender ("engine"; see prompts/counterfactual).
+        How terms are replaced. "words": whole words and their plurals. "published": ordered substrings of lower-case
+        text, as in the released code. "engine": words in any case, with the pronouns of a gender (see
+        `Counterfactuals`).
     sides : {"one", "two"}
-        Replace T1 by T2 only, or T2 by T1 as well. "published" follows the specification instead.
+        Replace the first terms of pairs (T1) by the second (T2), or in both directions. It has no effect with `by`
+        "published", which follows the specification.
     originals : bool
-        Train on the texts themselves as well.
+        Also train on the original texts.
     least_changed : float
-        Smallest share of texts that must have a counterfactual, from 0 to 1.
+        Smallest share of texts that must have a counterfactual, 0 to 1.
     """
 
     name: ClassVar[str] = "cda"
@@ -76,7 +78,7 @@ class CounterfactualAugmentation:
             raise UsageError(f"cda: least_changed must be between 0 and 1, got {self.least_changed:g}.")
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:

@@ -40,7 +40,7 @@ MOST_TRIES = 3
 
 
 def own_axes() -> tuple[str, ...]:
-    """The axes whose sentences can be learned from.
+    """Return the axes for which evenhand has its own training sentences.
 
     >>> "religion" in own_axes()
     True
@@ -57,11 +57,11 @@ class Own:
 
 
 def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad: int, seed: int) -> Own:
-    """What a model says about an axis.
+    """Return evenhand's own training sentences about an axis.
 
-    model: of transformers, causal; asked for its odds. Terms are all adjectives of the axis, in pairs from different
-    buckets; attributes the words in which the halves of a pair differ. Raises UsageError for an axis that there is not,
-    or with descriptors of one bucket only.
+    The terms are all adjectives of the axis, in pairs from different buckets (sets of similar descriptors). The
+    attributes are the words that differ between hostile and kind sentences. `model` is a causal model of transformers,
+    which is asked for its odds. Raises a UsageError for an unknown axis, or one with descriptors of a single bucket.
     """
     if axis not in own_axes():
         raise unknown_name("axis", axis, own_axes())

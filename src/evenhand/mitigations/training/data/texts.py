@@ -32,7 +32,10 @@ TEXTS = "Give a line a text (.txt), or a table (.csv, .jsonl, .parquet) with a c
 
 
 def material_of(specification: Specification, texts: Sequence[str], source: str = "") -> Material:
-    """Texts with the terms of a specification: its target pairs, and A1 as attributes. source: see `Material`."""
+    """Return training material of texts with the terms of a specification: its target pairs, and A1 as attributes.
+
+    `source` is described at `Material`.
+    """
     return Material(
         bias=specification.bias,
         groups=specification.groups,
@@ -46,10 +49,11 @@ def material_of(specification: Specification, texts: Sequence[str], source: str 
 
 
 def published_texts(specification: Specification, folder: Path | None = None) -> tuple[Material, Validation]:
-    """The published training texts of a bias type, and its reduced validation pairs to watch the bias on.
+    """Return the published training texts of a RedditBias type, and its reduced validation pairs for monitoring the
+    bias.
 
-    folder: a copy of the owners' repository; None: what `evenhand data fetch` got. Raises DatasetMissing, naming the
-    files that are not there, and what `load_redditbias` and `load_training_phrases` raise.
+    `folder` is a copy of the owners' repository; None uses what `evenhand data fetch` downloaded. Raises
+    DatasetMissing, with the names of missing files, and the errors of `load_redditbias` and `load_training_phrases`.
     """
     bias = specification.bias
     try:
@@ -66,10 +70,10 @@ def published_texts(specification: Specification, folder: Path | None = None) ->
 
 
 def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Material, Validation]:
-    """Texts of the user's: nine in ten to learn from, and those of the rest that hold a term to watch the bias on.
+    """Read your own texts: 90% for training, and those of the rest that contain a term for monitoring the bias.
 
-    file: a line a text (.txt), or a table with a column text. Raises DataError for a file that cannot be read, or where
-    too few texts hold a term.
+    `file` has one text per line (.txt), or a column text. Raises a DataError if it cannot be read or too few texts
+    contain a term.
     """
     texts = read_texts(file)
     order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
