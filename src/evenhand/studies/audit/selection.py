@@ -57,7 +57,7 @@ class Selection:
     asked_whole: tuple[str, ...] = ()
     """Benchmarks without axes, which ignore the selected axes."""
     speaker: TextGenerator | None = None
-    """Description of the model that replies in conversations; None without conversations."""
+    """The model that replies in conversations; None without conversations."""
     as_dialogue: frozenset[str] = frozenset()
     """Benchmarks whose prompts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
