@@ -17,7 +17,7 @@ Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
 StartToken = Literal["first", "tokenizer"]
 BLANK = "BLANK"
-"""Marks the place in a context that the masking "blank" fills with the text."""
+"""Placeholder in a context that the masking "blank" fills with the text."""
 Finish = Literal["end", "stop", "length", "cut", "longer"]
 """Why a continuation ended: end token, stop string, or token limit.
 

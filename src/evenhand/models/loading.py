@@ -36,7 +36,7 @@ MODELS: Registry[Callable[..., LanguageModel]] = Registry(
     "a function that returns a LanguageModel",
     needs_card=False,  # a model is described by itself, when it is loaded
 )
-"""Models that need neither a folder nor the hub. pyproject.toml registers ours, so this module knows none of them."""
+"""Registry of models that need neither a folder nor the hub, such as the scripted ones."""
 VLLM = "vllm:"
 """Prefix of a model that generates and scores with vLLM."""
 Options = TypeVar("Options")

@@ -45,7 +45,7 @@ class Puppet:
         True  # a puppet has no start token, and says the same of a text however asked
     )
     continuation: Callable[[str, int], str] | None = None
-    """Generated text, given a prompt and the number of the sample; see `writes`."""
+    """Function that returns the generated text for a prompt and the number of the sample; see `writes`."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:

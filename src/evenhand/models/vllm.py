@@ -46,15 +46,15 @@ class VllmOptions:
     """
 
     start: str = "auto"
-    """As `CausalOptions.start`."""
+    """Token from which the first token of a text is predicted, as in `CausalOptions.start`."""
     end: bool = False
-    """Whether to score the end-of-sequence token after the text as well."""
+    """Also score the end-of-sequence token after the text."""
     chat: bool | None = None
-    """As `CausalOptions.chat`."""
+    """Reply to prompts instead of continuing them, as in `CausalOptions.chat`."""
     system: str | None = None
     """System message before the user's message; requires `chat`."""
     engine: dict[str, Any] = field(default_factory=dict)
-    """More arguments of `vllm.LLM`: tensor_parallel_size, gpu_memory_utilization, max_model_len, ..."""
+    """Further arguments of `vllm.LLM`: tensor_parallel_size, gpu_memory_utilization, max_model_len, ..."""
 
 
 def load_vllm(

@@ -15,7 +15,9 @@ from evenhand.models.dialogue.turns import READ, blenderbot, blenderbot_small, d
 from evenhand.schema import DataError, Unsupported, UsageError, is_a, is_file, read_json
 
 TOLD = "evenhand_dialogue.json"
-"""File next to the weights of a model that was trained to converse: its format, and its label in training."""
+"""File next to the weights of a model that was trained on dialogues. It states the conversation format and the label
+used in training.
+"""
 MOST_BYTES = 1 << 16
 AGAIN = "Restore it from a copy, or delete it."
 FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small": "blenderbot-small"}
@@ -47,8 +49,10 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
 
 
 def own_format(model: TextGenerator) -> FormatName | None:
-    """The format that a model was trained in, as its folder says, or its family (BlenderBot, DialoGPT); None for all
-    others, and for models asked for as a chat, whose plain texts are messages already."""
+    """Return the conversation format of a model's training, according to its folder or family (BlenderBot, DialoGPT).
+
+    None for all other models, and for models that are used as a chat.
+    """
     if trained := trained_format(model):
         return _format(model, DialogueOptions(), trained)[0]
     if _asked_as_chat(model):

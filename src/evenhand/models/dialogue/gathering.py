@@ -22,9 +22,9 @@ def written_by_rule(
 
 
 def joined(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
-    """Generations of parts of a list of prompts as one, in the order of the prompts.
+    """Combine the generations of parts of a list of prompts, in the order of the prompts.
 
-    parts: the prompts' numbers, and what was written for them.
+    `parts` are pairs of the prompts' positions and their generations.
     """
     rows = [
         (prompts[int(part.prompt[k])], int(part.sample[k]), p, k)
@@ -48,7 +48,7 @@ def joined(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
 
 
 def unanswered(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Generations:
-    """Rows of n prompts that were not asked, with the reason of each."""
+    """Return n rows with errors, for prompts that were not sent, with the reason of each."""
     rows = len(errors) * samples
     return Generations(
         prompt=np.repeat(np.arange(len(errors)), samples),

@@ -14,12 +14,17 @@ Speaker = Literal["A", "B"]
 
 @dataclass(frozen=True)
 class History:
-    """A conversation of two, as the one who speaks next sees it. Speaker A opens.
+    """A conversation of speakers A and B up to now, as the next speaker sees it. A opens.
 
-    persona: sentences about the one who speaks next, such as "i like tea."; never about the other. utterances: all so
-    far, the oldest first; an empty reply is an empty string. chat: which conversation this is, where replies are drawn:
-    no format shows it to the model, and draws depend on it, so that two conversations that came to the same words go
-    on apart. Empty if nothing is random.
+    Attributes
+    ----------
+    persona : tuple of str
+        Sentences about the next speaker, such as "i like tea."; never about the other speaker.
+    utterances : tuple of str
+        All utterances, oldest first. An empty reply is an empty string.
+    chat : str
+        Identifies the conversation if replies are sampled; empty otherwise. The model does not see it, but random
+        numbers depend on it. Two conversations with equal words therefore continue differently.
 
     >>> history = History(("i like tea.",), ("Hi! My name is Martha.",))
     >>> history.speaker, history.turn, History.of(history.prompt()) == history
@@ -32,16 +37,16 @@ class History:
 
     @property
     def speaker(self) -> Speaker:
-        """Who speaks next."""
+        """Return the next speaker, "A" or "B"."""
         return "A" if len(self.utterances) % 2 == 0 else "B"
 
     @property
     def turn(self) -> int:
-        """Number of the utterance that comes next; 1 is the opener."""
+        """Return the number of the next utterance; 1 is the opener."""
         return len(self.utterances) + 1
 
     def prompt(self) -> str:
-        """The history as one line of JSON, the same for equal histories."""
+        """Return the history as one line of JSON. Equal histories give equal lines."""
         said: dict[str, Any] = {"persona": list(self.persona), "utterances": list(self.utterances)}
         if self.chat:
             said["chat"] = self.chat
@@ -49,7 +54,7 @@ class History:
 
     @classmethod
     def of(cls, prompt: str) -> "History":
-        """The history of a line that `prompt` wrote. Raises DataError for anything else."""
+        """Return the history of a line that `prompt` wrote. Raise a DataError for anything else."""
         try:
             said = parse_json(prompt)
             persona, utterances, chat = said["persona"], said["utterances"], said.get("chat", "")

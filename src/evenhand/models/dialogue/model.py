@@ -24,10 +24,10 @@ AT_ONCE = 128
 
 
 class Dialogue:
-    """A `TextGenerator` whose prompts are histories, each a line that `History.prompt` wrote.
+    """A model that replies in conversations. Its prompts are lines that `History.prompt` wrote.
 
-    model: what writes. telling: the format of conversations. facts: the format, and why it was chosen;
-    `dialogue_model` makes all of it.
+    `dialogue_model` creates it. ``model`` generates the text, ``telling`` is the conversation format, and ``facts``
+    describe the format and why it was chosen.
     """
 
     def __init__(self, model: LanguageModel, telling: Telling, facts: dict[str, Any]):
@@ -37,37 +37,41 @@ class Dialogue:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The format, why it was chosen, and all of it that decides what the model reads."""
+        """The format, the reason for it, and everything in it that affects what the model reads."""
         return {**self._facts, **self.telling.facts()}
 
     @property
     def conversations_at_once(self) -> int | None:
-        """How many are best held side by side to their end; None: any number, because nothing read is kept."""
+        """Return the best number of conversations to run in parallel. None: any, because no states are stored between
+        turns.
+        """
         return None if getattr(self.telling, "kept", None) is None else AT_ONCE
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The model's, and under "dialogue" the facts of the format."""
+        """Return the model's fingerprint, with the facts of the format under "dialogue"."""
         return {**self.model.fingerprint, "dialogue": self.facts}
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         return {**self.model.describe(), "dialogue": {**self.facts, **self.telling.work()}}
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Those of the model, of texts as they are (see LanguageModel.log_likelihoods)."""
+        """Return the model's log-likelihoods of texts, without a conversation format (see
+        LanguageModel.log_likelihoods).
+        """
         return self.model.log_likelihoods(texts)
 
     def reply(self, histories: Sequence[History], decoding: Decoding) -> Generations:
-        """What whose turn it is says next, `decoding.samples` times a history; see `generate`."""
+        """Generate `decoding.samples` replies of the next speaker to each history; see `generate`."""
         return self.generate([history.prompt() for history in histories], decoding)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Reply to each history (see TextGenerator.generate).
 
-        prompts: lines that `History.prompt` wrote. Samples depend on the line if the model receives tokens, else on
-        the text that it receives. A reply is without white space around it and may be empty. A line that is not a
-        history becomes an UNPARSABLE row; a conversation whose last turn the model has no room for is a TOO_LONG row.
+        `prompts` are lines that `History.prompt` wrote. Random numbers depend on the line if the model receives tokens,
+        otherwise on the text that it receives. Replies have no white space around them and may be empty. A line that is
+        not a history becomes an UNPARSABLE row. A conversation whose last turn is too long becomes a TOO_LONG row.
         """
         histories: dict[int, History] = {}
         bad: dict[int, tuple[ResponseError, str]] = {}
@@ -85,32 +89,51 @@ class Dialogue:
         return joined(parts)
 
     def window(self, history: History, max_new_tokens: int = 0) -> bool:
-        """Whether the first utterance, with the name in it, stands wholly in what the model reads.
+        """Return True if the model reads the whole first utterance, which contains the name; False for an empty
+        history.
 
-        max_new_tokens: of the decoding; in models of one sequence the reply takes room from the history. Where texts
-        go to a model that is not known more closely they are read whole, or fail. False for an empty history.
+        `max_new_tokens` is that of the decoding: in a causal model, the reply reduces the room for the history. Models
+        of unknown context length read texts completely, or fail.
         """
         return self.telling.window(history, max_new_tokens)
 
     def encoded(self, history: History, target: str, label: str | None = None) -> tuple[list[int], list[int]]:
-        """Token ids to train on: of the history as the model reads it, and of the reply behind it with its end.
+        """Return token ids for training: the history as the model reads it, and the reply with its end token.
 
-        For an encoder-decoder model these are the encoder's text and the decoder's labels, for a causal model one
-        sequence in two parts. label: in place of the dialogue's own, "" for none. The reply is whole, and what room it
-        leaves is the history's, but half of what the model takes at least: too long a reply is the trainer's to cut.
-        Raises Unsupported for models with unknown tokens, DataError for a history that does not fit at all.
+        For an encoder-decoder model, these are the encoder's input and the decoder's labels. For a causal model, they
+        are the two parts of one sequence. The reply is complete; the history gets the remaining room, but at least half
+        of the model's context. `label` replaces the label of the dialogue; "" is none.
+
+        Raises Unsupported for models with unknown tokens, and a DataError for a history that is too long.
         """
         return self.telling.encoded(history, target, label)
 
 
 @checked
 def dialogue_model(model: LanguageModel, options: DialogueOptions | None = None) -> Dialogue:
-    """A model made to converse.
+    """Return a model that replies in conversations.
 
-    model: any that writes. Raises Unsupported for models that do not (masked ones), for a format that the model
-    cannot use, and for labels that its tokenizer cannot encode.
-    Source: the formats are those of ParlAI's BlenderBot (Roller et al. 2021, Smith and Williams 2021), DialoGPT (Zhang
-    et al. 2020), and chat templates; docs/explanation/dialogue_formats.md.
+    Parameters
+    ----------
+    model : LanguageModel
+        Any model that generates text.
+    options : DialogueOptions
+        Conversation format and its options.
+
+    Returns
+    -------
+    Dialogue
+        The model with a conversation format.
+
+    Raises
+    ------
+    Unsupported
+        The model generates no text (masked models), cannot use the format, or its tokenizer cannot encode a label.
+
+    References
+    ----------
+    - Formats: ParlAI's BlenderBot (Roller et al. 2021, Smith and Williams 2021), DialoGPT (Zhang et al. 2020), and chat
+      templates. See docs/explanation/dialogue_formats.md.
 
     >>> from evenhand.models.puppets import writes
     >>> puppet = writes(lambda prompt, sample: " Hello Martha!\\nA: Bye.")

@@ -12,16 +12,16 @@ PersonaLayout = Literal["training", "self-chat"]
 
 @dataclass(frozen=True, kw_only=True)
 class DialogueOptions:
-    """Choices that change what a model reads; all of them enter the fingerprint.
+    """Options that change what a model reads in conversations. All of them are part of the fingerprint.
 
-    Raises UsageError for names that do not exist, and for labels that are not part of a line of text.
+    Raises a UsageError for unknown names, and for labels that are not part of a line of text.
 
     >>> DialogueOptions(format="dialogpt", pinned=True).label is None
     True
     """
 
     format: FormatName | None = None
-    """None: the format of the model's family. `Dialogue.describe` reports it together with the reason."""
+    """Conversation format. None: that of the model's family. `Dialogue.describe` states it with the reason."""
     persona_layout: PersonaLayout = "training"
     """Layout for blenderbot and dialogpt. "training": persona and first utterance are one turn with a line break in
     between, as in the training data of these models. "self-chat": the persona is a separate turn, as in ParlAI's
@@ -33,8 +33,10 @@ class DialogueOptions:
     """Label at the very end of every history, such as " STYLE no_bias" (controlled generation). None: the label from
     training that is stored in the model's folder, in most cases none. "": no label."""
     truncate: int | None = None
-    """Most tokens of a conversation that are read. None: the family's number (blenderbot 128, blenderbot-small 512,
-    dialogpt 768), or all that the model has room for."""
+    """Maximum number of tokens of a conversation. None: that of the family, or the model's context.
+
+    The families' numbers are 128 for blenderbot, 512 for blenderbot-small and 768 for dialogpt.
+    """
 
     def __post_init__(self) -> None:
         check_fields(self)

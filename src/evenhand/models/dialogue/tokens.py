@@ -225,10 +225,7 @@ def one_line(text: str) -> str:
 
 
 class Cutter:
-    """A tokenizer as the formats use it: texts become ids without anything put around them.
-
-    What was cut is remembered, since every history holds the turns of those before it.
-    """
+    """A tokenizer without special tokens, as conversation formats use it. It caches tokenised turns."""
 
     def __init__(self, tokenizer: Any, name: str):
         self.tokenizer, self.name = tokenizer, name
@@ -236,11 +233,11 @@ class Cutter:
         self._cut = lru_cache(REMEMBERED)(self._encoded)
 
     def ids(self, text: str) -> list[int]:
-        """Tokens of a text alone; none for an empty one."""
+        """Return the token ids of a text; empty for an empty text."""
         return list(self._cut(text)[0]) if text else []
 
     def ids_until(self, text: str, character: int) -> tuple[list[int], int]:
-        """Tokens of a text, and how many of them lie wholly in front of a character."""
+        """Return the token ids of a text, and the number of them that end before a character position."""
         ids, ends = self._cut(text)
         return list(ids), next((k for k, end in enumerate(ends) if end > character), len(ids))
 
@@ -252,7 +249,7 @@ class Cutter:
 
     @cached_property
     def end(self) -> int:
-        """The id of the end token. Raises Unsupported where the tokenizer has none."""
+        """Return the id of the end token. Raise Unsupported if the tokenizer has none."""
         if self.tokenizer.eos_token_id is None:
             raise Unsupported(
                 f"The tokenizer of {self.name} has no end token, which this format needs between or after turns.",

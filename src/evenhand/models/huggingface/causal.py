@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = None) -> list[str]:
-    """Each message put through the tokenizer's chat template, up to where the assistant's turn begins.
+    """Format each message with the tokenizer's chat template, up to the beginning of the assistant's turn.
 
-    messages: what the user says. system: a message in front of it. Returns texts that hold their special
-    tokens, so none may be added when they are encoded. Raises Unsupported if the tokenizer has no template,
-    or one that takes no system message.
+    `messages` are those of the user, and `system` precedes each. The returned texts contain their special tokens, so
+    none may be added when they are encoded. Raises Unsupported if the tokenizer has no template, or one without system
+    messages.
     """
     from jinja2 import TemplateError
 
@@ -68,9 +68,11 @@ class CausalOptions:
     """
 
     start: str = "auto"
-    """Token from which the first token of a text is predicted: "auto", "none", or the text of a token. "auto" is the
-    tokenizer's beginning-of-sequence token. If it has none, as GPT-2, it is the end-of-sequence token, or nothing. If
-    nothing precedes a text, its first token is not scored."""
+    """Token from which the first token of a text is predicted: "auto", "none", or the text of a token.
+
+    "auto" is the tokenizer's beginning-of-sequence token. If it has none, as GPT-2, it is the end-of-sequence token.
+    Without a start token, the first token of a text is not scored.
+    """
     end: bool = False
     """Whether to score the end-of-sequence token after the text as well."""
     batch_tokens: int | None = None
@@ -133,12 +135,12 @@ class CausalModel:
 
     @property
     def path(self) -> "ScoringPath":
-        """How texts are scored; one that proves wrong for longer texts gives way to the next."""
+        """Method of scoring texts. If a self-check finds it wrong for longer texts, the next method is used."""
         return self.scorer.path
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything the numbers depend on, except batching."""
+        """Return everything on which results depend, except batch sizes."""
         from evenhand.models.writing import Constraints
 
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
@@ -148,7 +150,7 @@ class CausalModel:
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         return {
             **self.identity,
             "architecture": "causal",
@@ -216,7 +218,7 @@ class CausalModel:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Whether there is a start token that the first token of a text could be read behind by itself."""
+        """Return True if there is a start token from which the first token of a text could be predicted separately."""
         return bool(self.start)
 
     def _encoded(self, batch: Texts, spare: int = 0) -> TokenSequences:
@@ -242,10 +244,9 @@ class CausalModel:
 
     @cached_property
     def writer(self) -> "Writer":
-        """The generation engine, made at first use: its self-check costs a few forward passes.
+        """Return the generation engine. It is created at first use, because its self-check costs some forward passes.
 
-        Raises Unsupported for models that do not generate from left to right, and for
-        generation settings that are not supported here.
+        Raises Unsupported for models that do not generate from left to right, and for unsupported generation settings.
         """
         from evenhand.models.writing import Writer, cache_bytes, end_tokens, ways_of_causal
 
@@ -265,17 +266,19 @@ class CausalModel:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
 
-        In front of a prompt stands what the tokenizer puts there, as in the published evaluations, which need
-        not be what texts are scored behind (`CausalOptions.start`). A prompt that leaves no room for
-        `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
-        assistant's turn is written. Raises Unsupported for models that keep no keys and values.
+        Special tokens are those that the tokenizer adds, as in the published evaluations; `CausalOptions.start` applies
+        to scoring only. A prompt that is too long for `max_new_tokens` becomes a TOO_LONG row. With
+        `CausalOptions.chat`, each prompt is a user's message, and the assistant's turn is generated. Raises Unsupported
+        for models without a cache of keys and values.
         """
         from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
+        """Do the same as `generate`, with random numbers that depend on keys instead of the prompts (see
+        KeyedGenerator).
+        """
         from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
@@ -288,13 +291,25 @@ class CausalModel:
         *,
         kept: "KeptStates | None" = None,
     ) -> Generations:
-        """Continue prompts given as token ids, as they are read: special tokens included, nothing is put in front.
+        """Continue prompts that are given as token ids, including special tokens.
 
-        keys: of each prompt, what its samples depend on in addition to the seed and the sample's number (in `generate`,
-        the text). A prompt without tokens is an EMPTY_TEXT row, one that leaves no room for `max_new_tokens` a TOO_LONG
-        row. kept: states of what was read before; a prompt that begins with such tokens reads the rest only, and the
-        texts are the same but for rounding. Raises UsageError for ids that the model does not know, and for another
-        number of keys than of prompts.
+        Parameters
+        ----------
+        prompts : sequence of sequences of int
+            Token ids. A prompt without tokens becomes an EMPTY_TEXT row, and one that is too long for `max_new_tokens`
+            a TOO_LONG row.
+        decoding : Decoding
+            How tokens are chosen.
+        keys : sequence of str
+            For each prompt, a text on which the random numbers depend (in `generate`, the prompt itself).
+        kept : KeptStates, optional
+            Stored states of earlier prompts. A prompt that continues one of them is read from there on. The texts are
+            the same, except for rounding.
+
+        Raises
+        ------
+        UsageError
+            The model does not know an id, or the numbers of keys and prompts differ.
         """
         from evenhand.models.writing import continue_prompts, prompts_of_ids
 
@@ -310,10 +325,10 @@ class CausalModel:
         steering: Steering,
         keys: Sequence[str] | None = None,
     ) -> Generations:
-        """Continue each prompt by combined distributions (see SteerableModel.generate_steered).
+        """Continue each prompt with combined next-token distributions (see SteerableModel.generate_steered).
 
-        Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
-        behind the longest context is a TOO_LONG row.
+        Contexts directly precede the prompt, within the message of a chat model. A prompt that is too long with the
+        longest context becomes a TOO_LONG row.
         """
         from evenhand.models.writing import continue_prompts, encode_steered
 
@@ -353,7 +368,7 @@ def tokens_a_batch(device: Any) -> int:
 
 
 def start_tokens(tokenizer: Any, start: str) -> list[int]:
-    """Token ids that texts are scored behind; see `CausalOptions.start`.
+    """Return the token ids that precede scored texts; see `CausalOptions.start`.
 
     Raises Unsupported if the tokenizer has no such token.
     """

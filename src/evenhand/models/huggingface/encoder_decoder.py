@@ -29,24 +29,28 @@ CHUNK = 16384  # texts encoded at once
 
 @dataclass(frozen=True)
 class EncoderDecoderOptions:
-    """Conventions and limits of scoring; the first two change the numbers and enter the fingerprint."""
+    """Options for scoring with an encoder-decoder model. `silence` and `end` change the numbers and are part of the
+    fingerprint.
+    """
 
     silence: str | None = None
-    """What the encoder reads where a text has no context. None: nothing but the special tokens that the
-    tokenizer puts around any text (for BlenderBot and T5 one end token). The published Likelihood Bias
-    numbers were made with "__SILENCE__"."""
+    """Input of the encoder for texts without a context. None: only the special tokens of the tokenizer.
+
+    The published Likelihood Bias numbers were computed with "__SILENCE__".
+    """
     end: bool = True
     """Score the end token behind the text as well, as published. Never scored where a span is given."""
     batch_tokens: int | None = None
-    """Tokens a batch, encoder and decoder together; None chooses by device. Halved when memory runs out."""
+    """Tokens per batch, of encoder and decoder together. None: chosen by device. The number is halved if memory runs
+    out.
+    """
 
 
 class EncoderDecoderModel:
-    """An encoder-decoder language model with its tokenizer.
+    """An encoder-decoder language model of Hugging Face with its fast tokenizer.
 
-    model: a Hugging Face sequence-to-sequence language model. tokenizer: a fast tokenizer. identity: what
-    makes its numbers reusable; `load_model` makes it. Raises ModelError if the configuration has no
-    start token of the decoder.
+    `load_model` creates it; ``identity`` is what makes its results reusable. Raises a ModelError if the configuration
+    has no start token of the decoder.
     """
 
     architecture: Architecture = "encoder-decoder"
@@ -118,7 +122,7 @@ class EncoderDecoderModel:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything the numbers depend on, except batching."""
+        """Return everything on which results depend, except batch sizes."""
         from evenhand.models.writing import Constraints
 
         demands = Constraints.of(self.model).parameters()
@@ -131,7 +135,7 @@ class EncoderDecoderModel:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         return {
             **self.fingerprint,
             "family": str(self.model.config.model_type),
@@ -179,7 +183,9 @@ class EncoderDecoderModel:
 
     @cached_property
     def writer(self) -> "Writer":
-        """The generation engine, made at first use: its self-check costs a few forward passes."""
+        """Return the generation engine. It is created at first use, because its self-check costs some forward
+        passes.
+        """
         from evenhand.models.writing import EncoderDecoderState, Writer, cache_bytes, end_tokens
 
         return Writer(
@@ -197,25 +203,26 @@ class EncoderDecoderModel:
 
     @cached_property
     def layers(self) -> "FastLayers":
-        """The model's faster layers, made at first use."""
+        """Return the model's faster layers, which are created at first use."""
         from evenhand.weights import FastLayers, available_memory
 
         return FastLayers(self.model, available_memory(self.device))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Answer each prompt, read by the encoder, `decoding.samples` times (see TextGenerator.generate).
+        """Reply to each prompt, which the encoder reads, `decoding.samples` times (see TextGenerator.generate).
 
-        Begins with `decoder_start_token_id`; what the model's own generation settings force or forbid
-        (`forced_bos_token_id`, `forced_eos_token_id`, `suppress_tokens`) is obeyed, as by `generate` of Hugging Face.
-        A prompt longer than the encoder takes is a TOO_LONG row, and every prompt is if the decoder has no room for
-        `max_new_tokens`.
+        The model's generation settings that force or forbid tokens (`forced_bos_token_id`, `forced_eos_token_id`,
+        `suppress_tokens`) apply, as in Hugging Face's `generate`. A prompt that is too long for the encoder becomes a
+        TOO_LONG row. So do all prompts if `max_new_tokens` is too large for the decoder.
         """
         from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """As `generate`, with draws that depend on keys in place of the prompts (see KeyedGenerator)."""
+        """Do the same as `generate`, with random numbers that depend on keys instead of the prompts (see
+        KeyedGenerator).
+        """
         from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
@@ -228,9 +235,10 @@ class EncoderDecoderModel:
         *,
         kept: "KeptStates | None" = None,
     ) -> Generations:
-        """Answer prompts given as the encoder's token ids, special tokens included (see CausalModel.generate_ids).
+        """Reply to prompts that are given as the encoder's token ids, including special tokens (see
+        CausalModel.generate_ids).
 
-        Nothing is kept, because the encoder reads every text as a whole.
+        No states are stored, because the encoder reads every text as a whole.
         """
         from evenhand.models.writing import continue_prompts, prompts_of_ids
 
@@ -247,9 +255,9 @@ class EncoderDecoderModel:
         steering: Steering,
         keys: Sequence[str] | None = None,
     ) -> Generations:
-        """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
+        """Reply to each prompt with combined next-token distributions (see SteerableModel.generate_steered).
 
-        Contexts precede the prompt in the encoder, which reads the model's input.
+        Contexts precede the prompt in the encoder's input.
         """
         from evenhand.models.writing import continue_prompts, encode_steered
 

@@ -26,17 +26,16 @@ CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing
 
 @dataclass(frozen=True)
 class MaskedOptions:
-    """Limits of scoring; none changes a number."""
+    """Options for scoring with a masked model. None of them changes a number."""
 
     batch_tokens: int | None = None
-    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+    """Tokens per batch. None: chosen by device. The number is halved if memory runs out."""
 
 
 class MaskedModel:
-    """A masked language model with its tokenizer.
+    """A masked language model of Hugging Face with its tokenizer, which must have a mask token.
 
-    model: a Hugging Face masked language model. tokenizer: a fast tokenizer with a mask token. identity:
-    what makes its numbers reusable; `load_model` makes it. Raises ModelError without a mask token.
+    `load_model` creates it; ``identity`` is what makes its results reusable. Raises a ModelError without a mask token.
     """
 
     architecture: Architecture = "masked"
@@ -72,11 +71,11 @@ class MaskedModel:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything the numbers depend on, except batching."""
+        """Return everything on which results depend, except batch sizes."""
         return {**self.identity, "architecture": "masked"}
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         return {
             **self.identity,
             "architecture": "masked",
@@ -101,7 +100,7 @@ class MaskedModel:
 
     @cached_property
     def layers(self) -> "FastLayers":
-        """The model's faster layers, made at first use."""
+        """Return the model's faster layers, which are created at first use."""
         from evenhand.weights import FastLayers, available_memory
 
         return FastLayers(self.model, available_memory(self.device))

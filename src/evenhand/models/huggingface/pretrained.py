@@ -88,9 +88,9 @@ def load_pretrained(
 
 
 def weights_fingerprint(source: Path | str, commit: str | None = None) -> str:
-    """What identifies weights: the commit of a hub model, else a SHA-256 over the folder's content.
+    """Return an identifier of a model's weights: the commit of a hub model, or the SHA-256 of a folder's content.
 
-    source: a folder, or a hub name with its `commit`. Raises ModelError for a hub name without a commit.
+    `source` is a folder, or a hub name with its `commit`. Raises a ModelError for a hub name without a commit.
     """
     if Path(source).is_dir():
         return folder_fingerprint(Path(source))

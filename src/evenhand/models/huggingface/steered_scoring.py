@@ -33,21 +33,22 @@ Floats = NDArray[np.float32]
 
 @dataclass
 class Groups:
-    """Texts, each as several token sequences that end alike: by itself, and behind each context.
+    """Texts as groups of token sequences with a common end: the text alone, and the text after each context.
 
-    sequences[i][k]: token ids of text i. places[i][k]: (n,) which of them are scored, the same tokens for all k.
+    ``sequences[i][k]`` are the token ids of text i with context k. ``places[i][k]`` are the positions of the scored
+    tokens, which are the same tokens for all k.
     """
 
     sequences: list[list[list[int]]] = field(default_factory=list)
     places: list[list[NDArray[np.int64]]] = field(default_factory=list)
 
     def add(self, sequences: list[list[int]], places: list[NDArray[np.int64]]) -> None:
-        """Take in one text."""
+        """Add one text."""
         self.sequences.append(sequences)
         self.places.append(places)
 
     def targets(self, i: int) -> list[int]:
-        """The tokens of text i that are scored."""
+        """Return the scored tokens of text i."""
         return [self.sequences[i][0][place] for place in self.places[i][0]]
 
 

@@ -81,14 +81,14 @@ TOLERANCE_16_BIT = 0.1
 
 
 def most_targets(vocabulary: int, device: torch.device) -> int:
-    """Positions whose logits may exist at once: 256 MiB of fp32 on a processor, 2 GiB on an accelerator."""
+    """Return the maximum number of positions with logits in memory: 256 MiB on a CPU, 2 GiB on an accelerator."""
     return max(1, (1 << (26 if device.type == "cpu" else 29)) // vocabulary)
 
 
 def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choose: bool) -> Tensor:
-    """Logits, (r, vocabulary), at flat positions (row * width + column) of the last hidden states.
+    """Return the logits (r, vocabulary) at flat positions (row * width + column) of the last hidden states.
 
-    choose: project only these positions (see `can_choose`); otherwise project all and select.
+    With `choose`, only these positions are projected (see `can_choose`); otherwise all are, and then selected.
     """
     if not choose:
         logits: Tensor = model(**inputs).logits
@@ -108,9 +108,9 @@ def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choos
 
 
 def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
-    """Natural-log probability of each token, (e,) fp32, normalised in fp32 for any precision of the model.
+    """Return the natural log probability of each token (e,), in 32 bits for any precision of the model.
 
-    logits: (r, vocabulary). rows: (e,) the row of logits each token belongs to. tokens: (e,) token ids.
+    `logits` has the shape (r, vocabulary). `rows` (e,) is the row of logits of each token, and `tokens` (e,) its id.
     """
     step = max(1, MOST_LOGITS // logits.shape[-1])
     norms = torch.cat(
@@ -121,7 +121,7 @@ def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str | None:
-    """None if projecting chosen positions gives what the whole model gives; else the reason why not."""
+    """Return None if logits can be computed at selected positions only; otherwise the reason why not."""
     if model.get_output_embeddings() is None:
         return "the model names no output embeddings"
     truth = logits_at(model, inputs, positions, choose=False).float()
@@ -135,20 +135,22 @@ def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str 
 
 @torch.inference_mode()
 def survives_padding(model: Any, alone: Mapping[str, Any], padded: Mapping[str, Any], width: int) -> bool:
-    """Whether the first `width` positions of the first row come out the same alone and in a padded batch."""
+    """Return True if the first `width` positions of the first row have the same result alone and in a padded batch."""
     truth = model(**alone).logits[0, :width].float().log_softmax(-1)
     among = model(**padded).logits[0, :width].float().log_softmax(-1)
     return largest_difference(truth, among) <= tolerance(truth, model.dtype)
 
 
 def tolerance(values: Tensor, dtype: torch.dtype) -> float:
-    """What rounding alone may change, relative to the largest of some finite logits or log probabilities."""
+    """Return the largest difference that rounding can cause, for logits or log probabilities of this size."""
     scale = max(1.0, float(values[values.isfinite()].abs().max()) / 10) if values.isfinite().any() else 1.0
     return scale * (TOLERANCE if dtype.itemsize >= 4 else TOLERANCE_16_BIT)
 
 
 def largest_difference(truth: Tensor, other: Tensor) -> float:
-    """The largest absolute difference of two tensors of one shape; infinity where only one is NaN."""
+    """Return the largest absolute difference of two tensors of equal shape; infinity if only one of two values is
+    NaN.
+    """
     # A broken model gives NaN both ways; that is for its rows to report, not a reason to run it differently.
     same = (truth == other) | (truth.isnan() & other.isnan())
     difference = torch.where(same, 0.0, (truth - other).abs())

@@ -14,7 +14,7 @@ Ids = NDArray[np.int64]
 
 @dataclass
 class TextPairs:
-    """Distinct pairs (lists indexed by pair) and which of them each text is (lists indexed by row)."""
+    """Distinct pairs of encoder and decoder tokens (lists by pair), and the pair of each text (lists by row)."""
 
     contexts: list[Ids] = field(default_factory=list)  # distinct encoder inputs
     context_of: list[int] = field(default_factory=list)  # by pair
@@ -31,12 +31,11 @@ class TextPairs:
 def text_pairs(
     tokenizer: Any, batch: Texts, *, silence: str | None = None, end: bool = True, longest: int | None = None
 ) -> TextPairs:
-    """Encode contexts for the encoder and texts as decoder targets.
+    """Encode contexts for the encoder and texts as targets of the decoder, each with the tokenizer's special tokens.
 
-    Both get the special tokens their tokenizer puts around a text. In the target those before the text are
-    conditioned on and never scored (BART writes its beginning-of-sequence token first); of those behind it
-    only the end token is kept, scored if `end` and the row has no span, and added where the tokenizer adds
-    none. silence: read by the encoder for rows without context. longest: most tokens on either side.
+    Special tokens before the target are not scored. After it, only the end token is kept. It is scored if `end` is True
+    and the row has no span, and added if the tokenizer adds none. `silence` is read by the encoder for rows without a
+    context. `longest` is the maximum number of tokens on either side.
     """
     result = TextPairs()
     all_contexts = [context or silence or "" for context in batch.all_contexts]

@@ -117,10 +117,10 @@ def build_tree(ids: NDArray[np.int32], offsets: Ints, scored: NDArray[np.bool_])
 
 
 def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
-    """Cut the tree into segments of about `size` nodes, preferably where few ancestors repeat.
+    """Divide the tree into segments of about `size` nodes, so that few ancestors have to be computed again.
 
-    A segment grows past `size` only below a path that is itself longer than half of it, so that at
-    most half of what is run is repeated.
+    A segment may be larger than `size` only below a path that is longer than half of it. At most half of all
+    computations are therefore repeated.
     """
     first, total = 0, tree.nodes_run
     while first < total:
@@ -156,14 +156,14 @@ class PackedSegments:
 
 
 def owned_edges(tree: PrefixTree, segment: Segment) -> tuple[int, int]:
-    """The edges, from one to before another, that the segment's own nodes score."""
+    """Return the range of edges (first, after last) that are scored by the segment's own nodes."""
     first = int(segment.nodes[len(segment) - segment.owned])
     low, high = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
     return int(low), int(high)
 
 
 def packed_segments(tree: PrefixTree, segments: Sequence[Segment]) -> PackedSegments:
-    """What a decoder is given for some segments, and where in its answer the scored tokens lie."""
+    """Return the input of the decoder for some segments, and the positions of the scored tokens in its output."""
     size = max(map(len, segments))
     nodes = np.full((len(segments), size), -1, dtype=np.int64)
     rows, edges, edge_rows, seen = [], [], [], 0

@@ -43,9 +43,17 @@ class ScoringPath(StrEnum):
 class Scorer:
     """Scores token sequences with a Hugging Face decoder.
 
-    model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
-    out, and the run goes on (weights/batching.py). `choose_path` sets the path; `reach` is the longest sequence
-    that goes into a tree, None for any.
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal language model in eval mode.
+    budget : int
+        Tokens per batch. It is halved whenever memory runs out, and scoring continues.
+
+    Notes
+    -----
+    `choose_path` selects the method of scoring. `reach` is the longest sequence that is scored in a prefix tree; None:
+    any.
     """
 
     def __init__(self, model: Any, budget: int, segment: int = SEGMENT):
@@ -64,13 +72,15 @@ class Scorer:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the model computes in."""
+        """Return the data type in which the model computes."""
         dtype: torch.dtype = self.model.get_input_embeddings().weight.dtype
         return dtype
 
     @property
     def vocabulary(self) -> int:
-        """Tokens that the model both reads and predicts: a few read some that no text holds (CPM-Ant, Moshi)."""
+        """Return the number of tokens that the model both reads and predicts. Some models also read tokens that occur
+        in no text.
+        """
         rows = int(self.model.get_input_embeddings().weight.shape[0])
         return min(rows, int(self.model.config.get_text_config().vocab_size))
 

@@ -44,7 +44,7 @@ FAILURES = (
     AssertionError,
     NotImplementedError,
 )
-"""Errors of a model that is run in a way that its code does not support."""
+"""Types of errors that a model raises if it is run in a way that its code does not support."""
 
 
 def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
@@ -225,7 +225,9 @@ def _why_not(
 
 
 def without_padding(model: Any, ids: Tensor) -> Tensor:
-    """Token ids with the padding token, by which some models count places (RoBERTa, M2M100), replaced by another."""
+    """Replace the padding token in token ids by another one, for models that use it to count positions (RoBERTa,
+    M2M100).
+    """
     padding = getattr(model.config.get_text_config(), "pad_token_id", None)
     return ids if padding is None else torch.where(ids == padding, max(0, padding - 1) or padding + 1, ids)
 

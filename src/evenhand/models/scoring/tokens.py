@@ -13,7 +13,7 @@ from evenhand.schema import ResponseError
 
 @dataclass(frozen=True)
 class TokenSequences:
-    """Ragged token ids of n texts with everything before them; rows with an error are empty."""
+    """Token ids of n texts of different lengths, with the tokens before them. Rows with an error are empty."""
 
     ids: NDArray[np.int32]  # (total,)
     offsets: NDArray[np.int64]  # (n + 1,)
@@ -23,9 +23,10 @@ class TokenSequences:
     details: list[str | None]
 
     def likelihoods(self, scores: NDArray[np.float32], unfit: NDArray[np.bool_] | None = None) -> Likelihoods:
-        """The answer made of the log probability of each token.
+        """Return the result of scoring from the log probability of each token.
 
-        scores: (total,), nats; only those of scored tokens count. unfit: (total,); tokens that did not fit in memory.
+        `scores` (total,) are in nats; only those of scored tokens are used. `unfit` (total,) is True for tokens for
+        which memory was not sufficient.
         """
         errors, details = list(self.errors), list(self.details)
         row_of = np.repeat(np.arange(len(errors)), np.diff(self.offsets))
@@ -56,13 +57,23 @@ def encode(
     after: Sequence[int] = (),
     longest: int | None = None,
 ) -> TokenSequences:
-    """Encode texts for a model that reads from left to right.
+    """Encode texts for a causal model.
 
-    batch: context and text are encoded together as one string (`Texts.joined`), so that the tokens are those the
-    model knows; a token that reaches over the boundary counts as the text's. before: token ids put in front of
-    everything (beginning of sequence), never scored. after: ids put behind the text, scored (end of sequence)
-    unless the text has a span. longest: sequences of more tokens become TOO_LONG rows. The very first token of a
-    sequence is never scored.
+    Parameters
+    ----------
+    batch : Texts
+        Context and text are encoded together as one string (`Texts.joined`). A token that crosses the boundary counts
+        as part of the text.
+    before : sequence of int
+        Token ids before everything, such as the beginning of sequence. They are not scored.
+    after : sequence of int
+        Token ids after the text. They are scored unless the text has a span.
+    longest : int
+        Maximum number of tokens. Longer sequences become TOO_LONG rows.
+
+    Notes
+    -----
+    The first token of a sequence is never scored.
     """
     texts, spans, n = batch.texts, batch.spans, len(batch.texts)
     errors: list[ResponseError | None] = [None] * n

@@ -37,7 +37,7 @@ class StartPass:
 
 
 def reads_first_alone(whole: TokenSequences, lead: int) -> Flags:
-    """Which texts have a first token to be read by itself, (n,): those with nothing between it and the start."""
+    """Return True for texts whose first token is read separately (n,): those that directly follow the start token."""
     places = whole.offsets[:-1] + lead
     inside = places < whole.offsets[1:]
     apart = np.zeros(len(whole.errors), dtype=bool)
@@ -46,10 +46,10 @@ def reads_first_alone(whole: TokenSequences, lead: int) -> Flags:
 
 
 def start_apart(whole: TokenSequences, lead: int, apart: Flags) -> tuple[StartPass, StartPass]:
-    """The pass of first tokens behind the start token, and the pass of all others without it.
+    """Return two passes: the first tokens after the start token, and all other tokens without it.
 
-    whole: sequences that begin with `lead` tokens in front of everything. apart: (n,), whose first token is read by
-    itself (`reads_first_alone`); of all others every token belongs to the second pass.
+    `whole` are sequences that begin with `lead` tokens before everything. `apart` (n,) is True for texts whose first
+    token is read separately (`reads_first_alone`).
     """
     n, lengths = len(whole.errors), np.diff(whole.offsets)
     row_of = np.repeat(np.arange(n), lengths)

@@ -326,9 +326,9 @@ class HttpModel:
 
 
 def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
-    """A served model by its address (see the first lines of this module).
+    """Return a served model by its URL, such as `http://localhost:8000/v1#gpt2?chat=1`.
 
-    options: in place of those in the name. Raises UsageError for options that cannot be, or given twice.
+    `options` replace those in the URL. Raises a UsageError for options that are invalid or given twice.
 
     >>> load_http_model("http://localhost:8000/v1#gpt2?chat=1").options.chat
     True

@@ -82,7 +82,7 @@ class HttpOptions:
 
 
 def is_address(name: str) -> bool:
-    """Whether a model's name is the address of a server.
+    """Return True if a model's name is the URL of a server.
 
     >>> is_address("http://localhost:8000/v1#gpt2"), is_address("openai/gpt2")
     (True, False)
@@ -101,10 +101,10 @@ def with_option(name: str, option: str, value: str) -> str:
 
 
 def split_address(name: str) -> tuple[str, str, HttpOptions]:
-    """Base URL, model and options of a name such as `http://localhost:8000/v1#gpt2?chat=1&concurrency=64`.
+    """Return base URL, model and options of a name such as `http://localhost:8000/v1#gpt2?chat=1&concurrency=64`.
 
-    The model may be left out where the server has only one. Raises UsageError for options that do not exist or
-    cannot have the value.
+    The model may be omitted if the server has only one. Raises a UsageError for options that do not exist or have an
+    invalid value.
 
     >>> base, model, options = split_address("http://localhost:8000/v1#org/m?chat=1&concurrency=64")
     >>> base, model, options.chat, options.concurrency
@@ -121,9 +121,9 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
 def api_key(
     base_url: str, options: HttpOptions, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, str]:
-    """The key for a server and the variable it is (or would be) taken from; the key is "" where there is none.
+    """Return the key for a server, and the environment variable from which it is read. The key is "" if there is none.
 
-    Raises UsageError if the options name a variable that is not set.
+    Raises a UsageError if the options name a variable that is not set.
     """
     if options.key:
         if not environment.get(options.key):

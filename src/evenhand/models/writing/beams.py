@@ -254,11 +254,10 @@ def continue_prompts(
     steering: Steering | None = None,
     kept: KeptStates | None = None,
 ) -> Generations:
-    """Continue every prompt that has no error, by beam search or token by token, as the decoding says.
+    """Continue every prompt that has no error, by beam search or token by token, as the decoding states.
 
-    steering: combine distributions; the prompts then hold their tokens behind each context too. kept: states of what
-    was read before, where nothing is steered. Raises Unsupported for steering a model whose rows must all be equally
-    long.
+    `steering` combines distributions; the prompts then also contain their tokens after each context. `kept` are stored
+    states, without steering. Raises Unsupported for steering if the model needs rows of equal length.
     """
     task = writer.task(prompts, decoding, steering, kept)
     return write_with_beams(writer, task) if decoding.searches else writer.draw(task)

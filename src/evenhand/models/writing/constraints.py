@@ -53,26 +53,27 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Constraints:
-    """Token ids; all empty for most models. They act as in `generate` of Hugging Face.
+    """Tokens that a model's generation settings force or forbid, as in Hugging Face's `generate`; empty for most
+    models.
 
-    Only what belongs to the model is obeyed. Choices of decoding in its settings (temperature, top_k, penalties,
-    beams) are not: those are `Decoding`'s, and `not_applied` names them.
+    Settings that are choices of decoding (temperature, top_k, penalties, beams) do not apply. They are set by
+    `Decoding`, and `not_applied` lists them.
     """
 
     never: tuple[int, ...] = ()
-    """`suppress_tokens`, and `bad_words_ids` of one token."""
+    """Forbidden tokens: `suppress_tokens`, and `bad_words_ids` of one token."""
     never_first: tuple[int, ...] = ()
-    """`begin_suppress_tokens`."""
+    """Tokens that must not come first: `begin_suppress_tokens`."""
     first: int | None = None
-    """`forced_bos_token_id`: written behind the one token that decoding starts from."""
+    """Forced first token: `forced_bos_token_id`, generated after the start token of the decoder."""
     last: tuple[int, ...] = ()
-    """`forced_eos_token_id`: the only token that may stand where a text is cut."""
+    """Forced token at the maximum length: `forced_eos_token_id`."""
     refused: tuple[str, ...] = ()
-    """What is demanded and not done here."""
+    """Settings that are requested and not supported."""
 
     @classmethod
     def of(cls, model: Any) -> "Constraints":
-        """What `model.generation_config` says."""
+        """Return the constraints of `model.generation_config`."""
         settings = getattr(model, "generation_config", None)
         phrases = getattr(settings, "bad_words_ids", None) or []
         stated = {name: getattr(settings, name, None) for name in REFUSED}
@@ -104,7 +105,7 @@ class Constraints:
         return self != Constraints()
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: what is demanded, for fingerprints; empty if nothing is."""
+        """Return the constraints as JSON-serialisable data for fingerprints; empty without constraints."""
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
     def apply(self, scores: Tensor, read: Sequence[int], written: Sequence[int], most: int) -> None:

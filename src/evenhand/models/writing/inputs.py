@@ -10,18 +10,20 @@ from evenhand.schema import ModelError, ResponseError, UsageError
 
 @dataclass(frozen=True)
 class Prompts:
-    """Encoded prompts; those with an error hold no tokens."""
+    """Encoded prompts. Those with an error have no tokens."""
 
     texts: Sequence[str]
-    """What draws depend on: the prompts themselves, or the keys that were given with token ids."""
+    """Texts on which random numbers depend: the prompts, or the keys of prompts that are token ids."""
     ids: list[list[int]]
     errors: list[ResponseError | None]
     details: list[str | None]
     behind: list[list[list[int]]] = field(default_factory=list)
-    """Where steered: of each prompt, the tokens of it behind each context, context and all."""
+    """With steering: for each prompt, its tokens after each context, including the context."""
 
     def keyed(self, keys: Sequence[str]) -> "Prompts":
-        """The same with draws that depend on these. Raises UsageError unless there is one key for each prompt."""
+        """Return the prompts with random numbers that depend on keys. Raise a UsageError unless there is one key per
+        prompt.
+        """
         if len(keys) != len(self.ids):
             raise UsageError(
                 f"{len(self.ids)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
@@ -29,11 +31,11 @@ class Prompts:
         return replace(self, texts=keys)
 
     def read(self, i: int) -> Any:
-        """What a decoder state reads of prompt i: its tokens, or where steered a group of token sequences."""
+        """Return what a decoder state reads of prompt i: its tokens, or, with steering, a group of token sequences."""
         return [self.ids[i], *self.behind[i]] if self.behind else self.ids[i]
 
     def length(self, i: int) -> int:
-        """Tokens of the longest row that prompt i is read in."""
+        """Return the number of tokens of the longest row in which prompt i is read."""
         return max(map(len, [self.ids[i], *self.behind[i]])) if self.behind else len(self.ids[i])
 
 
@@ -46,13 +48,12 @@ def encode_prompts(
     keep_end: bool = False,
     put_as: Sequence[str] | None = None,
 ) -> Prompts:
-    """Prompts as the model's own tokenizer would give them to it.
+    """Encode prompts as the model's own tokenizer does.
 
-    What the tokenizer puts in front of a text stays; what it puts behind is left out, since the text goes on
-    (keep_end: an encoder's text does not). longest: positions the model has. behind: positions the
-    continuation takes of these. put_as: what is encoded in place of each text, special tokens and all (a chat
-    model's prompt). Empty prompts and prompts that leave no room become errors. Raises ModelError if the
-    tokenizer's special tokens change how a text is cut.
+    Special tokens before a text are kept. Those after it are removed, because the text continues, unless `keep_end` is
+    True (for encoders). `longest` is the model's number of positions, of which the continuation takes `behind`.
+    `put_as` are texts to encode in place of the prompts, with special tokens (a chat model's prompts). Empty and too
+    long prompts become errors. Raises a ModelError if special tokens change the tokens of a text.
     """
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
@@ -98,11 +99,11 @@ def prompts_of_ids(
     longest: int | None,
     behind: int,
 ) -> Prompts:
-    """Prompts that are token ids already; nothing is put around them.
+    """Return prompts that are given as token ids, without adding special tokens.
 
-    keys: of each prompt, the text that its draws depend on. known: tokens that the model has an embedding for. longest,
-    behind: as in `encode_prompts`. Prompts without tokens and those that leave no room become errors. Raises UsageError
-    for ids that the model does not know, and where there are not as many keys as prompts.
+    `keys` are texts on which random numbers depend. `known` is the number of tokens with an embedding. `longest` and
+    `behind` are as in `encode_prompts`. Empty and too long prompts become errors. Raises a UsageError for unknown ids,
+    or if the numbers of keys and prompts differ.
 
     >>> prompts_of_ids([[5, 6], []], ["a", "b"], known=9, longest=None, behind=1).errors
     [None, <ResponseError.EMPTY_TEXT: 'empty_text'>]
@@ -138,10 +139,10 @@ def _no_room(tokens: int, behind: int, longest: int) -> str:
 def encode_steered(
     encode: Callable[[Sequence[str]], Prompts], prompts: Sequence[str], steering: Steering
 ) -> Prompts:
-    """Prompts by themselves and behind each context, each as one text, so that all tokens are those the model knows.
+    """Encode prompts alone and after each context. Context and prompt are encoded as one text, as the model knows it.
 
-    Samples depend on the prompts without the text before them.
-    encode: how the model encodes prompts. A prompt that has an error by itself or behind any context has that error.
+    `encode` is the function that encodes prompts. A prompt with an error, alone or after any context, has that error.
+    Random numbers depend on the prompts without contexts.
     """
     texts = [steering.front + prompt for prompt in prompts]
     alone = encode(texts)
@@ -162,9 +163,9 @@ def encode_steered(
 
 
 def tokens_around(backend: Any) -> tuple[list[int], list[int]]:
-    """The special tokens that a tokenizer puts in front of any text and behind it.
+    """Return the special tokens that a tokenizer puts before and after any text.
 
-    backend: of a fast tokenizer. Raises ModelError if they change how a text is cut.
+    `backend` is the backend of a fast tokenizer. Raises a ModelError if they change the tokens of a text.
     """
     around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
     first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
@@ -178,7 +179,7 @@ def tokens_around(backend: Any) -> tuple[list[int], list[int]]:
 
 
 def end_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """Token ids that end a text, as the model's generation settings say, or else its tokenizer."""
+    """Return the token ids that end a text, from the model's generation settings or its tokenizer."""
     for config in (getattr(model, "generation_config", None), model.config, tokenizer):
         ends = getattr(config, "eos_token_id", None)
         if ends is not None:
@@ -187,7 +188,7 @@ def end_tokens(model: Any, tokenizer: Any) -> list[int]:
 
 
 def cache_bytes(model: Any) -> int:
-    """Bytes that keys and values of one token take in all layers, with one key per attention head at most."""
+    """Return the memory in bytes of one token's keys and values in all layers (at most one key per attention head)."""
     config = model.config.get_text_config(decoder=True)
     width = int(getattr(config, "hidden_size", 0))
     heads = int(getattr(config, "num_attention_heads", 1))

@@ -105,7 +105,7 @@ class KeptStates:
         }
 
     def await_prompts(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
-        """Announce the next prompts of a model; the states of their beginnings stay until they are taken."""
+        """Announce the next prompts of a model. States of their beginnings are kept until they are used."""
         weights = hash(tuple((part.data_ptr(), _version(part)) for part in model.parameters()))
         if self._model[0] is not model or self._model[1] != weights:
             self.clear()
@@ -140,7 +140,7 @@ class KeptStates:
         return Begun(count, state.layers)
 
     def keep(self, state: KeptState) -> None:
-        """Keep a state if there is room, or if room can be made."""
+        """Store a state if there is room, or if room can be made."""
         if state.tokens in self._by_use:
             self._forget(state.tokens)
         needed, budget = state.bytes, self.budget_bytes or 0

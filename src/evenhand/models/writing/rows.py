@@ -17,9 +17,9 @@ SHOWN_BEFORE = 8  # tokens of the prompt that are decoded along
 
 
 def continuation_key(seed: int, prompt: str, sample: int) -> int:
-    """A whole number below 2**128 that seed, prompt and sample decide, and nothing else does.
+    """Return an integer below 2**128 that depends only on seed, prompt and sample.
 
-    The key behind `row_uniforms`, for generators that draw elsewhere: vLLM and servers take part of it as their seed.
+    It seeds `row_uniforms`. vLLM and servers use a part of it as their seed.
 
     >>> continuation_key(0, "Hi", 1) == continuation_key(0, "Hi", 1) != continuation_key(0, "Hi", 2)
     True
@@ -29,7 +29,7 @@ def continuation_key(seed: int, prompt: str, sample: int) -> int:
 
 
 def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.float64]:
-    """The uniform numbers of one continuation, (count,): nothing but seed, prompt and sample decide them.
+    """Return the uniform random numbers of one continuation (count,), which depend only on seed, prompt and sample.
 
     >>> bool((row_uniforms(0, "Hi", 1, 3) == row_uniforms(0, "Hi", 1, 5)[:3]).all())
     True
@@ -70,7 +70,7 @@ class SeenNgrams:
 
 @dataclass
 class Row:
-    """One continuation in the making."""
+    """One unfinished continuation."""
 
     prompt: int
     sample: int
@@ -84,16 +84,16 @@ class Row:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing more is to be written."""
+        """True if the continuation is finished."""
         return self.finish is not None or self.broken
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Turns tokens into the text that they add to their prompt.
+    """Converts generated tokens to the text that they add to their prompt.
 
-    start: the token after which a continuation begins in a separate sequence; None where prompt and continuation
-    are one sequence (a causal model).
+    `start` is the token from which a continuation starts in a separate sequence. It is None if prompt and continuation
+    are one sequence (causal models).
     """
 
     tokenizer: Any
@@ -104,7 +104,9 @@ class Reader:
         return prompt if self.start is None else []
 
     def places_before(self, prompt: Sequence[int]) -> int:
-        """Tokens in front of a continuation in its own sequence: the prompt, or what decoding starts from."""
+        """Return the number of tokens before a continuation in its sequence: the prompt, or the start tokens of
+        decoding.
+        """
         return len(prompt) if self.start is None else 1
 
     def ngrams(
@@ -135,7 +137,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class RowRules:
-    """The start and end tokens of continuations of some prompts, for any source of distributions."""
+    """Rules for the start and end of continuations, for any source of distributions."""
 
     prompts: Prompts
     decoding: Decoding
@@ -143,10 +145,10 @@ class RowRules:
     ends: frozenset[int]
     """Token ids that end a text."""
     end_is_forced: bool = False
-    """Whether the model demands an end token where a text is cut: it then says nothing of the text."""
+    """True if the model forces an end token at the maximum length, which is then not part of the text."""
 
     def begun(self, prompt: int, sample: int) -> Row:
-        """A continuation without a token, with the uniform numbers that it will be drawn by."""
+        """Return a continuation without tokens, with the uniform random numbers for sampling."""
         rule, row = self.decoding, Row(prompt, sample)
         if not rule.is_greedy:
             row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
@@ -154,7 +156,7 @@ class RowRules:
         return row
 
     def append(self, row: Row, token: int, value: float) -> None:
-        """Give a row its next token, value nats likely, and end it where it ends."""
+        """Append a token and its log probability (nats) to a row, and finish the row if the token ends it."""
         row.tokens.append(token)
         row.log_likelihood += value
         row.broken = not np.isfinite(row.log_likelihood)
@@ -173,7 +175,7 @@ class RowRules:
 
 
 def first_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Where the first of some strings begins in a text, or None.
+    """Return the position of the first stop string in a text, or None.
 
     >>> first_stop("Yes. No.", ("No", "."))
     3
@@ -184,9 +186,9 @@ def first_stop(text: str, stops: Sequence[str]) -> int | None:
 def collected(
     prompts: Prompts, decoding: Decoding, done: Mapping[tuple[int, int], Row], unfit: set[int]
 ) -> Generations:
-    """All rows in the order of the prompts; those that are missing say why.
+    """Return all rows in the order of the prompts. Missing rows have an error with the reason.
 
-    done: rows by (prompt, sample). unfit: prompts that did not fit in memory even alone.
+    `done` are rows by (prompt, sample). `unfit` are prompts for which memory was not sufficient.
     """
     rows: list[Row | None] = []
     errors: list[ResponseError | None] = []

@@ -121,11 +121,10 @@ class DecoderState(Protocol):
 
 
 class CausalState:
-    """Rows of a decoder-only model.
+    """Cache of keys and values of a decoder-only model, one row per continuation.
 
-    All rows end at the same, newest column of keys and values; in front of a row's first
-    token its columns are masked. So distances between tokens are those between columns, as sliding windows
-    and linear biases need it, and a row can join at any time.
+    All rows end at the same, newest column. Columns before the first token of a row are masked. Distances between
+    tokens are thus correct for sliding windows and linear biases, and a row can join at any time.
     """
 
     name, pads = "keys and values", True
@@ -146,7 +145,7 @@ class CausalState:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self.cache: Any = None
         self.seen = torch.zeros(0, 0, dtype=torch.long, device=self.device)  # (rows, columns)
 
@@ -170,7 +169,9 @@ class CausalState:
     def join_behind(
         self, beginnings: ReadBefore, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
     ) -> Tensor:
-        """`join` with prompts of which the beginnings have been read already; a tail holds at least one token."""
+        """Do the same as `join` for prompts whose beginnings are already in the cache. At least one token must remain
+        to be read.
+        """
         ids, seen, read = beginnings.in_front_of(tails)
         logits = self._forward(ids, seen, read)
         self._take_in(read, seen, branch, places)
@@ -178,7 +179,7 @@ class CausalState:
         return logits[branch]
 
     def row(self, place: int, tokens: int) -> list[tuple[Tensor, Tensor] | None]:
-        """A copy of a row's keys and values, (heads, tokens, width) a layer; tokens: how many it has."""
+        """Return a copy of a row's keys and values, (heads, tokens, width) per layer. `tokens` is their number."""
         newest = slice(-tokens, None)
         return [
             (layer.keys[place, :, newest].clone(), layer.values[place, :, newest].clone())
@@ -188,13 +189,13 @@ class CausalState:
         ]
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows."""
+        """Keep only these rows."""
         self.cache.batch_select_indices(rows)
         self.seen = self.seen[rows]
         self._drop_columns_nobody_needs()
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Copy the newest columns alone."""
+        """Copy only the newest columns."""
         _exchange(self.cache, rows, newest)
 
     def advance(self, tokens: Tensor) -> Tensor:
@@ -204,7 +205,7 @@ class CausalState:
         return self._forward(tokens[:, None], self.seen, self.cache)
 
     def finish(self, places: Tensor) -> None:
-        """These rows are done: what only they needed can be dropped."""
+        """Mark rows as finished, so that their memory can be freed."""
         self.seen[places, :-1] = 0
 
     def _take_in(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
@@ -240,9 +241,9 @@ class CausalState:
                 layer.drop_columns(idle)
 
     def inputs(self, ids: Tensor, seen: Tensor, cache: Any) -> dict[str, Any]:
-        """What the model takes to read tokens, (rows, new), behind what a cache holds.
+        """Return the model's input for reading new tokens (rows, new) after a cache.
 
-        seen: (rows, columns held and new), 1 where there is a token.
+        `seen` (rows, cached and new columns) is 1 where there is a token.
         """
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
         if self.with_positions:
@@ -257,9 +258,9 @@ class CausalState:
 
 
 class EncoderDecoderState:
-    """Rows of an encoder-decoder model: the encoder reads each prompt once.
+    """Cache of an encoder-decoder model, whose encoder reads each prompt once.
 
-    Its decoders count places from the first column (BART, T5), so all rows begin together.
+    Its decoders count positions from the first column (BART, T5), so all rows start together.
     """
 
     name, staggers, pads = "keys and values", False, True
@@ -269,7 +270,7 @@ class EncoderDecoderState:
         self.device = model.get_input_embeddings().weight.device
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self.cache = EncoderDecoderCache(buffered_cache(), DynamicCache())
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
@@ -287,16 +288,16 @@ class EncoderDecoderState:
         return logits[branch]
 
     def finish(self, places: Tensor) -> None:
-        """These rows are done; nothing needs to be forgotten before they leave."""
+        """Mark rows as finished. Nothing is freed before they are removed."""
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows."""
+        """Keep only these rows."""
         self.cache.batch_select_indices(rows)
         self.seen = self.seen[rows]
         self.read.last_hidden_state = self.read.last_hidden_state[rows]
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Copy the newest columns that the decoder wrote; the encoder read the same for both rows."""
+        """Copy only the newest columns of the decoder. The encoder's are the same for both rows."""
         _exchange(self.cache.self_attention_cache, rows, newest)
 
     def advance(self, tokens: Tensor) -> Tensor:
@@ -321,7 +322,7 @@ def _exchange(cache: Any, rows: Tensor, newest: int) -> None:
 def padded(
     rows: Sequence[Sequence[int] | NDArray[Any]], device: torch.device, *, left: bool, pad: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """Token ids, (rows, longest), padded in front (left) or behind, and where they are tokens."""
+    """Return token ids padded to the longest row, before (left) or after the tokens, and a mask of the tokens."""
     width = max(map(len, rows))
     ids = torch.full((len(rows), width), pad, dtype=torch.long)
     seen = torch.zeros(len(rows), width, dtype=torch.long)

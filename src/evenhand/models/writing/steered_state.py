@@ -80,7 +80,7 @@ class SteeredState:
 
 
 def common_beginnings(groups: Sequence[Group], size: int) -> list[list[int]]:
-    """For each row of a group, the longest beginning that is common to all groups and leaves something of each.
+    """Return, for each row of a group, the longest beginning that all groups share, leaving at least one token of each.
 
     >>> common_beginnings([[[1, 2], [7, 8, 1, 2]], [[3], [7, 8, 3]]], 2)
     [[], [7, 8]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class CombinationRule(Protocol):
-    """How next-token distributions are combined; works on all rows and contexts at once."""
+    """Interface of a rule that combines next-token distributions, for all rows and contexts at once."""
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
         """Log probabilities to draw from.
@@ -26,17 +26,27 @@ class CombinationRule(Protocol):
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: name and constants."""
+        """Name and constants of the rule, as JSON-serialisable data."""
         ...
 
 
 @dataclass(frozen=True)
 class Steering:
-    """Extra contexts, each put in front of every prompt, and the rule that combines what they lead to.
+    """Additional contexts, each placed before every prompt, and the rule that combines the resulting distributions.
 
-    contexts: at least one text; a context of white space is allowed (the consistency protocol asks for it), an
-    empty one is not: it would compare the model with itself. Raises UsageError otherwise. front: stands in front of
-    the prompt and of context and prompt alike: an instruction that the model was given before it was steered.
+    Parameters
+    ----------
+    contexts : tuple of str
+        At least one text. White space is allowed (for the consistency check), an empty text is not.
+    rule : CombinationRule
+        How distributions are combined.
+    front : str
+        Text before both the prompt and the contexts, such as the instruction of another mitigation.
+
+    Raises
+    ------
+    UsageError
+        There is no context, or an empty one.
     """
 
     contexts: tuple[str, ...]
@@ -57,12 +67,12 @@ class Steering:
             )
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: contexts and rule."""
+        """Return contexts and rule as JSON-serialisable data."""
         return {"contexts": list(self.contexts), "rule": self.rule.parameters()}
 
     @property
     def rows(self) -> int:
-        """In how many rows of the model one continuation is written: by itself, and behind each context."""
+        """Return the number of rows of the model per continuation: one without context, and one per context."""
         return 1 + len(self.contexts)
 
     def combined(self, logits: "torch.Tensor") -> "torch.Tensor":
@@ -77,7 +87,7 @@ class Steering:
 
 @runtime_checkable
 class SteerableModel(LanguageModel, Protocol):
-    """A model whose next-token distributions can be had behind several contexts at once."""
+    """Interface of a model that returns next-token distributions after several contexts at once."""
 
     def generate_steered(
         self,
@@ -86,11 +96,11 @@ class SteerableModel(LanguageModel, Protocol):
         steering: Steering,
         keys: Sequence[str] | None = None,
     ) -> Generations:
-        """Continue each prompt by what the rule makes of the distributions (see TextGenerator.generate).
+        """Continue each prompt with the distribution that a rule combines from several contexts (see
+        TextGenerator.generate).
 
-        Draws depend on the prompt without what stands in front of it, or on keys (see KeyedGenerator).
-        A continuation's log-likelihood is that of its tokens under the combined distribution they were chosen from,
-        in front of temperature, top-k and top-p.
+        Random numbers depend on the prompt without context, or on keys (see KeyedGenerator). The log-likelihood of a
+        continuation uses the combined distribution before temperature, top-k and top-p.
         """
         ...
 
@@ -100,9 +110,9 @@ class SteerableModel(LanguageModel, Protocol):
 
 
 def steerable(model: LanguageModel) -> SteerableModel:
-    """The model itself, if it can be steered.
+    """Return the model if it can be steered.
 
-    Raises Unsupported, with what works instead, for models of which whole next-token distributions are not at hand.
+    Raises Unsupported, with an alternative, for models that do not return whole next-token distributions.
     """
     if isinstance(model, SteerableModel):
         return model

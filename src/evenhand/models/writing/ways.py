@@ -138,7 +138,7 @@ class Ways:
 
 
 def ways_of_causal(model: Any) -> tuple[DecoderState, tuple[Other, ...]]:
-    """The first way to try for a decoder-only model, and the others."""
+    """Return the methods of generation to try for a decoder-only model, the preferred one first."""
     for i, make in enumerate(FOR_CAUSAL_MODELS):
         try:
             return make(model), FOR_CAUSAL_MODELS[i + 1 :]

@@ -40,14 +40,27 @@ Unit = tuple[int, list[int]]  # a prompt and the samples of it that begin togeth
 
 
 class Writer:
-    """Writes continuations with one model.
+    """Generates continuations with one model.
 
-    state: rows of the model (models/writing/state.py), and others: what makes those that are tried should it answer
-    wrongly (models/writing/ways.py). tokenizer: turns tokens into text. ends: token ids
-    that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
-    free memory they decide how many tokens are held at once, unless batch_tokens does. start: see
-    `Reader`. layers: the model's faster layers, where its
-    scoring has them already.
+    Parameters
+    ----------
+    state : state of rows
+        Cache of the model (models/writing/state.py).
+    others : sequence
+        Functions that create other caches, to try if a self-check fails (models/writing/ways.py).
+    tokenizer : transformers.PreTrainedTokenizerFast
+        Converts tokens to text.
+    ends : sequence of int
+        Token ids that end a text.
+    vocabulary : int
+        Number of rows of the output layer.
+    cache_bytes : int
+        Memory of one token's keys and values. With the free memory, it determines the number of tokens per batch,
+        unless `batch_tokens` does.
+    start : int or None
+        As in `Reader`.
+    layers
+        The model's faster layers, if scoring already has them.
     """
 
     def __init__(
@@ -84,32 +97,34 @@ class Writer:
 
     @property
     def state(self) -> DecoderState:
-        """Rows of the model, kept in the fastest way that was found right."""
+        """Return the cache of the model, of the fastest type that passed the self-check."""
         return self.ways.state
 
     @property
     def reason_for_equal_lengths(self) -> str | None:
-        """Why rows of a batch must be equally long, or None."""
+        """Return the reason why rows of a batch must have equal lengths, or None."""
         return self.ways.reason_for_equal_lengths
 
     @property
     def reason_for_batches(self) -> str | None:
-        """Why prompts may not begin while others are under way, or None."""
+        """Return the reason why prompts cannot start while others are unfinished, or None."""
         return self.ways.reason_for_batches
 
     @property
     def staggers(self) -> bool:
-        """Whether prompts may begin while others are under way."""
+        """Return True if prompts can start while others are unfinished."""
         return self.reason_for_batches is None and self.reason_for_equal_lengths is None
 
     @cached_property
     def reason_for_whole_readings(self) -> str | None:
-        """Why contexts are not read once for all prompts, or None; tried when a model is first steered."""
+        """Return the reason why contexts are not read once for all prompts, or None. It is tested when a model is first
+        steered.
+        """
         with self.layers.in_use():
             return why_not_behind_beginnings(self.state, self.vocabulary)
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest: throughput, latency, memory, batches."""
+        """Return facts for the manifest: throughput, latency, memory, batches."""
         work, facts = self.work, asdict(self.work)
         if work.seconds:
             facts["tokens_per_second"] = work.tokens_written / work.seconds
@@ -131,7 +146,7 @@ class Writer:
         return {**facts, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
     def draw(self, task: "Task") -> Generations:
-        """Continue every prompt that has no error, token by token (greedily, or drawn)."""
+        """Continue every prompt that has no error token by token, greedily or by sampling."""
         done: dict[tuple[int, int], Row] = {}
         unfit: set[int] = set()
         with self.at_work():
@@ -170,7 +185,7 @@ class Writer:
         return max(1, min(self.budget.tokens // width, self.budget.most_targets) // rows)
 
     def long(self, values: Sequence[int]) -> Tensor:
-        """Whole numbers on the model's device."""
+        """Return integers as a tensor on the model's device."""
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
     def task(
@@ -180,7 +195,7 @@ class Writer:
         steering: Steering | None = None,
         kept: KeptStates | None = None,
     ) -> "Task":
-        """What is to be written, with the state it is written in (see `continue_prompts`)."""
+        """Return a generation task with its cache (see `continue_prompts`)."""
         usable = [i for i, error in enumerate(prompts.errors) if error is None]
         # an encoder's rows do not grow
         new = decoding.max_new_tokens if self.reader.start is None else 0
