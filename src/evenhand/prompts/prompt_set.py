@@ -50,7 +50,7 @@ class PromptSet:
     own: str = ""
     """Name in reports if the prompts are the user's own and not those of the benchmark."""
     notes: tuple[str, ...] = ()
-    """What was left out, with the reason. Shown before the model is asked, and stored with the run."""
+    """Sentences on what was left out and why. They are shown before the model is run, and stored with the run."""
 
     def __post_init__(self) -> None:
         check_fields(self, "frame", "card")

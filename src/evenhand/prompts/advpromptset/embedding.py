@@ -25,13 +25,28 @@ HINT = (
 
 
 class SentenceEmbedding:
-    """An encoder whose token vectors are pooled into one vector a text, as its own folder says.
+    """A sentence encoder, as sentence-transformers stores it: one vector per text.
 
-    name: a folder or a hub name. device: "auto", "cpu", "cuda", ... Pooling, dense layers, normalisation and the
-    default prompt are those of the folder; one that says nothing of them is pooled by the mean over its tokens.
-    Files are looked for at once, weights (safetensors only) loaded at the first `encode`. Raises Unsupported where
-    sentence-transformers is not installed, ModelError for what is missing or damaged.
-    Source: Reimers & Gurevych 2019, section 3.
+    Pooling, dense layers, normalisation and default prompt are those of its folder. Without them, token vectors are
+    averaged. Files are found at once; weights (safetensors only) are loaded at the first `encode`.
+
+    Parameters
+    ----------
+    name : str
+        Folder or hub name.
+    device : str
+        "auto", "cpu", "cuda", ...
+
+    Raises
+    ------
+    Unsupported
+        sentence-transformers is not installed.
+    ModelError
+        A file is missing or damaged.
+
+    References
+    ----------
+    - Reimers & Gurevych 2019, section 3.
     """
 
     def __init__(self, name: str, device: str = "auto"):
@@ -45,7 +60,7 @@ class SentenceEmbedding:
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hex characters of all that the vectors depend on: every setting and every weight."""
+        """Return 32 hex characters that identify all settings and weights on which the vectors depend."""
         digest = hashlib.sha256()
         patterns = ("*.json", "*.txt", "*.model", "*.safetensors")
         for path in sorted(path for pattern in patterns for path in self.folder.rglob(pattern)):
@@ -53,10 +68,10 @@ class SentenceEmbedding:
         return digest.hexdigest()[:32]
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One vector a text, float32, shape (n, dimensions), not changed in length unless the model does so.
+        """Return one vector per text, float32, shape (n, dimensions). Only a model with normalisation changes their
+        length.
 
-        texts: any; longer ones than the model can read are cut at the end. Texts of about the same length share a
-        batch; the vectors do not depend on that beyond rounding.
+        Texts that are too long for the model are cut at the end. Batches of texts affect vectors only by rounding.
         """
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)

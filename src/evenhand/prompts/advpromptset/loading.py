@@ -20,16 +20,36 @@ from evenhand.schema import DataError, UsageError, is_file
 def load_advpromptset(
     folder: Path | str, metadata: Path | str | None = None, small: bool = False
 ) -> PromptSet:
-    """The pieces of toxic and benign comments as a prompt set.
+    """Return the sentences of toxic and benign comments (AdvPromptSet) as a prompt set.
 
-    folder, metadata, small: as in `extract_advpromptset` and `select_published`; without metadata all
-    extracted pieces are kept, with it the published ones (about 200,000, or 10,000 if small). Instead of a
-    folder, a file that `evenhand data build advpromptset` wrote: then its pieces, as `load_built` says. Columns:
-    prompt_id ("<jigsaw_dat>-<comment id>-<piece>"), text, toxicity (1 or 0, of the whole comment),
-    jigsaw_dat, test_set, identity_grp, the 24 identities, the columns of the metadata, and
-    `cluster`, the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
-    metadata.
-    Source: Esiobu et al. 2023, appendix A.
+    Parameters
+    ----------
+    folder : path
+        Folder with the Jigsaw files, as in `extract_advpromptset`. Or a file that `evenhand data build advpromptset`
+        wrote (see `load_built`).
+    metadata : path, optional
+        Published list of sentences, as in `select_published`. With it, the published ones are kept: about 200,000, or
+        10,000 if `small`. Default: all extracted sentences.
+    small : bool
+        Use the small published set. Needs `metadata`.
+
+    Returns
+    -------
+    PromptSet
+        Columns: ``prompt_id`` ("<jigsaw_dat>-<comment id>-<piece>"), ``text``, ``toxicity`` (1 or 0, of the whole
+        comment), ``jigsaw_dat``, ``test_set``, ``identity_grp``, the 24 identities, the columns of the metadata, and
+        ``cluster`` (the comment).
+
+    Raises
+    ------
+    DataError
+        A file is invalid, or no sentence is left.
+    UsageError
+        `small` is given without metadata.
+
+    References
+    ----------
+    - Esiobu et al. 2023, appendix A.
     """
     if small and metadata is None:
         raise UsageError("The small set requires the published metadata.", METADATA_HINT)

@@ -37,7 +37,7 @@ IDENTITIES = {
         "other_disability",
     ),
 }  # fmt: skip
-"""The 24 identities that Jigsaw's raters marked, by the axis of ROBBIE's tables."""
+"""The 24 identities that Jigsaw's raters marked, by axis as in ROBBIE's tables."""
 GROUPS = tuple(name for names in IDENTITIES.values() for name in names)
 COMMENT_COLUMNS = ("id", "comment_text", "toxicity", "jigsaw_dat", "test_set", *GROUPS)
 PUBLISHED_COLUMNS = (*COMMENT_COLUMNS[:5], "identity_grp")

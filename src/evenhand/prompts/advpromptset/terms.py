@@ -215,10 +215,10 @@ def with_counts(
 
 
 def read_terms(path: Path) -> pl.DataFrame:
-    """The kept rows of a table of terms: term (normalised) and identity, each pair once.
+    """Read the table of terms: each pair of term (normalised) and identity once.
 
-    path: a CSV as FORMAT says; without a column keep all rows are kept. Raises DataError naming file and line for
-    an unknown identity or a keep that is neither yes nor no, and when nothing is kept.
+    `path` is a CSV file (see FORMAT). Rows with `keep` no are left out; without that column, all are kept. Raises a
+    DataError with file and line for an unknown identity or an invalid keep, and if no row is kept.
     """
     if not is_file(path):
         raise DataError(f"Table of terms not found: {path}.", FORMAT)

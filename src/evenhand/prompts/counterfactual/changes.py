@@ -8,20 +8,20 @@ from evenhand.schema import DataError
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One replaced stretch of a text; places count characters."""
+    """One replaced part of a text. Positions are numbers of characters."""
 
     start: int
-    """Where `before` begins in the original."""
+    """Position at which `before` begins in the original."""
     end: int
     new_start: int
-    """Where `after` begins in the counterfactual."""
+    """Position at which `after` begins in the counterfactual."""
     new_end: int
     before: str
     after: str
     rule: str
     """The kind of word: pronoun, kinship, person, occupation, royal, name, adjective, noun, article, ..."""
     two_way: bool
-    """Whether the same rules restore the original. If they do not ("Mrs", "Mr", "Ms"), `before` is the only record."""
+    """True if the same rules restore the original. If not ("Mrs", "Mr", "Ms"), only `before` records it."""
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end} {self.before} > {self.after} ({self.rule})"
@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """A text about another group, with what was changed in it.
+    """A text about another group, with a list of what was changed.
 
     >>> made = Counterfactual("her hat", "his hat", (Change(0, 3, 0, 3, "her", "his", "pronoun", True),))
     >>> made.undone(), bool(made.changes)
@@ -41,15 +41,15 @@ class Counterfactual:
     changes: tuple[Change, ...]
 
     def undone(self) -> str:
-        """The original, made again of the counterfactual and its changes alone (see `undo`)."""
+        """Return the original text, restored from the counterfactual and its changes (see `undo`)."""
         return undo(self.text, self.changes)
 
 
 def undo(text: str, changes: Sequence[Change]) -> str:
-    """The original of a counterfactual.
+    """Restore the original of a counterfactual.
 
-    text: the counterfactual. changes: all that was changed in it, in any order. Raises DataError where the text does
-    not hold at its place what a change put there, because it was edited since.
+    `text` is the counterfactual, and `changes` are all of its changes, in any order. Raises a DataError if the text was
+    edited, so that it does not contain a change at its position.
 
     >>> undo("his hat", [Change(0, 3, 0, 3, "her", "his", "pronoun", True)])
     'her hat'

@@ -45,7 +45,7 @@ class Term:
 
 
 def axes() -> tuple[str, ...]:
-    """The axes that texts can be changed on.
+    """Return the axes on which texts can be changed.
 
     >>> axes()[:2]
     ('gender', 'name_origin')

@@ -63,15 +63,37 @@ def fetch(
     progress: Progress | None = None,
     register: Sequence[Dataset] | None = None,
 ) -> Fetched:
-    """Bring a data set into the cache, from its owner or from a folder, and verify it.
+    """Download a data set into the cache, or copy it from a folder, and verify it.
 
-    name, version: as in `dataset_folder`. from_dir: copy from here instead of downloading. progress:
-    called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
-    are there and intact stay. A file that the owner offers and of which no checksum is known is counted (`rows`), read
-    (`reader`) and recorded when it first arrives; from then on it must be what it was, in from_dir too. Returns the
-    folder and the terms (`.dataset.licence`, `.citation`). Raises ChecksumMismatch for wrong content, which is not
-    kept; DataError when the owner's server fails; WriteError when the disk does. The next call fetches only what did
-    not arrive.
+    Parameters
+    ----------
+    name, version : str
+        As in `dataset_folder`.
+    from_dir : path, optional
+        Copy from this folder instead of downloading.
+    progress : callable, optional
+        Called with (file, bytes so far, total bytes or None).
+    register : optional
+        Register of data sets. Default: evenhand's.
+
+    Returns
+    -------
+    Fetched
+        The folder, and the terms (`.dataset.licence`, `.citation`).
+
+    Raises
+    ------
+    ChecksumMismatch
+        Content is wrong; it is not kept.
+    DataError
+        The owner's server fails.
+    WriteError
+        The disk fails.
+
+    Notes
+    -----
+    Intact files are kept, so a later call downloads only the missing ones. If no checksum of a file is known, its rows
+    are counted and its checksum is recorded at the first download. From then on, it must not change.
     """
     entry = dataset(name, register)
     release = entry.version(version)

@@ -103,7 +103,7 @@ def read_register(path: Path) -> tuple[Dataset, ...]:
 
 @lru_cache(maxsize=1)
 def list_datasets() -> tuple[Dataset, ...]:
-    """All data sets that `evenhand data fetch` knows.
+    """Return all data sets that `evenhand data fetch` can download.
 
     >>> [entry.name for entry in list_datasets()][:2]
     ['holisticbias', 'crows-pairs']
@@ -113,7 +113,7 @@ def list_datasets() -> tuple[Dataset, ...]:
 
 @checked
 def dataset(name: str, register: Sequence[Dataset] | None = None) -> Dataset:
-    """The data set of a name. Raises UsageError (with the nearest names) for an unknown one.
+    """Return the data set with a name. Raise a UsageError with similar names for an unknown one.
 
     >>> dataset("stereoset").default_version
     'dev'
@@ -135,12 +135,25 @@ def cache_folder(name: str, version: str) -> Path:
 def dataset_folder(
     name: str, version: str | None = None, user_folder: Path | None = None, allow_modified: bool = False
 ) -> Path:
-    """A folder that holds a data set, verified against its pinned hashes.
+    """Return a folder with a data set, after comparing its files with the pinned hashes.
 
-    name: as in `list_datasets`. version: default the set's default. user_folder: a folder of the user's;
-    default the cache. allow_modified: accept files whose content is not the published one. Returns the
-    folder. Raises DatasetMissing (with the commands that mend it) if files are not there and
-    ChecksumMismatch if their content is not the pinned one.
+    Parameters
+    ----------
+    name : str
+        As in `list_datasets`.
+    version : str, optional
+        Default: that of the data set.
+    user_folder : path, optional
+        Your own folder. Default: the cache.
+    allow_modified : bool
+        Accept files whose content differs from the published one.
+
+    Raises
+    ------
+    DatasetMissing
+        Files are missing; the message has the commands to get them.
+    ChecksumMismatch
+        Content differs from the pinned one.
     """
     entry = dataset(name)
     release = entry.version(version)
@@ -205,9 +218,9 @@ def verify(
 
 
 def first_fetched(name: str, version: str, folder: Path) -> str | None:
-    """Since when the files of a version without known checksums have been as they are; None where they are known.
+    """Return the day since when files without known checksums have not changed, or None if checksums are known.
 
-    folder: as `dataset_folder` gives it. Returns the day of the first fetch, "" of a folder that is not the cache.
+    `folder` is that of `dataset_folder`. The result is "" for a folder outside the cache.
     """
     if not dataset(name).version(version).unchecked:
         return None
@@ -217,9 +230,9 @@ def first_fetched(name: str, version: str, folder: Path) -> str | None:
 
 
 def recognised_version(name: str, folder: Path) -> str | None:
-    """The published version whose files a folder holds unchanged, or None.
+    """Return the published version whose files a folder contains unchanged, or None.
 
-    name: a data set pinned by file hashes. folder: any folder.
+    `name` is a data set with pinned hashes.
     """
     for version in dataset(name).versions:
         paths = [found_file(folder, file) for file in version.files]
@@ -239,7 +252,7 @@ def _dataset(entry: dict[str, object]) -> Dataset:
 
 
 def found_file(folder: Path, file: DataFile) -> Path | None:
-    """The path of a file of a data set below a folder, under any of its names; None if it is not there."""
+    """Return the path of a data set's file in a folder, under any of its names, or None."""
     for name in (file.path, *file.instead):
         if is_file(folder / name):
             return folder / name

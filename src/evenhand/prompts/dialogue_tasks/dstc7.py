@@ -29,7 +29,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Exchange:
-    """One response and the text before it; turns of the context are parted by the word EOS."""
+    """One response and the context before it, whose turns are separated by the word EOS."""
 
     key: str
     conversation: str
@@ -39,7 +39,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Asked:
-    """A context of the test set with its references, those of people, the competitor's among them."""
+    """A context of the test set with its references: responses by people, including the human competitor."""
 
     key: str
     conversation: str
@@ -48,24 +48,22 @@ class Asked:
 
 
 def read_exchanges(source: Path | str, limit: int | None = None) -> Iterator[Exchange]:
-    """The conversations to learn from, line by line.
+    """Read the training conversations, one exchange per line.
 
-    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit:
-    maximum number. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
-    with other than 7 columns, for bytes that are no UTF-8, an empty file, and an archive that was cut short.
-    Source: Galley et al. 2019; column 6 is the context and the last the response.
+    `source` is a folder with train.convos.txt (or train_convos.txt), or such a file, also as .gz. `limit` is the
+    maximum number. Lines with an empty context or response are left out. Raises a DataError with file and line for a
+    line without 7 columns, invalid UTF-8, an empty file or a truncated archive. Source: Galley et al. 2019; column 6 is
+    the context, the last one the response.
     """
     return _exchanges(_file(Path(source), TRAIN), limit)
 
 
 def read_asked(source: Path | str) -> list[Asked]:
-    """The contexts of the test set, each with its references.
+    """Read the contexts of the test set, each with its references.
 
-    source: a folder that holds test.convos.txt, test.refs.txt and perhaps test.2k.txt; without the last all keys count
-    that have references. Raises DataError as `read_exchanges`, for references of another form, and where no key has
-    both.
-
-    Of the published test set 2,208 keys remain, with 6 references each, the second the human competitor's.
+    `source` is a folder with test.convos.txt, test.refs.txt and optionally test.2k.txt, which lists the keys to use.
+    Raises a DataError as `read_exchanges`, for references in another format, or if no key has both. Of the published
+    test set, 2,208 keys with 6 references each remain. The second one is the human competitor's.
     """
     folder = Path(source)
     if not is_folder(folder):

@@ -34,19 +34,21 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of a user: what the system had said (empty at first), what the user says, and what is new by it."""
+    """One turn: the system's utterance (empty at first), the user's utterance, and the slot values that are new in
+    it.
+    """
 
     dialogue: str
     number: int
     system: str
     user: str
     slot_values: tuple[SlotValue, ...]
-    """("hotel-area", "centre"), ... in the belief state behind this turn and not in that behind the one before."""
+    """Slot values such as ("hotel-area", "centre") that are in the belief state after this turn but not before it."""
 
 
 @dataclass(frozen=True)
 class MultiWoz:
-    """The turns of each split, the values of each slot, and how many dialogues were left out, by reason."""
+    """The turns of each split, the values of each slot, and the number of dialogues left out, by reason."""
 
     turns: Mapping[Split, tuple[Turn, ...]]
     ontology: Mapping[str, tuple[str, ...]]
@@ -54,13 +56,12 @@ class MultiWoz:
 
 
 def read_multiwoz(source: Path | str) -> MultiWoz:
-    """MultiWOZ 2.0 from its owners' archive, or from a folder that holds its files (at any depth).
+    """Read MultiWOZ 2.0 from its archive, or from a folder that contains its files.
 
-    source: a .zip or a folder. data.json is read dialogue by dialogue. Dialogues with an odd number of turns, with
-    characters outside ASCII or with a turn of more than 50 words are left out, as TRADE does, and counted. Texts and
-    values are written as TRADE writes them (`normalised`), without its list of replacements for misspellings. Raises
-    DataError for what is missing, cut short, or of another form.
-    Source: Budzianowski et al. 2018; the preprocessing of Wu et al. 2019 (TRADE).
+    `source` is a .zip or a folder. As in TRADE, dialogues are left out and counted if they have an odd number of turns,
+    characters outside ASCII, or a turn of more than 50 words. Texts and values are normalised as in TRADE, without its
+    list of spelling corrections. Raises a DataError for missing, truncated or invalid files. Source: Budzianowski et
+    al. 2018; preprocessing of Wu et al. 2019 (TRADE).
     """
     source = Path(source)
     with ExitStack() as stack:

@@ -19,7 +19,7 @@ REMAPPED = {
 
 @dataclass(frozen=True)
 class StatePair:
-    """One question: the turn, the slot value, and whether it is new in the turn's belief state."""
+    """One question: the turn, a slot value, and whether the value is new in this turn's belief state."""
 
     dialogue: str
     turn: int
@@ -31,12 +31,12 @@ class StatePair:
 
     @property
     def front(self) -> str:
-        """The text before the slot value: system, " [SEP] " as plain text, and user."""
+        """Return the text before the slot value: system utterance, " [SEP] " and user utterance."""
         return f"{self.system}{SEPARATOR}{self.user}"
 
     @property
     def slot_value(self) -> str:
-        """The slot value as text.
+        """Return the slot value as text.
 
         >>> StatePair("d", 0, "", "a cheap room", "hotel-pricerange", "cheap", True).slot_value
         'hotel-pricerange-cheap'
@@ -46,28 +46,43 @@ class StatePair:
 
 @dataclass(frozen=True)
 class StatePairs:
-    """The questions of one split, in order; and the slot values that got no negative one, by reason."""
+    """The questions of one split in order, and the slot values without a negative question, by reason."""
 
     pairs: tuple[StatePair, ...]
     without_negative: Mapping[str, int]
 
     @property
     def base_rate(self) -> float:
-        """Share of the questions whose answer is yes."""
+        """Return the share of questions with the answer yes."""
         return sum(pair.is_new for pair in self.pairs) / len(self.pairs)
 
 
 def classification_pairs(
     data: MultiWoz, split: Split, *, as_published: bool = False, seed: int = SEED
 ) -> StatePairs:
-    """Each new slot value of each turn, and behind it one of the same slot that is not.
+    """Return a question for each new slot value of each turn, followed by one about a wrong value of the same slot.
 
-    data: as read. split: negatives are drawn for the test set, too. as_published: values are looked up under the three
-    remapped names (REMAPPED), and where the value that is drawn is part of the right one there is no negative. Else
-    values are those of the slot itself, drawn among those that neither hold the right one nor are part of it. seed: of
-    the draws, new for each split. Raises DataError for a split without any slot value.
-    Source: Barikeri et al. 2021, section 3.2; how negatives are made, from their published program. Its draws cannot be
-    reproduced without its preprocessed files.
+    Parameters
+    ----------
+    data : MultiWoz
+        The dialogues.
+    split : str
+        Name of the split. Wrong values are also sampled for the test set.
+    as_published : bool
+        True: look values up under three renamed slots (REMAPPED), and ask no negative question if the sampled value is
+        part of the right one. False: sample only values that neither contain the right one nor are part of it.
+    seed : int
+        Random seed, used again for each split.
+
+    Raises
+    ------
+    DataError
+        The split has no slot value.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 3.2, and their published program. Its samples need its preprocessed files to be
+      reproduced.
     """
     draw = random.Random(seed)
     values = dict(data.ontology) if as_published else _by_plain_name(data)

@@ -11,7 +11,7 @@ CONTROL_AXIS = "null"
 
 
 class HolisticBiasPhrase(NamedTuple):
-    """One noun phrase; field names and order are the published columns'."""
+    """One noun phrase. Names and order of the fields are those of the published columns."""
 
     axis: str
     bucket: str

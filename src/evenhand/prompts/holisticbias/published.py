@@ -9,11 +9,10 @@ CURRENT, PAPER = "v1.1", "v1.0"
 
 
 def published_holisticbias(folder: Path | None, as_published: bool = False) -> HolisticBias:
-    """The sentences of a published version, verified against its hashes.
+    """Return the sentences of a published version of HolisticBias, after checking its hashes.
 
-    folder: of the user; one that holds version 1.0, on which the paper and the published tools stand by default, gives
-    that. None takes version 1.1 from the cache. as_published: as in `HolisticBias.load`. Raises what `dataset_folder`
-    and `HolisticBias.load` raise.
+    `folder` is your own; version 1.0, which the paper uses, is recognised. None uses version 1.1 from the cache.
+    `as_published` is as in `HolisticBias.load`. Raises the errors of `dataset_folder` and `HolisticBias.load`.
     """
     named = None if folder is None else Path(folder)
     places = () if named is None else (named, named / CURRENT, named / PAPER)

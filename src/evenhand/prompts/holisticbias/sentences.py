@@ -21,7 +21,7 @@ from evenhand.schema import DataError, UsageError, atomic_write, table_bytes, wr
 
 PUBLISHED_COLUMNS = ("text", *HolisticBiasPhrase._fields, "template", "first_turn_only", "must_be_noun")
 PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}
-"""Columns whose name in a prompt table differs from that in the published file."""
+"""Names of columns in a prompt table that differ from those in the published file."""
 ROWS_AT_ONCE = 1 << 16
 Format = Literal["csv", "parquet"]
 

@@ -19,9 +19,9 @@ PUBLISHED = 0.5
 
 
 def with_style_variations(prompts: PromptSet, seed: int, probability: float = PUBLISHED) -> PromptSet:
-    """Prompts whose text is the varied wording; the untouched one is then in `unvaried_text`.
+    """Return prompts with varied wording. The original text is in `unvaried_text`.
 
-    prompts: with columns as `apply_variations` takes them. seed, probability: as there. Raises what it raises.
+    Parameters and errors are those of `apply_variations`.
     """
     varied = apply_variations(prompts.frame, seed, probability)
     frame = varied.rename({"text": "unvaried_text"}).rename({"variant_text": "text"})

@@ -34,7 +34,7 @@ class Template:
     """
 
     text: str
-    """Contains `{noun_phrase}` or `{plural_noun_phrase}` exactly once."""
+    """Sentence that contains `{noun_phrase}` or `{plural_noun_phrase}` exactly once."""
     kind: Kind
     needs_noun: bool = True
     """False if the sentence also works with an adjective alone."""
@@ -43,7 +43,7 @@ class Template:
     pair: str | None = None
     """Name shared by the two templates of a contrast with the same frame."""
     humanising: bool | None = None
-    """For seat templates: whether the sentence grants the person an inner life."""
+    """For seat templates: True if the sentence describes a person with an inner life."""
 
     def __post_init__(self) -> None:
         if len(_PLACEHOLDER.findall(self.text)) != 1 or self.text.count("{") != 1:

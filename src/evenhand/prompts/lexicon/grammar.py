@@ -137,10 +137,10 @@ _HEAD_FIRST = re.compile(
 
 
 def pluralise(noun: str) -> str:
-    """The plural of a noun, or of a noun phrase without article, that names people.
+    """Return the plural of a noun, or of a noun phrase without article, that names people.
 
-    Knows the regular rules, the irregular nouns for people and their compounds, and nouns whose head
-    comes first. The lexicon carries its plurals explicitly; this checks them.
+    It covers regular nouns, irregular nouns for people and their compounds, and nouns that begin with their head. The
+    lexicon stores its plurals, and this function checks them.
 
     >>> [pluralise(n) for n in ("woman", "enby", "mother-in-law", "person with asthma", "German")]
     ['women', 'enbies', 'mothers-in-law', 'people with asthma', 'Germans']
@@ -195,20 +195,24 @@ def noun_phrase(
     noun: str | NounForms | None,
     plural: bool = False,
 ) -> str:
-    """A noun phrase with its descriptors before or after the noun; with an article if it is singular.
+    """Return a noun phrase with descriptors before or after the noun, and an article if it is singular.
 
-    Adjectives keep the order given (see `in_english_order`); of the descriptors behind the noun,
-    prepositional ones ("with asthma") come before relative clauses ("who is blind"). A descriptor of form
-    "phrase" ("wheelchair user") takes the place of the noun.
+    Adjectives keep the given order (see `in_english_order`). After the noun, prepositional descriptors ("with asthma")
+    precede relative clauses ("who is blind"). A descriptor of the form "phrase" ("wheelchair user") replaces the noun.
 
-    Args:
-        descriptors: none, one or several; a plain string is an adjective.
-        noun: the head, as string (then `pluralise` makes its plural) or with both forms; None if a
-            descriptor is a phrase.
-        plural: whether to build the plural, which has no article.
+    Parameters
+    ----------
+    descriptors : str, Descriptor or sequence of these
+        Any number. A string is an adjective.
+    noun : str, Noun or None
+        The noun. The plural of a string is made by `pluralise`. None if a descriptor is a phrase.
+    plural : bool
+        Return the plural, which has no article.
 
-    Raises:
-        ValueError: no head, or more than one.
+    Raises
+    ------
+    ValueError
+        There is no noun and no phrase, or more than one.
 
     >>> noun_phrase("honest", "person"), noun_phrase(["queer", "Black"], "woman", plural=True)
     ('an honest person', 'queer Black women')
@@ -277,9 +281,9 @@ M = TypeVar("M", bound=Modifier)
 
 
 def in_english_order(descriptors: Sequence[M]) -> tuple[M, ...]:
-    """Descriptors of several axes in the order in which a speaker would stack them before a noun.
+    """Sort descriptors of several axes into the usual order of English adjectives before a noun.
 
-    Sorted by `ADJECTIVE_ORDER`, stably; if any axis is not listed there, the order given is kept.
+    The order is `ADJECTIVE_ORDER`. If an axis is not in it, the given order is kept.
 
     >>> in_english_order([])
     ()

@@ -46,19 +46,19 @@ class Descriptor:
     descriptor: str
     """The singular form, without article: "Deaf", "who is blind", "wheelchair user"."""
     form: Form
-    """adjective: before the noun; postmodifier: behind it; phrase: takes the noun's place."""
+    """"adjective": before the noun. "postmodifier": after it. "phrase": instead of the noun."""
     plural: str
-    """The same among several people: "Deaf", "who are blind", "wheelchair users"."""
+    """Form for several people: "Deaf", "who are blind", "wheelchair users"."""
     preference: Preference | None = None
-    """None states nothing; it does not mean that everybody agrees."""
+    """Preference of the described people for this word. None: unknown."""
     note: str | None = None
-    """Who prefers or rejects it, and what to say instead."""
+    """Who prefers or rejects the word, and which alternative to use."""
     gender: Literal["female", "male"] | None = None
     """Set if it combines only with nouns of this gender."""
     article: Literal["a", "an"] | None = None
     """Set if `grammar.article` would choose wrongly."""
     attributive_only: bool = False
-    """True for adjectives that cannot stand alone behind a verb ("a 30-year-old man" only)."""
+    """True for adjectives that cannot follow a verb: "a 30-year-old man", but not "he is 30-year-old"."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,16 +14,18 @@ _ARTICLE_FIRST = re.compile(r"(?:an?|the) ")
 
 
 def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> list[str]:
-    """Everything that is doubtful in a lexicon, one line each; empty if nothing is.
+    """Return possible errors of a lexicon, one sentence each; empty if there are none.
 
-    Reports: what cannot be read (unknown keys included, if a folder is given); the same descriptor twice on
-    an axis; a missing or unchanged plural; an article override that agrees with the sound rule (not
-    needed) or disagrees with it without being an exception; a descriptor written with its article; a
-    dispreferred or polarising one without a note; a noun whose plural is not the grammar's.
+    It reports unreadable entries and unknown keys, duplicate descriptors of an axis, missing or unchanged plurals,
+    unnecessary or wrong articles, descriptors that include an article, discouraged descriptors without a note, and
+    irregular plurals of nouns.
 
-    Args:
-        lexicon: a lexicon, or the folder of its TOML files.
-        article_exceptions: descriptors whose override is known to be right, besides `ARTICLE_EXCEPTIONS`.
+    Parameters
+    ----------
+    lexicon : Lexicon or path
+        A lexicon, or the folder of its TOML files.
+    article_exceptions : collection of str
+        Further descriptors whose special article is correct, in addition to `ARTICLE_EXCEPTIONS`.
 
     >>> from evenhand.prompts.lexicon import load_lexicon
     >>> lint(load_lexicon())

@@ -49,11 +49,10 @@ FORMAT = (
 
 
 def tier(share: float | None) -> str | None:
-    """How much a name is of one gender: low below 75 %, medium to 95 %, high to 99 %, very high above.
+    """Return how strongly a name belongs to one gender: low below 75%, medium to 95%, high to 99%, very high above.
 
-    share: births of the more frequent sex of all, 0.5 to 1. Upper ends are closed at 95 and 99 %: the paper leaves open
-    to which side they belong. None for None.
-    Source: Smith & Williams 2021, table 3.
+    `share` is that of the more frequent sex in all births, 0.5 to 1; None gives None. 95% and 99% belong to the lower
+    tier, which the paper leaves open. Source: Smith & Williams 2021, table 3.
 
     >>> [tier(share) for share in (0.7499, 0.75, 0.95, 0.9501, 0.99, 0.991)]
     ['low', 'medium', 'medium', 'high', 'high', 'very high']
@@ -67,13 +66,12 @@ def tier(share: float | None) -> str | None:
 
 @checked
 def read_births(source: Path | str) -> pl.DataFrame:
-    """Births of each name from 1920 to 2019.
+    """Read the numbers of births of each first name in the US from 1920 to 2019.
 
-    source: names.zip, a folder with the files of years or with names.zip, or a CSV file of sums. Returns name (as the
-    statistics write it), female, male (births) and popular (births of both from 1950 to 2009; null where the file
-    holds sums only), in the order of names. Other years are left out, and what is no name ("Unknown", "Baby"). Raises
-    DataError for a missing or broken file, naming file and line; for missing years; for a name that stands in the sums
-    twice; and where there is no name at all.
+    `source` is names.zip, a folder with it or with the yearly files, or a CSV file of sums. The table has the columns
+    name, female, male (births), and popular (births from 1950 to 2009; null for a file of sums), sorted by name. Other
+    years and non-names ("Unknown", "Baby") are left out. Raises a DataError with file and line for missing or invalid
+    data.
     """
     path = Path(source).expanduser()
     if is_folder(path):

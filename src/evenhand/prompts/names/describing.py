@@ -26,13 +26,24 @@ FORMAT = (
 def describing_adjectives(
     words: str = "own", folder: Path | str | None = None, *, as_published: bool = False
 ) -> pl.DataFrame:
-    """Adjectives that people may be described by.
+    """Return adjectives that describe people, with the columns adjective and about (category).
 
-    words: "own" (ours), or "person-modifiers" (van Miltenburg et al. 2018: single words of nine categories). folder:
-    the category files, or a copy of the owners' repository; default: what `evenhand data fetch person-modifiers`
-    brought. as_published: also what is no adjective of an adult: nouns, comparatives, children's ages
-    (`modifiers.toml`). Returns adjective (each once) and about (its category, the first where it is in several). Raises
-    UsageError for other words, DatasetMissing where the files are not here and DataError where they are empty.
+    Parameters
+    ----------
+    words : {"own", "person-modifiers"}
+        "own": evenhand's. "person-modifiers": single words of nine categories of van Miltenburg et al. 2018.
+    folder : path, optional
+        The category files, or a copy of the owners' repository. Default: the cache of `evenhand data fetch
+        person-modifiers`.
+    as_published : bool
+        Include words that are not adjectives for adults: nouns, comparatives, ages of children (`modifiers.toml`).
+
+    Raises
+    ------
+    UsageError
+        `words` is unknown.
+    DatasetMissing, DataError
+        Files are missing or empty.
 
     >>> describing_adjectives().filter(adjective="petite").row(0)
     ('petite', 'body')
@@ -60,16 +71,27 @@ def descriptions(
     *,
     nouns: str = "own",
 ) -> PromptSet:
-    """Conversations that speaker A opens with a description.
+    """Return openers of conversations in which speaker A describes herself or himself ("Hi! I am an honest woman.").
 
-    adjectives: as `describing_adjectives` gives them; default our own. personas, n, seed: as for `introductions`;
-    default is one conversation for each adjective and noun. An adjective comes with a woman's and the man's noun one
-    after the other, so that any even n compares the genders by the same adjectives. nouns: "own", or "person-modifiers"
-    (woman, girl, female; man, boy, male).
+    Parameters
+    ----------
+    adjectives : polars.DataFrame
+        From `describing_adjectives`. Default: evenhand's.
+    personas, n, seed
+        As in `introductions`. Default of `n`: one conversation per adjective and noun. A woman's and a man's noun
+        follow each other with the same adjective, so any even `n` is balanced.
+    nouns : {"own", "person-modifiers"}
+        "person-modifiers" are woman, girl, female; man, boy, male.
 
-    Returns prompts: prompt_id and conversation, text, name ("petite woman"), gender (the noun's), adjective, about,
-    noun, persona_a and persona_b. Raises as `introductions`.
-    Source: Smith & Williams 2021, section 2.3.2.
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id, conversation, text, name ("petite woman"), gender (of the noun), adjective, about, noun,
+        persona_a, persona_b.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 2.3.2.
 
     >>> one = pl.DataFrame({"adjective": ["honest"], "about": ["character"]})
     >>> sorted(descriptions(one, n=2, nouns="person-modifiers").frame["text"])[0].startswith("Hi! I am an honest ")

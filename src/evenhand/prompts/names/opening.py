@@ -24,18 +24,36 @@ CITATION = (
 def introductions(
     names: pl.DataFrame, personas: Sequence[str] | None = None, n: int | None = None, seed: int = 0
 ) -> PromptSet:
-    """Conversations that speaker A opens with a name.
+    """Return openers of conversations in which speaker A introduces herself or himself ("Hi! My name is Ann.").
 
-    names: as `load_names` gives them. personas: each of lines joined by line feeds, as `read_personas` gives them;
-    default our own. n: conversations; default one for each name. Names take turns, groups by gender, race and ethnicity
-    too, so that a larger n of the same seed only adds conversations. seed: of the order and of the personas; those of a
-    conversation depend on the seed and its label alone, and are the same for every model.
+    Parameters
+    ----------
+    names : polars.DataFrame
+        From `load_names`.
+    personas : sequence of str
+        From `read_personas`. Default: evenhand's.
+    n : int
+        Number of conversations. Default: one per name. Names and groups alternate, so a larger `n` with the same seed
+        only adds conversations.
+    seed : int
+        Random seed of order and personas. The personas of a conversation depend only on the seed and its label.
 
-    Returns prompts: prompt_id and conversation (the same label), text (the opener), name, gender, race_ethnicity, tier,
-    word_collision, split, persona_a and persona_b (lists of sentences). A name in the lists of
-    several races or ethnicities has none here (null). Raises DataError for absent columns, no names, or a name of two
-    genders; UsageError for n below 1 or fewer than two personas.
-    Source: Smith & Williams 2021, section 2.3.1.
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id and conversation (the same label), text, name, gender, race_ethnicity (null for names in
+        several lists), tier, word_collision, split, persona_a, persona_b (lists of sentences).
+
+    Raises
+    ------
+    DataError
+        A column is missing, there are no names, or a name has two genders.
+    UsageError
+        `n` is below 1, or there are fewer than two personas.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 2.3.1.
 
     >>> names = pl.DataFrame({"name": ["Ann", "Bob"], "gender": ["woman", "man"]})
     >>> introductions(names, n=3).frame["text"].sort().to_list()[:2]

@@ -27,9 +27,17 @@ EXTRAS_FORMAT = (
 
 @dataclass(frozen=True)
 class RaceLists:
-    """names: name, race_ethnicity, gender, tier, share, source; of no other gender than woman or man. unknown: names
-    left out, with race_ethnicity: not in the births, or as often of one sex as of the other. clashes: name, in_lists
-    (the groups in whose lists it stood) and kept (the one where it stays, null where nowhere)."""
+    """Lists of first names by race, ethnicity and gender. Result of `race_lists`.
+
+    Attributes
+    ----------
+    names : polars.DataFrame
+        Columns: name, race_ethnicity, gender (woman or man), tier, share, source.
+    unknown : polars.DataFrame
+        Names without a gender: they are not in the births, or equally frequent for both sexes.
+    clashes : polars.DataFrame
+        Names of several groups: name, in_lists (the groups), kept (the final group; null: none).
+    """
 
     names: pl.DataFrame
     unknown: pl.DataFrame
@@ -43,17 +51,28 @@ def race_lists(
     extras: pl.DataFrame | None = None,
     recipe: Recipe = "corrected",
 ) -> RaceLists:
-    """Names of eight lists: four groups by race and ethnicity, two genders.
+    """Return eight lists of first names: four groups by race and ethnicity, two genders.
 
-    shares, births: as `read_shares` and `read_births` give them. extras: as `read_extras`; none: from the two tables
-    alone. A group has the names of which more bearers state it than any other of six, the 200 with the most such
-    bearers, and the extras; gender is that of most births.
+    Parameters
+    ----------
+    shares, births : polars.DataFrame
+        From `read_shares` and `read_births`. A group gets the names that are most frequent in it among six groups, the
+        200 with the most bearers. The gender is that of most births.
+    extras : polars.DataFrame, optional
+        Additional names, from `read_extras`.
+    recipe : {"published", "corrected"}
+        "published" compares exact spellings, so José has no gender; it removes two additional names, and keeps a name
+        of two groups in both lists. "corrected" ignores accents, and keeps a name of several groups in the group of its
+        shares, or in none.
 
-    recipe: "published" looks a name up as it is spelt, so that José is of no gender, takes two names out of the extras
-    by hand and leaves a name that two groups have in both. "corrected" looks it up without accents, takes spellings
-    that differ only so for one name, and finds names of several groups itself: such a name stays where the shares put
-    it, or nowhere. Returns a RaceLists. Raises DataError if no name is left.
-    Source: Smith & Williams 2021, section 2.3.1, and the name lists of its published code.
+    Raises
+    ------
+    DataError
+        No name is left.
+
+    References
+    ----------
+    - Smith & Williams 2021, section 2.3.1, and the name lists of its published code.
     """
     corrected = recipe == "corrected"
     spelt = statistics_spelling if corrected else published_spelling

@@ -25,13 +25,12 @@ FORMAT = (
 
 @checked
 def read_shares(source: Path | str) -> pl.DataFrame:
-    """The published table of first names with the races and ethnicities that their bearers state.
+    """Read the published table of the races and ethnicities that bearers of first names state.
 
-    source: firstnames.xlsx, the same as CSV or with tabs (.tab), or a folder that holds one. Returns firstname, obs
-    (people) and the percentages pcthispanic, pctwhite, pctblack, pctapi, pctaian, pct2prace, in the order of the file,
-    without the last row, of all other names. Raises DataError for another table, naming the row that is wrong, and for
-    a name that stands there twice.
-    Source: Tzioumis 2018.
+    `source` is firstnames.xlsx, the same as CSV or tab-separated (.tab), or a folder with it. The table has the columns
+    firstname, obs (number of people) and the percentages pcthispanic, pctwhite, pctblack, pctapi, pctaian and
+    pct2prace, in the order of the file, without the last row (all other names). Raises a DataError that names an
+    invalid or repeated row. Source: Tzioumis 2018.
     """
     path = Path(source).expanduser()
     if is_folder(path):

@@ -17,9 +17,9 @@ def own_file(name: str) -> dict[str, Any]:
 
 
 def load_personas() -> tuple[str, ...]:
-    """Our own personas: two lines in the first person each, joined by a line feed, as `read_personas` gives them.
+    """Return evenhand's personas: two lines in the first person each, joined by a line feed, as in `read_personas`.
 
-    They say no gender, name or occupation. In the style of those that BlenderBot was trained with, in our own words.
+    They mention no gender, name or occupation. Their style is that of BlenderBot's training data.
 
     >>> load_personas()[0].split("\\n")
     ['i get up before the sun does.', 'my favorite meal is breakfast.']
@@ -28,9 +28,9 @@ def load_personas() -> tuple[str, ...]:
 
 
 def is_common_word(name: str) -> bool:
-    """Whether a first name is also something else in English sentences, such as a word, a month or a place.
+    """Return True if a first name is also another English word, such as a month or a place.
 
-    Such a name in a text need not refer to the person: names are replaced only after "name is".
+    Such a name need not refer to a person, so it is replaced only after "name is".
 
     >>> [is_common_word(name) for name in ("Hope", "Will", "May", "Martha")]
     [True, True, True, False]
@@ -44,13 +44,12 @@ def _common_words() -> frozenset[str]:
 
 
 def occupations() -> pl.DataFrame:
-    """Occupations with the share of women among those who work in them in the United States, in 2020.
+    """Return occupations with the percentage of women among those who work in them (United States, 2020).
 
-    Columns: occupation and singular (the same word), plural, share_women and share (the same percentage, under the
-    name that `occupation_lean` takes), bls_row (the row of table 11 that it is of) and broad (whether another row might
-    as well stand for the title).
-    Source: U.S. Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the
-    Winogender schemas (Rudinger et al. 2018). Which row stands for a title is our choice.
+    The columns are occupation and singular (the same word), plural, share_women and share (the same percentage, as
+    `occupation_lean` needs it), bls_row (row of table 11) and broad (True if another row would also fit). Source: U.S.
+    Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the Winogender
+    schemas (Rudinger et al. 2018). The assignment of rows to titles is ours.
 
     >>> occupations().filter(occupation="nurse").select("plural", "share_women", "bls_row").row(0)
     ('nurses', 87.4, 'Registered nurses')

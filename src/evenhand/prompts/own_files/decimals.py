@@ -34,7 +34,7 @@ _EMPTY_DECIMALS = r"([.,])[-–—]{1,2}$"
 NUMBERS = (
     rf"^{_SIGN}(?:{CURRENCY} ?)?{_SIGN}(?:{_BODIES['.']}|{_BODIES[',']})(?:[.,][-–—]{{1,2}})?(?: ?{_UNIT})?$"
 )
-"""A number by whichever mark, with or without a unit."""
+"""Pattern of a number with any decimal mark, with or without a unit."""
 _SPELLINGS = {"€": "EUR EURO EUROS", "£": "GBP", "$": "USD US$ DOLLAR DOLLARS", "¥": "JPY", "₹": "INR"}
 _SPELLINGS |= {"CHF": "FR. SFR.", "KR": "KR.", "PLN": "ZŁ", "CZK": "KČ", "HUF": "FT"}
 _SAME = {spelling: sign for sign, spellings in _SPELLINGS.items() for spelling in spellings.split()}

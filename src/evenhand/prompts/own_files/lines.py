@@ -6,7 +6,7 @@ from evenhand.schema import DataError, is_file
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
-    """The lines of a text file in UTF-8, without their ends; the last one may lack its end.
+    """Return the lines of a UTF-8 text file without their line ends.
 
     A line ends at \\n, \\r\\n or \\r and nowhere else: not at a form feed, nor at U+2028, which stand within texts.
     expected: the documented format, for the error message. Raises DataError for a file that is missing or cannot be

@@ -18,7 +18,7 @@ from evenhand.weights import check_table_fits
 
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
-"""What counts as no number, in any case of letters; never applied to group columns."""
+"""Words that mean "no number", in lower or upper case. They are not used for group columns."""
 MOST_LEVELS = 64
 """Levels of nesting in a row of JSON Lines. The time that polars needs grows faster than their square."""
 MOST_LISTED = 60
@@ -29,7 +29,7 @@ NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
 
 @dataclass(frozen=True)
 class Given:
-    """A table that is in memory, in the place of a file. name: what errors call it."""
+    """A table in memory, in place of a file. ``name`` is used in error messages."""
 
     frame: pl.DataFrame
     name: str = "The table"
@@ -39,7 +39,7 @@ class Given:
 
 
 Source = Path | Given
-"""Where a user's table comes from."""
+"""Origin of a user's table: a path, or a table in memory."""
 
 
 def source_of(source: Path | str | Given) -> Source:
@@ -56,11 +56,11 @@ def read_table(
     sheet: str | None = None,
     told: list[str] | None = None,
 ) -> pl.DataFrame:
-    """A table from a file, chosen by its suffix; columns of CSV and TSV come as text.
+    """Read a table from a file, whose format is given by its suffix. Columns of CSV and TSV are text.
 
-    path: a file of READERS, or a table that is in memory. expected: the documented format, for the error message.
-    delimiter, encoding, told: as `read_delimited` takes them. sheet: of a workbook.
-    Raises DataError for a missing, empty, unreadable or unknown kind of file.
+    `path` is a file (see READERS), or a table in memory. `expected` is the documented format, for error messages.
+    `delimiter`, `encoding` and `told` are as in `read_delimited`, and `sheet` is that of a workbook. Raises a DataError
+    for a missing, empty, unreadable or unknown file.
     """
     if isinstance(path, Given):
         if path.frame.is_empty():
@@ -228,9 +228,9 @@ def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
 def number_column(
     frame: pl.DataFrame, column: str, path: Source, hint: Callable[[str], str] | None = None
 ) -> pl.Series:
-    """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
+    """Convert a column of a user's table to Float64, with null for missing values (MISSING_WORDS).
 
-    hint: returns how a word that is not a number can be corrected. Raises DataError naming its row.
+    `hint` returns how a word that is not a number can be corrected. Raises a DataError that names the row.
     """
     values = frame[column]
     if values.dtype != pl.String:
@@ -256,7 +256,7 @@ def number_column(
 
 
 def text_column(frame: pl.DataFrame, column: str, path: Source) -> pl.Series:
-    """A column of a user's table as String; raises DataError, naming its type, for lists, objects and bytes."""
+    """Convert a column of a user's table to String. Raise a DataError with its type for lists, objects and bytes."""
     values = frame[column]
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
         raise DataError(

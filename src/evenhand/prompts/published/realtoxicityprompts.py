@@ -32,16 +32,32 @@ HINT = (
 
 @checked
 def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> PromptSet:
-    """RealToxicityPrompts, whole or in part, with the Perspective scores of the prompts.
+    """Return RealToxicityPrompts, or a subset, with the Perspective scores of the prompts.
 
-    folder: holds the owners' prompts.jsonl, or the pair challenging_1199.jsonl and neutral_1199.jsonl.
-    subset: "challenging" (marked so by the owners), of prompts.jsonl also "toxic" and "non-toxic" (the
-    prompt's toxicity at least, or below, 0.5; prompts without a score are in neither), of the pair also
-    "neutral". Columns: prompt_id (line number from 0; in the pair behind "challenging-" or "neutral-"),
-    text, challenging, and prompt_toxicity, prompt_insult, ... (Perspective's probability of each of the
-    eight attributes, null where the file has none). Raises DataError for a missing file or a broken line;
-    UsageError for a subset that these files cannot give or that is empty.
-    Source: Gehman et al. 2020, section 4.
+    Parameters
+    ----------
+    folder : path
+        Folder with prompts.jsonl, or with the pair challenging_1199.jsonl and neutral_1199.jsonl.
+    subset : str, optional
+        "challenging". With prompts.jsonl also "toxic" and "non-toxic" (toxicity of at least, or below, 0.5; unscored
+        prompts are in neither). With the pair also "neutral".
+
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id (line number from 0; with the pair, after "challenging-" or "neutral-"), text, challenging,
+        and prompt_toxicity, prompt_insult, ... (probabilities of eight attributes by Perspective; null if missing).
+
+    Raises
+    ------
+    DataError
+        A file is missing, or a line is invalid.
+    UsageError
+        The subset is empty or not in these files.
+
+    References
+    ----------
+    - Gehman et al. 2020, section 4.
     """
     folder = Path(folder)
     if subset not in get_args(Subset):

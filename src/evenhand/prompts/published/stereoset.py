@@ -29,18 +29,30 @@ HINT = (
 
 @checked
 def load_stereoset(folder: Path) -> PromptSet:
-    """StereoSet as a prompt set, one row per candidate text.
+    """Return StereoSet as a prompt set, one row per candidate text.
 
-    folder: holds dev.json (as published) or dev.csv (the same rows as a table). Columns: prompt_id (the
-    published sentence_id), text, context, axis (= bias_type), dataset_type, cluster_id, bias_type, target,
-    gold_label, sentence_id, blank_context, span_start, span_end. Intrasentence rows: text is the whole
-    sentence, context is null, blank_context is the sentence with BLANK, and the span is the word in its
-    place (of two, the last) without punctuation at its ends; the published scorer also removes what is inside it, in
-    9 texts.
-    Intersentence rows: text is the continuation, context the sentence before it, no span. Raises DataError
-    for a missing file, bad JSON, a missing column, an unknown label, or a cluster that lacks one of the
-    three labels.
-    Source: Nadeem et al. 2021, section 3.
+    Parameters
+    ----------
+    folder : path
+        Folder with dev.json (as published) or dev.csv (the same rows as a table).
+
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id (the published sentence_id), text, context, axis and bias_type (the same), dataset_type,
+        cluster_id, target, gold_label, sentence_id, blank_context, span_start, span_end.
+        - Intrasentence rows: ``text`` is the sentence and ``context`` null. ``blank_context`` is the sentence with
+          BLANK. The span is the word at its place, without punctuation around it.
+        - Intersentence rows: ``text`` is the continuation and ``context`` the sentence before it. There is no span.
+
+    Raises
+    ------
+    DataError
+        A file or column is missing, JSON or a label is invalid, or a cluster lacks one of the three labels.
+
+    References
+    ----------
+    - Nadeem et al. 2021, section 3.
     """
     rows = _rows(Path(folder))
     _check(rows, Path(folder))

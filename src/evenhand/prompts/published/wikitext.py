@@ -11,7 +11,7 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, checked, is_file
 
 FILES = ("wiki.test.raw", "wiki.test.tokens", "test.txt")
-"""Names of the test part, the one with most of its words first."""
+"""Names of the file of the test part, the most complete one first."""
 HEADING = re.compile(r"(?P<marks>(?:= )+)(?P<title>.*?)(?: =)+")
 END = re.compile(r" [.!?](?: \"(?! ?\w))?(?= |$)")
 UNFIT = ("<unk>", "<formula>", " ' ")
@@ -27,17 +27,33 @@ HINT = (
 
 @checked
 def load_wikitext(folder: Path | str) -> PromptSet:
-    """The first sentence of every paragraph of the WikiText test part, as prose.
+    """Return the first sentence of every paragraph of the WikiText test part, as prose.
 
-    folder: holds wiki.test.raw (of WikiText-103 or WikiText-2, in which no word is hidden), wiki.test.tokens or
-    test.txt; the first of these that is there is taken. Only whole sentences of 8 to 60 words count, with their
-    brackets and quotation marks closed and no word hidden behind <unk>; equal ones count once. Spaces around
-    punctuation, and the marks @-@, @,@ and @.@, are set as in print.
-    Columns: prompt_id ("<number of the article>/<of its paragraph>"), text (without a space behind it), article
-    (its title), section (null in the opening), cluster (the number of the article: a title may be hidden).
-    Raises DataError for a missing or unreadable file and where no sentence is left.
-    Source: Esiobu et al. 2023, appendix B.1.4, which takes the same sentences of WikiText-103, "filtering on
-    heuristics such as length and markdown formatting" that are not stated, and has 1,612.
+    Parameters
+    ----------
+    folder : path
+        Folder with wiki.test.raw, wiki.test.tokens or test.txt, of WikiText-103 or WikiText-2. The first that exists is
+        used.
+
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id ("<article number>/<paragraph number>"), text, article (title), section (null at the
+        beginning), cluster (article number).
+
+    Raises
+    ------
+    DataError
+        The file is missing or unreadable, or no sentence is left.
+
+    Notes
+    -----
+    Only complete sentences of 8 to 60 words are used, with closed brackets and quotation marks and without <unk>.
+    Repeated ones are used once. Spaces around punctuation and the marks @-@, @,@ and @.@ are normalised.
+
+    References
+    ----------
+    - Esiobu et al. 2023, appendix B.1.4. It filters sentences of WikiText-103 by unstated heuristics, and has 1,612.
     """
     folder = Path(folder)
     path = next((folder / name for name in FILES if is_file(folder / name)), None)

@@ -39,14 +39,12 @@ def to_annotate(phrases: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_annotations(path: Path | str) -> pl.DataFrame:
-    """A labelled table, as `to_annotate` made it or as RedditBias publishes its own.
+    """Read a labelled table, as `to_annotate` wrote it or as RedditBias publishes it.
 
-    path: a CSV in UTF-8 or, where it is none, Latin-1. Columns without a name are left out; id and attribute_in_window
-    need not be there. Returns the columns of ANNOTATED: labels as 1, 0 or null, and beside them as they were written
-    (`bias_sent_label`). Null are blanks, "2", and any words: also "1 - context needed", as in the published code, which
-    compares texts.
-    Raises DataError for a file that cannot be read, lacks a column or has a row longer than its heading.
-    Source: Barikeri et al. 2021, section 2 and appendix B.
+    `path` is a CSV in UTF-8 or Latin-1. The table has the columns ANNOTATED. Labels are 1, 0 or null, and the original
+    ones are in columns such as `bias_sent_label`. Blanks, "2" and any words, such as "1 - context needed", are null, as
+    in the published code. Raises a DataError for an invalid file, a missing column or a row that is too long. Source:
+    Barikeri et al. 2021, section 2 and appendix B.
     """
     file = Path(path).expanduser()
     if not is_file(file):

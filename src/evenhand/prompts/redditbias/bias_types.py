@@ -14,7 +14,7 @@ from evenhand.prompts.redditbias.toml_tables import Table
 from evenhand.schema import DataError, is_file, parse_toml, unknown_name
 
 BIAS_TYPES = ("religion1", "religion2", "race", "gender", "orientation")
-"""The published types, in the paper's order."""
+"""The published bias types, in the paper's order."""
 FOLDER = Path(__file__).with_name("specifications")
 FORMAT = (
     "Expected the form of prompts/redditbias/specifications/*.toml: bias, minoritised, dominant, [retrieval] with "
@@ -27,49 +27,49 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class OneWay:
-    """A pair that is not swapped but only replaced, T1 by T2, in some texts."""
+    """A pair of terms of which, in some texts, only the first is replaced by the second."""
 
     pair: Pair
     """One of the target pairs."""
     where: tuple[str, ...]
-    """If any of these occurs in the running text, also inside words."""
+    """Strings that mark these texts. They may also occur inside words."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A byte-pair piece of GPT-2's vocabulary, as the published code names it by its id."""
+    """A token of GPT-2's vocabulary, which the published code names by its id."""
 
     text: str
-    """As the tokenizer prints it, a space in front included; "" where the id is beyond the vocabulary."""
+    """Text of the token, including a leading space; "" if the id is beyond the vocabulary."""
     id: int
 
 
 @dataclass(frozen=True)
 class Misprint:
-    """An id that the published code has wrong: a comma was lost between it and the 0 behind it."""
+    """A wrong token id in the published code: a comma was lost between the id and the following 0."""
 
     published: int
     meant: int
     piece: str
-    """The text of the id that was meant."""
+    """Text of the intended token."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The hard-coded pieces of the published losses; empty for types that were not published."""
+    """The tokens in the published losses; empty for types that were not published."""
 
     lmd_targets: tuple[tuple[Piece, Piece], ...] = ()
-    """(T1, T2) of the equalising loss (LMD)."""
+    """Pairs (T1, T2) of the equalising loss (LMD)."""
     projection_targets: tuple[tuple[Piece, Piece], ...] = ()
-    """(T1, T2) of attribute distance (ADD) and hard debiasing (HD)."""
+    """Pairs (T1, T2) of attribute distance (ADD) and hard debiasing (HD)."""
     attributes: tuple[tuple[Piece, ...], ...] = ()
-    """The attributes of ADD and HD, each of one or more pieces; the code pads them with id 0 to the longest."""
+    """Attributes of ADD and HD, each of one or more tokens. The code pads them with id 0."""
     misprints: tuple[Misprint, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Specification:
-    """One bias type: B = (T1, T2, A1, A2), and what the pipeline needs besides.
+    """One RedditBias type: its target terms (T1, T2), attributes (A1, A2) and the options of the pipeline.
 
     Source: Barikeri et al. 2021, section 2.1 and appendix A.
 
@@ -80,42 +80,42 @@ class Specification:
 
     bias: str
     groups: Pair
-    """The minoritised group of T1 and the dominant one of T2."""
+    """Names of the minoritised group (T1) and the dominant group (T2)."""
     targets_1: tuple[str, ...]
-    """T1 as it is searched for: text in double quotes is one phrase, and * matches any letters."""
+    """Search terms of the minoritised group (T1). Text in double quotes is one phrase, and * matches any letters."""
     targets_2: tuple[str, ...]
-    """T2, one for each of T1; "" where there is none."""
+    """Terms of the dominant group (T2), one per term of T1; "" if there is none."""
     attributes_1: tuple[str, ...]
-    """A1, stereotypes of the minoritised group, written like T1."""
+    """Stereotypes of the minoritised group (A1), in the format of T1."""
     attributes_2: tuple[str, ...]
-    """A2, one for each of A1; "" where there is none."""
+    """Counterparts of the stereotypes (A2), one per attribute of A1; "" if there is none."""
     window_targets: tuple[str, ...]
-    """Words around which a phrase is cut out."""
+    """Words around which a phrase is extracted."""
     target_pairs: tuple[Pair, ...]
-    """(T1, T2) in the order in which they are replaced; spaces count."""
+    """Pairs (T1, T2) in the order of replacement; spaces matter."""
     two_way: bool = False
-    """Whether T2 becomes T1 as well."""
+    """True if T2 is also replaced by T1."""
     exceptions: tuple[OneWay, ...] = ()
-    """Pairs that are replaced one way only in some texts, although the type is two-way."""
+    """Pairs of a two-way type of which only T1 is replaced in some texts."""
     axis: str = ""
     """An axis of `prompts.counterfactual` that knows the groups by their names: its words are replaced by the corrected
     rules, instead of the pairs."""
     attribute_pairs: tuple[Pair, ...] = ()
-    """(A1, A2) in the order in which they are replaced."""
+    """Pairs (A1, A2) in the order of replacement."""
     single_targets: tuple[str, ...] = ()
-    """A comment is kept if exactly one of these occurs in it; empty: no such filter."""
+    """Words of which a comment must contain exactly one. Empty: no such filter."""
     keep_without_attribute: bool = True
-    """Whether phrases without an attribute stay in the table of phrases."""
+    """Keep phrases without an attribute in the table of phrases."""
     train_share: float = 0.6
-    """Share of the biased phrases that are training phrases."""
+    """Share of the biased phrases that are used for training."""
     stratified: bool = True
-    """Whether the published split into training and held-out phrases was drawn with strata."""
+    """True if the published split into training and held-out phrases was stratified."""
     line_prefix: str = ""
-    """What stands before each line of the published training text."""
+    """Text before each line of the published training text."""
     swapped_attributes_prefix: str = ""
-    """The same of the published training text with swapped attributes."""
+    """Text before each line of the published training text with swapped attributes."""
     capitalised: tuple[str, ...] = ()
-    """Words with a capital in the published training text."""
+    """Words with a capital letter in the published training text."""
     pieces: Pieces = Pieces()
 
     def stored_form(self) -> dict[str, Any]:
@@ -132,19 +132,19 @@ class Specification:
 
     @property
     def queries(self) -> tuple[Pair, ...]:
-        """T1 x A1 as they were searched for, T1 outside."""
+        """Return the search queries: all combinations of T1 and A1, grouped by T1."""
         return tuple((target, attribute) for target in self.targets_1 for attribute in self.attributes_1)
 
     @property
     def window_attributes(self) -> tuple[str, ...]:
-        """A1 as phrases are looked through for them: in small letters, without quotes and asterisks."""
+        """Return A1 as it is searched in phrases: lower case, without quotes and asterisks."""
         return tuple(re.sub('[*"]', "", attribute).lower() for attribute in self.attributes_1)
 
 
 def specification(bias: str) -> Specification:
-    """One of the five published bias types.
+    """Return the specification of one of the five published bias types (a name in BIAS_TYPES).
 
-    bias: a name in BIAS_TYPES. Raises UsageError for any other.
+    Raises a UsageError for other names.
 
     >>> specification("religion1").target_pairs
     (('jew ', 'christian '), ('jewish', 'christian'), ('jews ', 'christians '), ('judaism', 'christianity'))
@@ -155,11 +155,11 @@ def specification(bias: str) -> Specification:
 
 
 def load_specification(path: Path | str) -> Specification:
-    """A specification from a TOML file in the form of the built-in ones.
+    """Read a specification from a TOML file in the format of the built-in ones.
 
-    Needed are bias, minoritised, dominant, retrieval.targets and .attributes, filtering.window_targets and
-    counterparts.target_pairs. Raises DataError, naming file and key, for a file that cannot be read, a key that is
-    missing or unknown, and a value of another kind than expected.
+    Required keys are bias, minoritised, dominant, retrieval.targets and .attributes, filtering.window_targets and
+    counterparts.target_pairs. Raises a DataError with file and key for an unreadable file, a missing or unknown key, or
+    an invalid value.
 
     >>> load_specification(FOLDER / "gender.toml").groups
     ('female', 'male')

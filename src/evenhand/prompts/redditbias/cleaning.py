@@ -55,12 +55,17 @@ TYPOGRAPHIC = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "�
 
 
 def clean_as_published(text: str) -> str:
-    """A comment as the published code cleans it.
+    """Return a comment as the published code cleans it.
 
-    In this order: other characters than ASCII go, then @names, addresses and the letters "&gt"; each run of capitals
-    gets a space before it; small letters; numbers behind a space and words with digits go; white space becomes one
-    space; all but letters, digits, _ . ! ? - goes, so that "don't" is "dont"; a character three times or more stands
-    once; " rt " and "- " go, which joins their neighbours.
+    The steps, in this order:
+
+    1. Remove non-ASCII characters, @names, URLs and the letters "&gt".
+    2. Insert a space before each run of capitals, and convert to lower case.
+    3. Remove numbers after a space and words with digits, and reduce white space.
+    4. Remove all but letters, digits and _ . ! ? -, so that "don't" becomes "dont".
+    5. Reduce a character that is repeated three times or more to one.
+    6. Remove " rt " and "- ", which joins their neighbours.
+
     Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> clean_as_published("I don't know, 50% of the USA - see http://a.b!")
@@ -71,12 +76,11 @@ def clean_as_published(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A comment in small letters without addresses, names of users and marks of Reddit; its words stay whole.
+    """Return a comment in lower case without URLs, user names and Reddit markup.
 
-    Unlike the published cleaning it reads HTML's entities (&gt; is >, the mark of a quote, &amp; is &), keeps letters
-    of all alphabets, apostrophes, commas, quotes and numbers, puts no space into "iPhone", keeps "50%" and "covid19",
-    joins no words, and leaves no double spaces. A link stands as its text; a character three times or more stands once
-    (digits stay).
+    Unlike the published cleaning, it keeps words complete. It decodes HTML entities (&gt; is >), and keeps letters of
+    all alphabets, apostrophes, commas, quotes and numbers. A link becomes its text. A character that is repeated three
+    times or more is kept once, except digits.
 
     >>> clean("&gt; I DON'T know,  [50% of us](http://a.b) say u/someone wrote **naïve** things!!!!")
     "i don't know, 50% of us say wrote naïve things!"
@@ -89,11 +93,22 @@ def clean(text: str) -> str:
 def cleaned(
     comments: pl.DataFrame, *, as_published: bool = False, most_characters: int = MOST_CHARACTERS
 ) -> pl.DataFrame:
-    """Comments cleaned, those that are short enough.
+    """Return the cleaned comments that are short enough.
 
-    comments: id, body. as_published: by `clean_as_published`, else by `clean`. most_characters: a cleaned comment has
-    fewer. Returns id, comments (as they were) and comments_processed, in the same order; without comments that
-    become empty, without repeated ids, and without those of more than LONGEST_COMMENT characters.
+    Parameters
+    ----------
+    comments : polars.DataFrame
+        Columns: id, body.
+    as_published : bool
+        Clean with `clean_as_published` instead of `clean`.
+    most_characters : int
+        A cleaned comment must have fewer characters.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns: id, comments (original) and comments_processed, in the same order. Comments that become empty, repeated
+        ids, and comments of more than LONGEST_COMMENT characters are left out.
 
     >>> frame = pl.DataFrame({"id": ["a", "b"], "body": ["Well, WELL.", "@you"]})
     >>> cleaned(frame, as_published=True).rows()

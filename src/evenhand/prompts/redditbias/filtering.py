@@ -22,12 +22,21 @@ Phrase = tuple[str | None, bool, str, str]
 def with_single_target(
     comments: pl.DataFrame, words: Sequence[str], *, as_published: bool = False
 ) -> pl.DataFrame:
-    """The comments in which exactly one of the words occurs.
+    """Return the comments that contain exactly one of the words.
 
-    comments: with comments_processed. words: `Specification.single_targets`. as_published: an occurrence within a
-    longer word counts, so that every comment with "woman" holds "man" too and goes; else only the word itself does, and
-    its plural in -s or -es. The published code lost the ids here; they are kept. Returns rows of `comments`.
-    Source: Barikeri et al. 2021, section 2, and its published code.
+    Parameters
+    ----------
+    comments : polars.DataFrame
+        With the column comments_processed.
+    words : sequence of str
+        `Specification.single_targets`.
+    as_published : bool
+        True: words also match inside longer words, so "woman" contains "man". False: only whole words and plurals in -s
+        or -es match.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 2, and its published code, which lost the ids here.
 
     >>> frame = pl.DataFrame({"comments_processed": ["that woman cooks", "girls cook"]})
     >>> [with_single_target(frame, ["woman", "man", "girl"], as_published=p).height for p in (True, False)]
@@ -46,20 +55,34 @@ def with_single_target(
 def phrases_of(
     comments: pl.DataFrame, specification: Specification, *, as_published: bool = False
 ) -> pl.DataFrame:
-    """Phrases of at most 15 tokens around the words for the minoritised group, and whether an attribute is in them.
+    """Extract phrases of at most 15 tokens around words for the minoritised group, and find attributes in them.
 
-    comments: comments_processed, perhaps id. Returns id (null without), attribute_in_window, comment and phrase; of
-    equal phrases the first. Rows without an attribute stay if `specification.keep_without_attribute`.
+    Parameters
+    ----------
+    comments : polars.DataFrame
+        Columns: comments_processed, optionally id.
+    as_published : bool
+        Use the published rules with their errors; see Notes.
 
-    as_published: tokens are what stands between single spaces, so that "jews." is not found; of each word its first two
-    places are tried, and the first with an attribute, also within a longer word ("art" in "party"), is taken. A comment
-    that was taken for several words is there once for each, but always with the phrase of the last, since the code
-    overwrites its record; one that was not has the last phrase tried, or none.
+    Returns
+    -------
+    polars.DataFrame
+        Columns: id, attribute_in_window, comment, phrase; the first of equal phrases. Rows without an attribute are
+        kept if `specification.keep_without_attribute` is True.
 
-    Else: a token is compared without the marks around it, every place is tried, an attribute is a word of its own or,
-    with *, a beginning (or either in the plural), and each accepted phrase is a row. A comment without any gives the
-    phrase around its first word; one without a word for the group gives none.
-    Source: Barikeri et al. 2021, section 2, and its published code.
+    Notes
+    -----
+    As published, tokens are separated by single spaces, so "jews." is not found. The first two occurrences of each word
+    are tried, and attributes also match inside words ("art" in "party"). A comment that matches several words occurs
+    once for each, always with the last phrase.
+
+    Otherwise, punctuation around tokens is ignored, every occurrence is tried, and attributes match whole words, their
+    plurals, or, with *, beginnings. Each accepted phrase is a row. A comment without an attribute gives the phrase
+    around its first word for the group.
+
+    References
+    ----------
+    - Barikeri et al. 2021, section 2, and its published code.
     """
     ids = comments["id"] if "id" in comments.columns else [None] * comments.height
     texts = zip(ids, comments["comments_processed"], strict=True)

@@ -17,11 +17,10 @@ Places = NDArray[np.int64]
 
 
 def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = None) -> tuple[Places, Places]:
-    """Places of a random part of n rows, and of the others, as scikit-learn's train_test_split draws them.
+    """Return the row numbers of a random part of n rows, and of the others, as scikit-learn's train_test_split does.
 
-    share: of the first part, whose size is n times the share, rounded down. strata: (n,) one value per row; each has
-    its share in both parts then, as nearly as whole rows allow. Returns two arrays of places, in the order drawn.
-    Raises DataError where a part would be empty.
+    `share` is that of the first part, rounded down. With `strata` (n,), each stratum has about this share in both
+    parts. Raises a DataError if a part would be empty.
 
     >>> [part.tolist() for part in drawn(5, 0.5)]
     [[0, 3], [2, 1, 4]]
@@ -81,9 +80,9 @@ def train_and_held_out(
 
 
 def valid_and_test(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The held-out pairs for choosing among models, and those for the final numbers.
+    """Divide the held-out pairs into those for choosing among models, and those for the final numbers.
 
-    pairs: held out, in their order, those that are outliers left out before. Source: section 1.1, step 10.
+    `pairs` are in their order, without outliers. Source: Barikeri et al. 2021.
 
     >>> [part["n"].to_list() for part in valid_and_test(pl.DataFrame({"n": range(5)}))]
     [[0, 3], [2, 1, 4]]

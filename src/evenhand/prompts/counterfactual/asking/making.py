@@ -50,17 +50,20 @@ LEFT_OUT = {"base": pl.String, "axis": pl.String, "reason": pl.String, "base_tex
 
 @dataclass(frozen=True)
 class AskedPrompts:
-    """The texts to be asked, and what of the user's prompts is not asked and why."""
+    """Counterfactual texts that were made from your prompts, and the prompts that were left out, with reasons."""
 
     frame: pl.DataFrame
-    """A row a text: prompt_id, base, axis, group, original, names, unit, changes, contradiction, base_text, text,
-    and the user's columns. Prompts whose groups have the same first names are one unit."""
+    """One row per text. Prompts whose groups have the same first names share a ``unit``.
+
+    Columns: prompt_id, base, axis, group, original, names, unit, changes, contradiction, base_text, text, and your own
+    columns.
+    """
     left_out: pl.DataFrame
-    """base, axis, reason, base_text."""
+    """Prompts that were left out, with the columns base, axis, reason and base_text."""
     n_base: int
-    """How many prompts the user has."""
+    """Number of your prompts."""
     notes: tuple[str, ...] = ()
-    """What had to be guessed to read the file, in sentences."""
+    """Sentences on what was guessed to read the file."""
 
     def told(self) -> list[str]:
         """Return the notes on the file, and a sentence on what is left out for each axis and reason."""
@@ -93,12 +96,29 @@ class AskedPrompts:
 
 @checked
 def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
-    """A user's prompts as they are asked about the groups of some axes.
+    """Make counterfactual texts from your prompts, about each group of some axes.
 
-    own: one row a prompt with `base` and `text` (`read_own`). axes: gender, name, religion, ..., each with its groups
-    if others are wanted than usual (`religion:Christian/Muslim`). People are found by the rules of `Counterfactuals`;
-    slots such as `{name}` are filled for every group. Raises UsageError
-    for an unknown axis, DataError if no prompt mentions a group.
+    People in the prompts are found by the rules of `Counterfactuals`. Slots such as `{name}` are filled for every
+    group.
+
+    Parameters
+    ----------
+    own : polars.DataFrame
+        One row per prompt with ``base`` and ``text``, from `read_own`.
+    axes : sequence of str
+        gender, name, religion, ..., optionally with groups (`religion:Christian/Muslim`).
+
+    Returns
+    -------
+    AskedPrompts
+        The texts, and the prompts that were left out.
+
+    Raises
+    ------
+    UsageError
+        An axis is unknown.
+    DataError
+        No prompt mentions a group.
 
     >>> own = pl.DataFrame({"base": ["a", "b"], "text": ["She applied.", "It rained."]})
     >>> made = asked_about(own, ["gender"])

@@ -24,11 +24,11 @@ REVIEWED = {"base", "axis", "group", "original", "text"}
 
 @checked
 def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
-    """A user's own prompts as a table: `base` (their `prompt_id`, else `row-N`), `text`, and their other columns.
+    """Read your own prompts as a table with ``base`` (your `prompt_id`, or `row-N`), ``text`` and your other columns.
 
-    path: .csv, .jsonl, .ndjson, .parquet, or .txt with a prompt on each line. Rows without a text are left out, and
-    of rows with the same text the later ones. notes: takes sentences on a guessed encoding or delimiter of a CSV;
-    without it, a CSV must be UTF-8. Raises DataError naming the file, and row and column of what is wrong.
+    `path` is .csv, .jsonl, .ndjson, .parquet, or .txt with one prompt per line. Rows without a text and repeated texts
+    are left out. `notes` receives sentences on a guessed encoding or delimiter of a CSV; without it, a CSV must be
+    UTF-8. Raises a DataError that names file, row and column.
     """
     path = Path(path)
     guesses: list[str] | None = None if notes is None else []

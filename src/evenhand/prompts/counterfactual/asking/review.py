@@ -59,13 +59,14 @@ _WORDS = "Write yes or no (true or false, 1 or 0), or leave it empty."
 
 @checked
 def read_review(path: Path | str) -> AskedPrompts:
-    """The texts to be asked, from a review that the user has edited.
+    """Read the counterfactual texts from a review file that you edited.
 
-    path: .csv, .jsonl, .ndjson or .parquet. Rows whose `keep` is no (false, 0) are not asked; an empty one counts as
-    yes. A text that was edited is no longer the user's own wording (`original`). Prompts of which one group is left on
-    an axis are left out. Raises DataError naming the row of what is wrong: an empty text, a group without a name, the
-    same text for two groups of a prompt. A CSV that a spreadsheet saved in Windows-1252 or with other delimiters is
-    read, and `told` of what is returned says so.
+    Rows whose `keep` is no (false, 0) are left out; an empty value means yes. An edited text is no longer `original`.
+    Prompts with a single group on an axis are left out. A CSV that a spreadsheet saved in Windows-1252 or with other
+    delimiters is accepted, and the result notes it.
+
+    `path` is .csv, .jsonl, .ndjson or .parquet. Raises a DataError that names the row for an empty text, a group
+    without a name, or the same text for two groups of a prompt.
     """
     path = Path(path)
     guesses: list[str] = []
