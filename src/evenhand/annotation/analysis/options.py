@@ -10,15 +10,15 @@ GROUPS = "groups."
 
 
 class AnalysisOptions(Options):
-    """How people's answers are analysed."""
+    """Options of the analysis of human judgements."""
 
     question: tuple[str, ...] = ()
-    """Questions that are analysed; (): all."""
+    """Names of the questions to analyse. Empty: all."""
     by: str | None = None
     """What to split preferences and ratings by: `groups.axis` for the column `axis` of the items, `person.age` for the
     annotators' own answers to the survey question `age`."""
     baseline: str | None = None
-    """The model that others are compared with; it is the second model in each of its comparisons."""
+    """Model with which the others are compared. It is the second model in each comparison."""
     rules: str = STUDY
     """Exclusion rules: "study" (the rules in the export), "published" (ACUTE-Eval's: one wrong onboarding item
     excludes all judgements of that annotator), "none", or a YAML file of rules."""
@@ -38,5 +38,5 @@ class AnalysisOptions(Options):
 
     @property
     def group(self) -> str | None:
-        """The key of an item's groups that `by` names, with or without `groups.` in front."""
+        """Return the key of the items' groups in `by`, without the prefix `groups.`."""
         return None if self.by is None else self.by.removeprefix(GROUPS)

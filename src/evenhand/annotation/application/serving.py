@@ -95,7 +95,7 @@ def application(
 
 
 def invite_link(store: Store, address: str, invite: str) -> str:
-    """The link of an invite. Raises UsageError for an address with a path."""
+    """Return the URL of an invite. Raise a UsageError for a base URL with a path."""
     return f"{Address.read(address).origin}/i/{Signatures(store.secret).invite_token(invite)}"
 
 

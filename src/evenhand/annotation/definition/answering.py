@@ -27,11 +27,13 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said to one question: in `answer` as VOTES has it; of marks, {turn: option id} in `marks`, or a
-    tuple of option ids where a turn may get several."""
+    """The answer to one question. ``answer`` is as in VOTES.
+
+    Marks are {turn: option id} in ``marks``, or {turn: tuple of option ids} if a turn may have several.
+    """
 
     answer: str | None
-    """a, b or tie; an option's id; a number as text; a text; None: skipped."""
+    """"a", "b" or "tie"; the id of an option; a number as text; a text. None: skipped."""
     reason: str | None = None
     marks: Mapping[int, str | tuple[str, ...]] | None = None
 
@@ -78,7 +80,7 @@ def check_answers(
 
 
 def reason_field(question: str) -> str:
-    """The field of a question's reason, and the key of what is wrong with it.
+    """Return the name of the form field with the reason for an answer, which is also the key of its error.
 
     >>> reason_field("human")
     'human-reason'
@@ -87,7 +89,7 @@ def reason_field(question: str) -> str:
 
 
 def turns_to_mark(item: Item | None) -> tuple[int, ...]:
-    """The turns of an item that may be marked, from 0: the judged speaker's, or all; a text is turn 0."""
+    """Return the turns of an item that may be marked, from 0: those of the judged speaker, or all. A text is turn 0."""
     if item is None or item.pair:
         return ()
     conversation: Conversation | None = item.conversation

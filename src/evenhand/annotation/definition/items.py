@@ -55,35 +55,37 @@ class Turn(Data):
 
 
 class Conversation(Data):
-    """What two speakers (or one) said."""
+    """A conversation of one or two speakers."""
 
     id: Name
     turns: tuple[Turn, ...] = Field(min_length=1, max_length=1_000)
     speaker: Name | None = None
     """The speaker whose turns are judged and highlighted; None: no particular speaker."""
     model: Name | None = None
-    """Who wrote them; never shown to the people who judge."""
+    """Name of the model that wrote it. It is never shown to annotators."""
 
 
 class Item(Data):
-    """One thing that is judged: exactly one of `pair`, `conversation` and `text`."""
+    """One thing to judge. Exactly one of `pair`, `conversation` and `text` is set."""
 
     id: Name
     pair: tuple[Conversation, Conversation] | None = None
-    """Conversations a and b; their sides are randomised for every presentation."""
+    """Conversations a and b. Their positions (left, right) are randomised for every presentation."""
     conversation: Conversation | None = None
     text: Text | None = None
     context: Text | None = None
-    """What stands before it, shown above and set apart: the prompt."""
+    """Text before the item, such as the prompt. It is shown above and set apart."""
     model: Name | None = None
     groups: dict[str, str | float | bool | None] = {}
-    """What the analysis may split by: axis, group, benchmark, mitigation; never shown."""
+    """Attributes by which the analysis may split items: axis, group, benchmark, mitigation. They are never shown."""
     judgements: dict[str, dict[str, JsonValue]] = {}
-    """What classifiers said of the text: name -> label, score, negative, scores; never shown."""
+    """Results of classifiers for the text: name -> label, score, negative, scores. They are never shown."""
     expected: dict[str, Label] = {}
-    """Gold and onboarding items: the right answer to each question (`a` or `b` of a pair, an option, a number)."""
+    """For gold and onboarding items: the correct answer to each question (`a` or `b` of a pair, an option, a
+    number).
+    """
     explanation: Annotated[str, Field(max_length=5_000)] | None = None
-    """Onboarding items: shown after a wrong answer."""
+    """For onboarding items: text that is shown after a wrong answer."""
 
     @model_validator(mode="after")
     def _one_content(self) -> "Item":
@@ -94,12 +96,14 @@ class Item(Data):
 
     @property
     def kind(self) -> ItemKind:
-        """pair, conversation or text."""
+        """Return "pair", "conversation" or "text"."""
         return "pair" if self.pair else "conversation" if self.conversation else "text"
 
     @property
     def conversations(self) -> tuple[str, ...]:
-        """Identifiers of content that no annotator may see twice: the conversations, or the item if it is a text."""
+        """Return identifiers of content that no annotator may see twice: the conversations, or the item if it is a
+        text.
+        """
         if self.pair:
             return (self.pair[0].id, self.pair[1].id)
         return (self.conversation.id,) if self.conversation else (self.id,)

@@ -29,26 +29,27 @@ FOLLOWS = {
 
 @dataclass(frozen=True)
 class Outline:
-    """What a study needs, and what it does, line by line."""
+    """Summary of a study: required numbers of judgements and annotators, and a description line by line."""
 
     showings: int
     """Number of judgements of real items: items times annotators per item."""
     answers: int
-    """Votes times questions: a vote is one person's answers to one item."""
+    """Number of judgements times questions."""
     units: int
-    """At least; of `items_per_unit` real items."""
+    """Minimum number of task batches (units) of `items_per_unit` real items."""
     people: int
-    """At least, if everybody takes as many units as they may."""
+    """Minimum number of annotators, if each takes as many task batches as allowed."""
     lines: tuple[tuple[str, str], ...]
-    """Title and text: items, questions, ..., rules."""
+    """Title and text of each line: items, questions, ..., rules."""
     obstacle: str | None = None
-    """Why the analysis of this study could not find anything, however people judge; None if it could."""
+    """Reason why the analysis could detect nothing with any judgements; None if it could."""
 
 
 def outline(study: Study) -> Outline:
-    """What a study would do.
+    """Return a summary of a study.
 
-    A person judges no conversation twice, so a conversation in several items takes other people for each of them.
+    No annotator judges a conversation twice. A conversation in several items therefore needs different annotators for
+    each.
 
     >>> from evenhand.annotation.definition import template
     >>> texts = [{"id": n, "text": "a text"} for n in range(20)]
@@ -89,7 +90,7 @@ def outline(study: Study) -> Outline:
 
 
 def in_words(rule: Rule) -> str:
-    """When a rule acts.
+    """Return a sentence part that describes when an exclusion rule applies.
 
     >>> in_words(TooFast(seconds=3, share=0.5, least=3))
     'more than 50 % of at least 3 items answered in less than 3 s'

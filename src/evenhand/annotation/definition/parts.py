@@ -12,7 +12,7 @@ Page = Annotated[str, Field(max_length=50_000)]
 
 
 class Consent(Data):
-    """The page before everything else."""
+    """The first page, on which annotators consent."""
 
     text: Page = "You may stop at any time, and have your answers deleted."
     warning: Page | None = None
@@ -21,12 +21,12 @@ class Consent(Data):
 
 
 class Statement(Data):
-    """One line of a scale, rated like a Likert question."""
+    """One statement of a scale, rated like a Likert question."""
 
     id: Key
     text: Words
     reversed: bool = False
-    """Whether agreement counts against what the scale measures."""
+    """True if agreement lowers the score of the scale."""
 
 
 SDO7_LABELS = ("Strongly oppose", "Strongly favor")
@@ -34,18 +34,18 @@ SDO7_LABELS = ("Strongly oppose", "Strongly favor")
 
 
 class Scale(Data):
-    """A survey of which every person is asked some statements: `use: sdo7`, or statements of your own."""
+    """A survey scale of statements that annotators rate: `use: sdo7`, or your own statements."""
 
     kind: Literal["scale"] = "scale"
     id: Key
     use: Literal["sdo7"] | None = None
     statements: tuple[Statement, ...] = Field(default=(), max_length=500)
     draw: int | None = Field(default=None, ge=1)
-    """Statements drawn at random for each unit, none twice for a person; None: all."""
+    """Number of statements that are sampled for each task batch, none twice for an annotator. None: all."""
     low: int = Field(default=1, ge=-1_000, le=1_000)
     high: int = Field(default=7, ge=-1_000, le=1_000)
     labels: tuple[Label, Label] = SDO7_LABELS
-    """Labels of the lowest and the highest number; statements of your own need them."""
+    """Labels of the lowest and the highest number. They are required for your own statements."""
     skippable: bool = True
     heading: Label = "A few statements"
 
@@ -59,7 +59,7 @@ class Scale(Data):
 
 
 class About(Data):
-    """Questions about the person, asked once, each of which may be left out."""
+    """Questions about the annotator, asked once. Each may be skipped."""
 
     kind: Literal["about"] = "about"
     id: Key
@@ -80,15 +80,15 @@ Block = Annotated[Scale | About, Field(discriminator="kind")]
 
 
 class Onboarding(Data):
-    """Items in front of the first unit, with known answers (`expected`); who passes, the rules say."""
+    """Items with known answers (`expected`) before the first task batch. The exclusion rules decide who passes."""
 
     items: tuple[Item, ...] = Field(min_length=1)
     attempts: int = Field(default=1, ge=1, le=100)
-    """Times that all of them may be answered; the last one counts."""
+    """Number of times that all onboarding items may be answered. The last attempt counts."""
 
 
 class Hidden(Data):
-    """Items between the others that look like them: gold (with `expected`), or repetitions of the person's own."""
+    """Quality checks between real items, which look like them: gold items (with `expected`), or repetitions."""
 
     gold: tuple[Item, ...] = ()
     gold_per_unit: int = Field(default=0, ge=0, le=1_000)
@@ -96,12 +96,12 @@ class Hidden(Data):
 
 
 class Assignment(Data):
-    """Who gets what."""
+    """How items are assigned to annotators."""
 
     annotations_per_item: int = Field(default=3, ge=1, le=1_000)
     """Number of annotators who judge each item; exactly this many judgements count."""
     items_per_unit: int = Field(default=5, ge=1, le=10_000)
-    """Real items of one sitting; fewer where fewer are left."""
+    """Number of real items of a task batch; fewer if fewer are left."""
     units_per_person: int = Field(default=1, ge=1, le=100_000)
     lease_minutes: float = Field(default=30, gt=0, le=10_080)
     """Minutes after which an unanswered item goes to another annotator."""
@@ -111,18 +111,18 @@ class Assignment(Data):
 
 
 class Completion(Data):
-    """What stands on the last page."""
+    """Content of the last page."""
 
     text: Page = "Thank you. Your answers have been saved."
     code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = None
     """Return code of Prolific or MTurk; None: none is shown, or `per_unit_codes` are."""
     not_passed_code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = None
-    """What is shown to somebody for whom the study ended with the onboarding (Prolific: screened out)."""
+    """Code that is shown to annotators who did not pass the onboarding (Prolific: screened out)."""
     not_passed_address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = (
         None
     )
-    """Where a link leads back to from there; `address` is not shown to them."""
+    """URL to which these annotators return. `address` is not shown to them."""
     per_unit_codes: bool = False
-    """Whether every unit has a separate code, which the admin page can look up."""
+    """Give each task batch a separate code, which the admin page can look up."""
     address: Annotated[str, Field(pattern=r"^https?://[^\s<>\"']+$", max_length=2_000)] | None = None
-    """Where a link leads back to (https://app.prolific.com/submissions/complete?cc=...)."""
+    """URL to which annotators return (https://app.prolific.com/submissions/complete?cc=...)."""

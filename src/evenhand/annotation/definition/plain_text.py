@@ -18,7 +18,7 @@ _WITHOUT_ROOM = re.compile(f"[{UNSEEN}]")
 
 
 def without_controls(text: str) -> str:
-    """A text as pages and databases can hold it: no control characters but tabs and ends of lines, all as \\n.
+    """Return a text without control characters except tabs and line ends, which become \n.
 
     >>> without_controls("so\\x00 be\\r\\nit")
     'so be\\nit'
@@ -46,7 +46,7 @@ def length(text: str) -> int:
 
 
 def unfit_character(value: Any) -> str | None:
-    """The first character in texts, or in what holds them, that no study may have, as U+0000; None: there is none."""
+    """Return the first character that studies must not contain, such as U+0000, or None."""
     if isinstance(value, str):
         found = UNFIT.search(value)
         return f"U+{ord(found[0]):04X}" if found else None

@@ -11,21 +11,21 @@ Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")]
 
 
 class Option(Data):
-    """One answer to choose."""
+    """One possible answer."""
 
     id: Key
     label: Label
     value: float | None = None
-    """What it counts, where answers are averaged (yes 1, no 0)."""
+    """Number for averages of answers (yes 1, no 0)."""
 
 
 class Reason(Data):
-    """A free text with a choice."""
+    """A free text that explains a choice."""
 
     label: Label = "Why?"
     required: bool = True
     minimum: int = Field(default=5, ge=0, le=5_000)
-    """Characters, without white space at both ends; checked by the server."""
+    """Minimum number of characters, without surrounding white space; checked by the server."""
 
 
 class Asked(Data):
@@ -38,28 +38,28 @@ class Asked(Data):
 
 
 class PairChoice(Asked):
-    """Which of the two conversations (of an item with `pair`): answers a, b, or tie."""
+    """A question on which of two conversations is better (of an item with `pair`). The answers are a, b and tie."""
 
     kind: Literal["pair"] = "pair"
     labels: tuple[Label, Label] = ("Speaker 1", "Speaker 2")
     """Labels of the left and the right conversation."""
     tie: Label | None = None
-    """Label of a third answer; None: a choice is forced."""
+    """Label of the answer "tie". None: ties are not allowed."""
     reason: Reason | None = None
 
 
 class Choice(Asked):
-    """One of several options: yes or no, the four classes of regard."""
+    """A question with several options, such as yes and no, or the four classes of regard."""
 
     kind: Literal["choice"] = "choice"
     options: tuple[Option, ...] = Field(min_length=2, max_length=100)
     ordered: bool = False
-    """Whether the options are ordered (agreement is then ordinal)."""
+    """True if the options are ordered. Agreement then uses the ordinal level."""
     reason: Reason | None = None
 
 
 class Likert(Asked):
-    """A number from low to high."""
+    """A question with a number from low to high as the answer."""
 
     kind: Literal["likert"] = "likert"
     low: int = Field(default=1, ge=-1_000, le=1_000)
@@ -70,17 +70,20 @@ class Likert(Asked):
 
 
 class Marks(Asked):
-    """Which turns of a conversation (the judged speaker's, where one is named) deserve a mark, and which."""
+    """A question on which turns of a conversation deserve a mark, and which one.
+
+    If the conversation has a judged speaker, only that speaker's turns can be marked.
+    """
 
     kind: Literal["marks"] = "marks"
     options: tuple[Option, ...] = Field(min_length=1, max_length=100)
     several: bool = False
-    """Whether one turn may get several marks."""
+    """True if one turn may have several marks."""
     required: bool = False
 
 
 class FreeText(Asked):
-    """A free text as the answer."""
+    """A question with a free text as the answer."""
 
     kind: Literal["text"] = "text"
     minimum: int = Field(default=0, ge=0, le=100_000)

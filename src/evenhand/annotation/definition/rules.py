@@ -15,10 +15,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class OnboardingBelow(Data):
-    """Less than `mark` of the onboarding items answered rightly (ACUTE-Eval: 0.75; its analysis: 1).
+    """Exclude annotators with less than `mark` (0 to 1) of the onboarding items correct.
 
-    attempts: of an item answered in several, "last" counts, or "any" wrong one makes it wrong (as in ACUTE-Eval, where
-    there is one attempt).
+    ACUTE-Eval uses 0.75, and its analysis 1. `attempts` states which attempt counts: "last", or "any" (one wrong
+    attempt makes the item wrong, as in ACUTE-Eval, which has one attempt).
     """
 
     rule: Literal["onboarding_below"] = "onboarding_below"
@@ -28,7 +28,9 @@ class OnboardingBelow(Data):
 
 
 class GoldBelow(Data):
-    """Less than `mark` of the hidden gold items right, once at least `least` were answered."""
+    """Exclude annotators with less than `mark` (0 to 1) of the hidden gold items correct, after at least `least` of
+    them.
+    """
 
     rule: Literal["gold_below"] = "gold_below"
     mark: Share = 0.75
@@ -37,7 +39,9 @@ class GoldBelow(Data):
 
 
 class InconsistentDuplicates(Data):
-    """Less than `mark` of the hidden repetitions answered as the first time, once at least `least` were answered."""
+    """Exclude annotators who repeat less than `mark` (0 to 1) of their answers to hidden repetitions, after at least
+    `least`.
+    """
 
     rule: Literal["inconsistent_duplicates"] = "inconsistent_duplicates"
     mark: Share = 0.5
@@ -46,7 +50,7 @@ class InconsistentDuplicates(Data):
 
 
 class TooFast(Data):
-    """More than `share` of the items answered in less than `seconds`."""
+    """Exclude annotators who answer more than `share` of the items in less than `seconds`."""
 
     rule: Literal["too_fast"] = "too_fast"
     seconds: float = Field(default=3.0, ge=0)
@@ -56,7 +60,10 @@ class TooFast(Data):
 
 
 class ConstantSide(Data):
-    """Pairs: the same side (or in ratings, the same option) always, where chance would do so with less than `p`."""
+    """Exclude annotators who nearly always choose the same side of pairs (or the same option in ratings).
+
+    It applies if the probability of this by chance is below `p`.
+    """
 
     rule: Literal["constant_side"] = "constant_side"
     p: Annotated[float, Field(gt=0, lt=1)] = 0.001
@@ -65,7 +72,7 @@ class ConstantSide(Data):
 
 
 class CopiedReasons(Data):
-    """More than `share` of the reasons are equal to another of the person's, or taken out of the text shown."""
+    """Exclude annotators if more than `share` of their reasons repeat each other or are copied from the shown text."""
 
     rule: Literal["copied_reasons"] = "copied_reasons"
     share: Share = 0.5

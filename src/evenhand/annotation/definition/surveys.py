@@ -34,15 +34,16 @@ SDO7: tuple[Statement, ...] = tuple(
     Statement(id=f"sdo7-{number:02}", text=text, reversed=text in _AGAINST)
     for number, text in enumerate((*_FOR_EQUALITY, *_AGAINST), 1)
 )
-"""The 16 statements of Ho et al. 2015 (JPSP 109), as printed in Smith & Williams 2021, Table 12; 8 reversed.
+"""The 16 statements on social dominance orientation of Ho et al. 2015 (JPSP 109), in the order of Smith & Williams
+2021, Table 12.
 
-Numbered in the order of that table. Reversed are those for inequality: a person's score is high where they favour
-equality, as in the paper (its Table 15), which is the scale turned around.
+The 8 statements for inequality are reversed. A high score means that a person favours equality, as in Table 15 of the
+paper.
 """
 
 
 def statements_of(scale: Scale) -> tuple[Statement, ...]:
-    """A scale's statements, its own or the published ones it names.
+    """Return the statements of a scale: its own, or the published ones that it names.
 
     >>> len(statements_of(Scale(id="equality", use="sdo7", draw=2)))
     16

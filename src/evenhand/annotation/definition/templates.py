@@ -28,7 +28,9 @@ def template(name: str, *, survey: bool = False) -> dict[str, Any]:
 
 
 def template_note(name: str) -> str:
-    """What of a template is published and what is ours, in sentences. Raises UsageError for an unknown name."""
+    """Return sentences on which parts of a template are published and which are ours. Raise a UsageError for an unknown
+    name.
+    """
     lines = _text(name).splitlines()
     note = lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]
     return "\n".join(line.removeprefix("#").strip() for line in note)

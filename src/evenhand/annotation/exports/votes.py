@@ -24,7 +24,7 @@ class Export:
     """Exported human judgements with the definition of their study; the result of `read_export`."""
 
     votes: pl.DataFrame
-    """VOTES, with `excluded` filled in."""
+    """One row per judgement (columns: VOTES). `excluded` is filled in."""
     study: Mapping[str, Any]
     """The definition without items: questions, rules, seed, survey, assignment; {} if a CSV has none."""
     path: Path
@@ -67,7 +67,7 @@ def write_export(store: "Store", path: Path | str) -> Path:
 
 
 def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | str) -> Path:
-    """As `write_export`, of rows that come from anywhere. rows: of VOTES, taken one after another."""
+    """Write an export of any rows of VOTES, one after another; otherwise like `write_export`."""
     one_by_one, frames = iter(rows), []
     while batch := list(islice(one_by_one, BATCH)):
         try:
@@ -106,7 +106,7 @@ def read_export(path: Path | str) -> Export:
 
 
 def described(study: Study) -> dict[str, Any]:
-    """A study as the first line of an export has it: without items, and without what the last page gives away."""
+    """Return a study as in the first line of an export: without items, and without the codes of the last page."""
     return study.model_dump(
         mode="json", exclude={"items": True, "completion": True, "onboarding": {"items"}, "hidden": {"gold"}}
     )

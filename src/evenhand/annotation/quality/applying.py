@@ -29,13 +29,13 @@ PLACE_TAKEN = "place_taken"
 
 @dataclass(frozen=True)
 class Broken:
-    """A rule that a person's answers break."""
+    """An exclusion rule that applies to an annotator."""
 
     person: str
     rule: str
     action: Action
     sentence: str
-    """With the numbers: "2 of 8 gold items right, 75 % wanted"."""
+    """Reason with numbers: "2 of 8 gold items right, 75 % wanted"."""
 
 
 def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:

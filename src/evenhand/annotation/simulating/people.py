@@ -29,41 +29,43 @@ Opinion = Callable[[Item, Choice | Likert], Sequence[float] | None]
 
 @dataclass(frozen=True)
 class Population:
-    """What is planted in people: the same for all of them, and how much they differ."""
+    """True values of simulated annotators: preferences that all share, and variation between them."""
 
     strengths: Mapping[str, float] = field(default_factory=dict)
-    """By model: logit of preferring it in pairs (Bradley-Terry); 0 for models that are not named."""
+    """By model: logit of being preferred in pairs (Bradley-Terry). 0 for models that are not named."""
     opinion: Opinion = lambda item, question: None
-    """Shares of answers about single texts. They hold on average over people and items, for any SDs below."""
+    """By question: true shares of the answers about single texts, averaged over people and items."""
     person_sd: float = 0.0
-    """Between people, of the difference of two models (logits), and of what a text is like (noise has 1)."""
+    """SD between people, in logits: of the difference of two models, and of the perception of a text (noise has SD
+    1).
+    """
     item_sd: float = 0.0
-    """Between pairs, and between texts, likewise."""
+    """SD between pairs, and between texts, in logits."""
     side: float = 0.0
-    """Added to the logit of the model on the left."""
+    """Logit that is added for the model on the left."""
     spammers: float = 0.0
-    """Share of people who answer without looking, in a tenth of the time."""
+    """Share of people who answer at random, in a tenth of the time."""
     attention: float = 0.98
-    """Probability of answering what is expected, where something is."""
+    """Probability of giving the expected answer to gold and onboarding items."""
     ties: float = 0.0
-    """Probability of a tie, where one is offered."""
+    """Probability of a tie, if it is offered."""
     attitude: float = 0.0
-    """Added to a model's logit for each standard deviation of a person's attitude, times `attitude_toward`."""
+    """Logit that is added to a model per SD of a person's attitude, multiplied by `attitude_toward`."""
     attitude_toward: Mapping[str, float] = field(default_factory=dict)
-    """By model: which way the attitude that scales measure leans (1, 0, -1)."""
+    """By model: direction in which the attitude affects its preference (1, 0, -1)."""
     marks: float = 0.1
     """Probability that a turn is marked."""
     skips: float = 0.1
-    """Probability of leaving out what may be left out, in surveys."""
+    """Probability of skipping an optional survey question."""
     seconds: float = 30.0
-    """Median of an answer."""
+    """Median time of an answer in seconds."""
     seed: int = 0
 
 
 class SimulatedPerson:
-    """One person of a population: everything about them follows from the population's seed and their number.
+    """One simulated person. The population's seed and the person's number determine all answers.
 
-    Their answer to a presentation depends on them, the item and its place in the unit, not on when they are asked.
+    An answer depends on the person, the item and its position in the task batch, but not on the time.
     """
 
     def __init__(self, population: Population, number: int):
@@ -106,7 +108,7 @@ class SimulatedPerson:
         }
 
     def seconds(self, number: int) -> float:
-        """How long the person looks at something, the how manieth in a row, before going on."""
+        """Return the time in seconds that the person takes for the n-th item in a row."""
         median = self.population.seconds / (10 if self.spams else 1)
         return float(median * np.exp(0.4 * self._draws("seconds", str(number)).standard_normal()))
 

@@ -27,13 +27,13 @@ MOST_WAITS = 100
 
 @dataclass(frozen=True)
 class Sat:
-    """How the sitting of one person went."""
+    """Result of the participation of one simulated person."""
 
     person: str
-    """The pseudonym."""
+    """Pseudonym of the person."""
     simulated: SimulatedPerson
     answers: int
-    """Presentations answered, of every role."""
+    """Number of answered presentations, including gold and onboarding items."""
     end: Ended
 
 
@@ -45,11 +45,11 @@ def simulate(
     begin: datetime = BEGIN,
     apart: timedelta = timedelta(seconds=20),
 ) -> list[Sat]:
-    """Let people take part until there is nothing to do for them; returns how it went for each.
+    """Simulate the participation of several people until no items are left for them, and return the result for each.
 
-    number: of people, each by an invite of their own. population: who they are; by default people without any
-    preference. begin: when the first comes. apart: between the arrivals of two; they work at the same time, on a clock
-    of their own, so that leases run out and places are given on as in a real study.
+    `number` is that of people, who get an invite each. `population` describes them (default: no preferences). `begin`
+    is the arrival of the first, and `apart` the time between arrivals. They work at the same time, so that assignments
+    expire and are passed on as in a real study.
     """
     drawn = Population() if population is None else population
     invites = people.make_invites(store, number, begin)
@@ -70,7 +70,7 @@ def simulate(
 
 
 def sit(store: Store, person: str, simulated: SimulatedPerson, *, begin: datetime = BEGIN) -> Sat:
-    """Let one person who has arrived take part, alone, until there is nothing to do for them."""
+    """Simulate the participation of one person who has arrived, until no items are left."""
     ends: dict[int, Sat] = {}
     for _ in _sit(store, person, simulated, begin, ends, 0):
         pass

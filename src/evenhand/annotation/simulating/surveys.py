@@ -22,11 +22,20 @@ def simulated_survey(
     study: str = "simulated",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Rows of an export (VOTES) in which people rate statements: to be put under `simulated_votes` of the same seed.
+    """Simulate ratings of survey statements, as rows of an export (VOTES). Append them to `simulated_votes` of the same
+    seed.
 
-    persons: the first of the people of that call. draw: statements for each, drawn at random; None: all. A rating is
-    the middle of the scale + `loading` x attitude (taken off where a statement is reversed) + noise of a standard
-    deviation of `noise`, rounded and kept within low .. high. skipped: share of ratings that are left out.
+    Parameters
+    ----------
+    persons : int
+        Number of people, the first of those in that call.
+    draw : int, optional
+        Number of sampled statements per person. None: all.
+    loading, noise : float
+        A rating is the middle of the scale + loading x attitude (minus for reversed statements) + noise with this SD.
+        It is rounded and kept between low and high.
+    skipped : float
+        Share of skipped ratings.
 
     >>> rows = simulated_survey(persons=50, draw=2)
     >>> rows.height, rows["value"].is_between(1, 7).all()

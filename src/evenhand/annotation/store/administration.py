@@ -32,26 +32,26 @@ STATES = ("invited", "agreed", "onboarding", "working", "done", "not passed", "b
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is."""
+    """Progress of a study."""
 
     items: int
     items_complete: int
     votes_wanted: int
     votes: int
     leased: int
-    """Given out now."""
+    """Number of items that are currently assigned to annotators."""
     persons: int
     persons_by_state: dict[str, int]
-    """invited, agreed, onboarding, working, done, not passed, blocked, withdrawn."""
+    """Numbers of annotators by state: invited, agreed, onboarding, working, done, not passed, blocked, withdrawn."""
     units_complete: int
     seconds_median: float | None
-    """Between showing and answer of a real item."""
+    """Median time between display and answer of a real item, in seconds."""
     paused: bool
 
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One person in the admin's list."""
+    """One annotator in the list of the admin page."""
 
     person: str
     state: str
@@ -60,13 +60,13 @@ class PersonRow:
     units: int
     votes: int
     excluded: tuple[str, ...]
-    """Rules that hold, blocking or not."""
+    """Exclusion rules that apply, whether or not they block the annotator."""
     review: Review | None
     note: str
     code: str | None
-    """Code of their last unit, if each unit has its own."""
+    """Code of the annotator's last task batch, if each batch has its own."""
     number: int = 0
-    """From 1, in the order of coming; the audit log knows them by it."""
+    """Number of the annotator in order of arrival, from 1. The audit log uses it."""
 
 
 def progress(store: Store, now: datetime) -> Progress:

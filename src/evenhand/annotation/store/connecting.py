@@ -188,7 +188,7 @@ _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 
 
 def shown_address(address: str | Path | URL) -> str:
-    """An address for messages, without a password."""
+    """Return a database URL for messages, without the password."""
     url = address if isinstance(address, URL) else url_of(address)
     return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
 

@@ -7,7 +7,7 @@ from evenhand.schema import DataError, ServiceUnavailable, UsageError
 
 
 class LeaseLost(UsageError):
-    """The time for a presentation ran out, and its place was given to somebody else."""
+    """The assignment of an item has expired, and the item was given to another annotator."""
 
 
 class InviteRefused(UsageError):
@@ -15,7 +15,7 @@ class InviteRefused(UsageError):
 
 
 class StoreBusy(ServiceUnavailable):
-    """The database did not take a change although it was tried several times; nothing was changed: try again."""
+    """The database did not accept a change after several attempts. Nothing was changed, so the call can be repeated."""
 
 
 @contextmanager

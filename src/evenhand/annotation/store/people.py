@@ -31,11 +31,11 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 @dataclass(frozen=True)
 class Invite:
-    """A link that lets people in."""
+    """A link with which annotators join a study."""
 
     id: str
     uses: int | None
-    """People it lets in; None: any number."""
+    """Maximum number of people who may use the link. None: any number."""
     used: int
     note: str
     expires: datetime | None

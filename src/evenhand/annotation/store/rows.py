@@ -269,7 +269,7 @@ def _value(values: dict[str, float | None] | None, answer: str | None, turn: int
 
 
 class Counted(NamedTuple):
-    """One vote on a real item."""
+    """One judgement of a real item that counts."""
 
     item: str
     question: str
@@ -278,7 +278,9 @@ class Counted(NamedTuple):
 
 
 def counted(store: Store) -> list[Counted]:
-    """Votes that hold their place in an item's quota, of people whom no rule leaves out; marks are not among them."""
+    """Return the judgements that count towards an item's quota: those of annotators whom no rule excludes, without
+    marks.
+    """
     leaving_out = {rule.rule for rule in store.study.rules if rule.action != "flag"}
     broken = select(persons.c.id, persons.c.broken).where(persons.c.study_id == store.key)
     query = (

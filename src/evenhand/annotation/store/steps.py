@@ -12,45 +12,45 @@ Role = Literal["real", "onboarding", "gold", "duplicate"]
 
 @dataclass(frozen=True)
 class Shown:
-    """One showing of one item to one person, as drawn and stored when the unit was made."""
+    """One presentation of an item to an annotator, as it was randomised and stored for the task batch."""
 
     presentation: str
-    """An identifier that cannot be guessed; the form sends it back."""
+    """Unguessable identifier, which the form sends back."""
     item: Item
     left: Side
-    """Which conversation of a pair stands on the left."""
+    """The conversation of a pair (a or b) that is shown on the left."""
     questions: tuple[str, ...]
-    """Identifiers, in the order asked."""
+    """Identifiers of the questions, in the order in which they are asked."""
     position: int
-    """Within the unit, from 0; onboarding counts for itself."""
+    """Position within the task batch, from 0. Onboarding items are counted separately."""
     length: int
-    """How many there are in it."""
+    """Number of items in the task batch."""
     onboarding: bool
-    """The only role that a page may know."""
+    """True for an onboarding item. Pages know no other role of an item, so that gold items cannot be recognised."""
     until: datetime
-    """When the lease ends."""
+    """Time at which the assignment expires."""
 
 
 @dataclass(frozen=True)
 class AskConsent:
-    """Nothing before this is agreed to."""
+    """Next step: the annotator must consent."""
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """An onboarding item was answered wrongly and has an explanation, to be read before going on."""
+    """Next step: read the explanation of a wrongly answered onboarding item."""
 
     shown: Shown
     wrong: tuple[str, ...]
-    """Questions."""
+    """Questions that were answered wrongly."""
 
 
 @dataclass(frozen=True)
 class AskSurvey:
-    """One block of the survey: the statements drawn for this person and unit, or questions about them."""
+    """Next step: one block of the survey, with sampled statements or questions about the annotator."""
 
     survey: str
-    """An identifier that cannot be guessed; the form sends it back."""
+    """Unguessable identifier, which the form sends back."""
     block: Block
     statements: tuple[Statement, ...]
     """Statements of a scale, in random order."""
@@ -58,7 +58,7 @@ class AskSurvey:
 
 @dataclass(frozen=True)
 class UnitDone:
-    """A unit is complete, and the person may take another (`more`) or not."""
+    """Next step: a task batch is complete. ``more`` is True if the annotator may take another."""
 
     unit: str
     code: str | None
@@ -67,13 +67,19 @@ class UnitDone:
 
 @dataclass(frozen=True)
 class Ended:
-    """There is nothing to do for this person."""
+    """Next step: none. There is nothing left for this annotator."""
 
     why: Literal["nothing left", "all given out", "enough", "not passed", "blocked", "withdrawn", "paused"]
-    """nothing left: every item has its votes; all given out: others hold the rest, come back later; enough: the
-    person's own limit; not passed: onboarding; blocked: by a rule or the admin, said as kindly as "enough"."""
+    """Reason why there is nothing left.
+
+    - nothing left: every item has its judgements.
+    - all given out: the others are assigned to other annotators; come back later.
+    - enough: the annotator has reached the maximum.
+    - not passed: the onboarding was not passed.
+    - blocked: by a rule or the admin. The page shows the same text as for "enough".
+    """
     code: str | None = None
-    """Code of the last complete unit, so that it can be shown again."""
+    """Code of the last completed task batch, so that it can be shown again."""
 
 
 Step = AskConsent | Shown | Corrected | AskSurvey | UnitDone | Ended

@@ -19,7 +19,7 @@ PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
 
 
 def agreement_section(analysis: Analysis) -> Section | None:
-    """Krippendorff's alpha, agreement on items, and how reliable persons are."""
+    """Return the section on agreement: Krippendorff's alpha, agreement on items, and reliability of persons."""
     rows = rows_of(analysis.tables.agreement)
     if not rows:
         return None
@@ -128,7 +128,7 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
 
 
 def classifier_section(analysis: Analysis) -> Section | None:
-    """Correlations of classifiers with people, with the ceiling; in the shape of ROBBIE's Tables 18 and 19."""
+    """Return the section on correlations of classifiers with human judgements, as in ROBBIE's Tables 18 and 19."""
     rows = rows_of(analysis.tables.classifiers)
     pooled = [row for row in rows if row["measure"] == PEARSON and row["level"] is None]
     if not pooled:

@@ -21,7 +21,7 @@ FEWEST = 5
 
 
 def data_section(analysis: Analysis) -> Section:
-    """How much was said by how many, and how long it took."""
+    """Return the section on the data: numbers of judgements and persons, and times."""
     parts: list[Part] = [_answers(rows_of(analysis.tables.answers))]
     if about := rows_of(analysis.tables.about):
         parts.append(Folded("Who took part", [_about(about)]))
@@ -87,7 +87,9 @@ def _about(rows: Sequence[Row]) -> PlainTable:
 
 
 def rules_section(analysis: Analysis) -> Section:
-    """Which rules said whose answers count, whom they took out, and which verdicts hang on them."""
+    """Return the section on exclusion rules: which ones applied, whom they excluded, and which verdicts depend on
+    them.
+    """
     parts: list[Part] = []
     rules = analysis.rules.rules
     if rules:
@@ -144,7 +146,7 @@ def _attrition(rows: Sequence[Row]) -> PlainTable:
 
 
 def told_rules(analysis: Analysis) -> str:
-    """Which rules were applied, and where persons were lost."""
+    """Return sentences on the rules that were applied and the persons who were excluded or dropped out."""
     named = {
         "the study's": "The study’s rules were applied",
         "published": "ACUTE-Eval’s published rule was applied: one onboarding item wrong, and all of a person’s "
@@ -159,7 +161,7 @@ def told_rules(analysis: Analysis) -> str:
 
 
 def told_changes(analysis: Analysis) -> list[str]:
-    """Which verdicts change with the rules."""
+    """Return sentences on the verdicts that change with the exclusion rules."""
     rows = rows_of(analysis.tables.sensitivity)
     pairs: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in rows:
@@ -223,7 +225,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
 
 
 def texts_section(analysis: Analysis) -> Section | None:
-    """What people wrote, folded."""
+    """Return the collapsed section with texts that annotators wrote."""
     if not analysis.texts:
         return None
     parts = tuple(

@@ -234,7 +234,7 @@ def _design(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def side_section(analysis: Analysis) -> Section | None:
-    """Whether people choose what stands on the left."""
+    """Return the section on whether people prefer the conversation on the left."""
     shares = rows_of(analysis.tables.sides, "side_share")
     if not shares:
         return None

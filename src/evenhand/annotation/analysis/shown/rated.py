@@ -30,7 +30,7 @@ MOST_DIFFERENCES = 60
 
 
 def ratings_section(analysis: Analysis) -> Section | None:
-    """Rates of each model (and level), differences, and the chi-square of ROBBIE's Table 16."""
+    """Return the section on ratings: rates of each model, differences, and the chi-square test of ROBBIE's Table 16."""
     rows = rows_of(analysis.tables.rates)
     if not rows:
         return None
@@ -252,7 +252,7 @@ def _chi_square(row: Row | None) -> str:
 
 
 def marks_section(analysis: Analysis) -> Section | None:
-    """Marks on turns."""
+    """Return the section on marks of single turns."""
     table = analysis.tables.marks
     if table.is_empty():
         return None

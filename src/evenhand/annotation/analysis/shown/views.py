@@ -15,7 +15,9 @@ FEWEST = 5
 
 
 def views_section(analysis: Analysis) -> Section | None:
-    """Scores and what hangs on them, in the shape of the names paper's Tables 12 and 15."""
+    """Return the section on survey scores and their relation to judgements, as in Tables 12 and 15 of Smith & Williams
+    2021.
+    """
     scores = rows_of(analysis.tables.scores)
     if not scores:
         return None

@@ -19,7 +19,7 @@ FRESH = 10.0
 
 @dataclass(frozen=True)
 class Memory:
-    """One application's own; gone with the process."""
+    """Data that one application keeps in memory while it runs."""
 
     store: Store
     live: Kept[Live]
@@ -28,7 +28,7 @@ class Memory:
 
     @classmethod
     def of(cls, store: Store, clock: Callable[[], datetime]) -> "Memory":
-        """The memory of an application that begins."""
+        """Return the memory of a new application."""
         return cls(
             store,
             Kept(lambda: live(store.study.questions, counted(store)), fresh=FRESH),
@@ -37,7 +37,7 @@ class Memory:
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
-        """All items by name, gold and practice among them."""
+        """Return all items by name, including gold and practice items."""
         study = self.store.study
         practice = study.onboarding.items if study.onboarding else ()
         return {item.id: item for item in (*study.items, *study.hidden.gold, *practice)}

@@ -16,7 +16,7 @@ def remember_address(store: Store, address: str, now: datetime) -> None:
 
 
 def last_address(store: Store) -> str | None:
-    """Where people reached a study when it was last served; None if it never was, or long ago."""
+    """Return the URL at which a study was last served; None if it was not, or long ago."""
     for offset in range(0, MOST_READ, AT_ONCE):
         lines = administration.audit_log(store, offset=offset, limit=AT_ONCE)
         for line in lines:

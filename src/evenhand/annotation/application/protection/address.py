@@ -10,7 +10,7 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Address:
-    """Scheme, host and port, as browsers write them in Host and Origin."""
+    """Scheme, host and port of the application, as browsers write them in the headers Host and Origin."""
 
     scheme: str
     host: str
@@ -41,7 +41,7 @@ class Address:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers speak to it by TLS."""
+        """Return True if browsers use TLS (https)."""
         return self.scheme == "https"
 
     @property
@@ -55,16 +55,16 @@ class Address:
         return f"{self.scheme}://{self.netloc}"
 
     def is_host(self, header: str) -> bool:
-        """Whether a Host header names this address, its default port said or not."""
+        """Return True if a Host header names this address, with or without its default port."""
         name = header.strip().lower()
         return name in (self.netloc, self._with_port)
 
     def is_origin(self, header: str) -> bool:
-        """Whether an Origin header names this address, letter by letter, its default port said or not."""
+        """Return True if an Origin header equals this address, with or without its default port."""
         return header in (self.origin, f"{self.scheme}://{self._with_port}")
 
     def is_referer(self, header: str) -> bool:
-        """Whether a Referer header names this address or a page of it."""
+        """Return True if a Referer header names this address or a page of it."""
         return self.is_origin("/".join(header.split("/", 3)[:3]))
 
     @property

@@ -8,10 +8,10 @@ from evenhand.annotation.application.protection.refusals import Refused
 
 MOST_FIELDS = 2000
 TOKEN = "form_token"
-"""The hidden field that every form has."""
+"""Name of the hidden field with the form token, which every form has."""
 
 Form = Mapping[str, tuple[str, ...]]
-"""Every value sent for a field, by name."""
+"""The values of a submitted form, by field name."""
 
 
 def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
@@ -28,7 +28,7 @@ def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
 
 
 def read_form(headers: Mapping[str, str], body: bytes) -> Form:
-    """The fields of a plain form; raises Refused for any other content."""
+    """Return the fields of a plain form. Raise Refused for any other content."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Refused(415, "This is no form", "Please use the pages of this study to send something.")

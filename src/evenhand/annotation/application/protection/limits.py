@@ -17,23 +17,23 @@ class Rate:
 
 @dataclass(frozen=True)
 class Limits:
-    """The rates of one application. A whole class behind one address is let in; a thousand guesses are not."""
+    """Rate limits of one application. They allow a whole class behind one IP address, but not a thousand guesses."""
 
     wrong_invites: Rate = Rate(20, 1 / 15)
-    """Attempts with unsigned links, per address; they never block a signed link."""
+    """Limit per IP address of attempts with links of a wrong signature. It never blocks a correct link."""
     spent_invites: Rate = Rate(60, 1.0)
-    """Attempts with one link that has expired, was revoked or is used up, per address."""
+    """Limit per IP address of attempts with one link that has expired, was revoked or is used up."""
     arrivals: Rate = Rate(300, 2.0)
-    """People who come in, per address."""
+    """Limit per IP address of people who start a session."""
     posts_of_session: Rate = Rate(60, 2.0)
-    """Forms sent by one person, or by one browser before there is a session."""
+    """Limit of forms sent by one person, or by one browser before there is a session."""
     posts_of_address: Rate = Rate(120, 2.0)
-    """Forms without a session that did not come from a page of this application, per address."""
+    """Limit per IP address of forms without a session that do not come from a page of this application."""
 
 
 @dataclass
 class Limiter:
-    """Counts, for any number of rates and of those who are counted."""
+    """Counts events per client, for any number of rate limits."""
 
     clock: Callable[[], float] = time.monotonic
     most: int = 100_000
@@ -54,7 +54,7 @@ class Limiter:
         return 0.0
 
     def wait(self, what: str, who: str, rate: Rate) -> float:
-        """Seconds until another try is let through, without counting one."""
+        """Return the number of seconds until the next attempt is allowed, without counting one."""
         with self._lock:
             left = self._left(what, who, rate)
         return 0.0 if left >= 1.0 else (1.0 - left) / rate.per_second

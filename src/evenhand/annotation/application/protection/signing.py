@@ -8,7 +8,7 @@ from itsdangerous import BadData, BadSignature, Signer, URLSafeSerializer
 
 @dataclass(frozen=True)
 class Signatures:
-    """Made and checked with the study's secret; a salt each, so that none passes for another."""
+    """Signatures with the study's secret. Each use has its own salt, so one signature cannot replace another."""
 
     secret: bytes
 
@@ -17,7 +17,7 @@ class Signatures:
         return str(self._invites.dumps(invite))
 
     def invite(self, token: str) -> str | None:
-        """The id behind a link; None where somebody else wrote it."""
+        """Return the id in a link, or None if its signature is wrong."""
         try:
             invite = self._invites.loads(token)
         except BadData:
@@ -29,7 +29,7 @@ class Signatures:
         return self._forms.get_signature(secret).decode()
 
     def is_form_token(self, secret: str, token: str) -> bool:
-        """Whether a form was made for this session; in constant time."""
+        """Return True if a form token was made for this session (compared in constant time)."""
         try:
             return bool(self._forms.verify_signature(secret, token))
         except (BadSignature, ValueError):

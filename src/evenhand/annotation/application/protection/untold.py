@@ -9,12 +9,12 @@ FRAMES = 30
 
 
 def in_one_line(error: BaseException) -> str | None:
-    """What has to be mended on this machine, such as a full disk; None for errors that need their place told."""
+    """Return a one-line message for an error that the operator must fix, such as a full disk; None for other errors."""
     return " ".join(error.message.split()) if isinstance(error, WriteError) else None
 
 
 def without_values(error: BaseException) -> str:
-    """A traceback without what errors say, since they repeat values: files, lines and kinds, what was first on top."""
+    """Return a traceback without error messages, which may repeat participants' data: only files, lines and types."""
     return "\n".join(line for one in _chain(error) for line in _told(one))
 
 

@@ -11,14 +11,16 @@ from evenhand.annotation.application.protection.refusals import Refused
 MOST_BYTES = 1024 * 1024
 MOST_SECONDS = 20.0
 BODY = "evenhand.body"
-"""Key of the scope: an endpoint that is no coroutine finds the body there."""
+"""Key of the ASGI scope with the request body, for endpoints that are not coroutines."""
 
 TOO_LARGE = Refused(413, "This is too much at once", "Nothing was saved. Please shorten what you wrote.")
 TOO_SLOW = Refused(408, "This took too long to arrive", "Nothing was saved. Please send the form again.")
 
 
 class WholeBodies:
-    """Reads each body, however it is sent, before the application is called; refuses what is too large or slow."""
+    """Middleware that reads each request body before the application is called. It refuses bodies that are too large or
+    slow.
+    """
 
     def __init__(self, app: ASGIApp, refusal: Callable[[Refused], Response]):
         self.app = app

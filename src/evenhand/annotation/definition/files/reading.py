@@ -20,7 +20,7 @@ HINT = "See docs/how-to/write_a_study_file.md for what a study file holds."
 
 
 class StudyError(DataError):
-    """A study file that cannot be used. problems: a line each, `study.yaml:12:5: questions[0].options: ...`."""
+    """A study file is invalid. ``problems`` has one line each, such as `study.yaml:12:5: questions[0].options: ...`."""
 
     def __init__(self, path: Path, problems: tuple[str, ...]):
         many = len(problems)

@@ -27,7 +27,7 @@ MANY = 200
 
 
 def study_yaml(study: Study) -> str:
-    """A study as the text of a study file, readable, long texts as blocks; `read_study` gives it back.
+    """Return a study as the text of a study file, which `read_study` can read.
 
     >>> from evenhand.annotation.definition import Choice, Item, Option
     >>> yes, no = Option(id="yes", label="Yes"), Option(id="no", label="No")

@@ -13,7 +13,7 @@ REST = 1.0
 
 
 class Journal:
-    """A journal that is emptied now, or as soon as no process reads from it."""
+    """The SQLite journal of a database. It is emptied as soon as no process reads from it."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
@@ -42,6 +42,6 @@ class Journal:
         return not busy
 
     def empty_if_due(self) -> None:
-        """Empty the journal if this is due and was not tried a moment ago; called after each operation."""
+        """Empty the journal if it is due and was not just tried. Called after each operation."""
         if self.due and time.monotonic() - self._last >= REST:
             self.empty()

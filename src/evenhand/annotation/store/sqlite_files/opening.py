@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 Way = Literal["shared", "alone", "still"]
-"""shared: other processes can use the database, through a small extra file (-shm). alone: that file is kept in memory,
-which needs no disk space and locks out other processes. still: read-only, while no process writes and only if there is
-no journal."""
+"""How a database is opened: "shared", "alone" or "still".
+
+- shared: other processes can use the database, through a small extra file (-shm).
+- alone: that file is kept in memory. This needs no disk space and locks out other processes.
+- still: read-only, if no process writes and there is no journal.
+"""
 WAYS: tuple[Way, ...] = get_args(Way)
 BUSY_SECONDS = 5
-"""How long one attempt waits for others that write."""
+"""Seconds that one attempt waits for other processes that write."""
 MODES: Mapping[Way, str] = {"shared": "mode=rw", "alone": "mode=rw", "still": "mode=ro&immutable=1"}
 FIRST: Mapping[Way, tuple[str, ...]] = {
     "shared": ("journal_mode=WAL",),
@@ -32,22 +35,22 @@ COUNTED = 1_000_000
 
 
 class Counting(sqlite3.Connection):
-    """A connection on which no statement runs for ever."""
+    """A connection that stops statements that run too long."""
 
     _left = MOST_STEPS
 
     def count_anew(self, most: int = MOST_STEPS) -> None:
-        """Before each statement."""
+        """Reset the counter before each statement."""
         self._left = most
 
     def count(self) -> bool:
-        """Called by SQLite every COUNTED steps; True stops the statement."""
+        """Return True to stop the statement. SQLite calls it every COUNTED steps."""
         self._left -= COUNTED
         return self._left < 0
 
 
 def opened(file: Path, way: Way) -> Counting:
-    """A connection to a file that is there. Raises sqlite3.Error."""
+    """Return a connection to an existing file. Raises sqlite3.Error."""
     connection: Counting = sqlite3.connect(
         f"{file.absolute().as_uri()}?{MODES[way]}",
         uri=True,

@@ -10,7 +10,7 @@ from evenhand.annotation.store.sqlite_files.trouble import cannot_be_used
 from evenhand.schema import WriteError
 
 APPLICATION = int.from_bytes(b"Evnh")
-"""SQLite's application_id of every database that evenhand begins."""
+"""SQLite's application_id of all databases that evenhand creates."""
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 BESIDE = ("", "-wal", "-shm")
 
