@@ -54,4 +54,4 @@ GLOSSARY = {
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
     "(geometric mean).",
 }
-"""By term: what it means, in one to three sentences."""
+"""Explanation of each term in one to three sentences."""

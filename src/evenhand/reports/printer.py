@@ -92,7 +92,7 @@ class Printer:
         self.console.print()
 
     def table(self, *columns: tuple[str, str]) -> Table:
-        """An empty table; columns: (head, "left" or "right")."""
+        """Return an empty table with the given columns: (head, "left" or "right")."""
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
         for name, side in columns:
             table.add_column(self.text(name), justify="right" if side == "right" else "left", overflow="fold")

@@ -190,7 +190,7 @@ class ReportView:
     left_out: tuple[str, ...] = ()
     """Benchmarks of the suite that were not run, each with the reason."""
     headlines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HEADLINES))
-    """The result of each axis in a sentence (evenhand.schema.HEADLINES)."""
+    """The result of each axis in a sentence (columns: `evenhand.schema.HEADLINES`)."""
 
     def __post_init__(self) -> None:
         for name, frame, schema in (
@@ -228,11 +228,11 @@ class ReportView:
         return rows.join(verdicts, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def judged(self, benchmark: str) -> list[str]:
-        """Measures of a benchmark that have a verdict on at least one axis as a whole."""
+        """Return the measures of a benchmark that have a verdict on at least one whole axis."""
         whole = self.findings.filter((pl.col("benchmark") == benchmark) & pl.col("group").is_null())
         judged = set(whole["measure"].to_list())
         return [name for name in self.measures(benchmark) if name in judged]
 
     def measure_label(self, measure: str) -> str:
-        """A measure's name as a reader wants it: without underscores."""
+        """Return a measure's name for readers, without underscores."""
         return measure.replace("_", " ")

@@ -40,13 +40,15 @@ CHANGED_SO = {
     (False, -1, 1): "rose less than for the other groups: {}",
     (False, -1, 0): "did not change for {}, while the other groups rose",
 }
-"""How a named group changed, from the sign of its change relative to the others and of its own change."""
+"""Words for the change of a group, by the sign of its change relative to the others and of its own change."""
 STUDY = "comparison"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How numbers are written. unit: "%" for rates, whose differences are points, else the unit itself or nothing."""
+    """How numbers are written. ``unit`` is "%" for rates, whose differences are points; otherwise the unit itself or
+    "".
+    """
 
     unit: str = "%"
 
@@ -64,7 +66,7 @@ class Scale:
 
     @property
     def of_difference(self) -> str:
-        """The unit of a difference."""
+        """Return the unit of a difference."""
         return " points" if self.unit == "%" else f" {self.unit}" if self.unit else ""
 
     def places(self, change: Estimate, values: Sequence[float]) -> int:
@@ -77,7 +79,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class GroupChange:
-    """A group before and after; relative: its change compared with that of the other groups."""
+    """Rates of a group before and after. ``relative`` is its change minus that of the other groups."""
 
     group: str
     before: float
@@ -86,7 +88,7 @@ class GroupChange:
 
     @property
     def name(self) -> str:
-        """The group as it is written."""
+        """Display name of the group."""
         return group_phrase(self.group)
 
 

@@ -22,7 +22,7 @@ from evenhand.reports.sentences.slots import (
 )
 
 SHOWN_COMBINATIONS = 4
-"""Groups or combinations in a sentence; the others are in the detail tables."""
+"""Maximum number of groups or combinations in a sentence. The others are in the detail tables."""
 HEADS = {
     "reverses": "The gap between {low} and {high} reverses with {inside}.",
     "only among": "The gap between {low} and {high} depends on {inside}.",
@@ -35,14 +35,16 @@ STUDY = "analysis"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How sentences call an outcome and write its sizes. is_rate: in percentage points, otherwise in its own unit."""
+    """Name of an outcome in sentences, and format of its numbers: percentage points if `is_rate`, otherwise its own
+    unit.
+    """
 
     what: str
     is_rate: bool
 
     @property
     def mean(self) -> str:
-        """What is compared."""
+        """Return the words for what is compared."""
         return f"the rate of {outcome_responses(self.what)}" if self.is_rate else f"the mean of {self.what}"
 
     def value(self, number: float, difference: Estimate | None = None) -> str:

@@ -25,11 +25,22 @@ from evenhand.reports.wording import decimals, number
 
 @dataclass(frozen=True)
 class RateWords:
-    """How sentences on rates call responses and groups.
+    """Words for responses and groups in sentences on rates.
 
-    outcome: what the classifier detects, an adjective such as "toxic". about: the preposition before a group. name: how
-    a group is written. judge: whose errors could explain a difference. study: what has the power. part: which part of
-    an axis the sentences are about, if there are sentences on other parts.
+    Attributes
+    ----------
+    outcome : str
+        What the classifier detects: an adjective such as "toxic".
+    about : str
+        Preposition before a group.
+    name : callable
+        Returns the display name of a group.
+    judge : str
+        Whose errors could explain a difference, such as "the classifier".
+    study : str
+        What has the power, such as "audit".
+    part : str
+        Part of the axis that the sentences describe, if others describe other parts.
     """
 
     outcome: str
@@ -41,7 +52,9 @@ class RateWords:
 
     @property
     def condition(self) -> str:
-        """What counts a response if it is a number from a threshold on, of which neither side is worse; else ""."""
+        """Return the condition under which a response counts, if it is a number above a threshold without a harmful
+        side; else "".
+        """
         return self.outcome if self.outcome.startswith("with ") else ""
 
 
@@ -144,7 +157,7 @@ FAILURES = {
     "missing": ("Responses were missing or unusable", "Rates of missing or unusable responses"),
     "refusal": ("The model refused", "Refusal rates"),
 }
-"""By measure, what happened and how its rates are called."""
+"""By measure, the words for what happened and for its rates."""
 
 
 def failures(what: str, groups: Sequence[str], largest: Estimate) -> str:

@@ -54,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class GroupRate:
-    """A group as it is written in a sentence, and its rate in percent if that is known."""
+    """Display name of a group, and its rate in percent if it is known."""
 
     name: str
     rate: float | None = None
