@@ -45,7 +45,7 @@ from evenhand.schema import (
 from evenhand.stats import Verdict
 
 RUNS = "runs"
-"""The default folder of new runs."""
+"""Default folder of new runs."""
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
@@ -130,7 +130,7 @@ class RunDirectory:
 
     @staticmethod
     def is_run(path: Path) -> bool:
-        """Whether a folder holds a run."""
+        """Return True if a folder contains a run."""
         return is_file(Path(path) / MANIFEST)
 
     def save(self) -> None:
@@ -142,8 +142,9 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes out; raises UsageError if one is in. The manifest is read again inside,
-        because another process may have written it since."""
+        """Lock the run for this process and read the manifest again; a context manager. Raise a UsageError if it is
+        locked.
+        """
         with locked(self.path / ".lock"):
             self.manifest = Manifest.read(self.path / MANIFEST)
             self._place = _place(self.path)
@@ -174,11 +175,13 @@ class RunDirectory:
 
     @property
     def responses_folder(self) -> Path:
-        """Where answers lie; raises DataError if that is outside the run."""
+        """Return the folder with the responses. Raise a DataError if it is outside the run."""
         return self._inside("responses")
 
     def labels_folder(self, key: str) -> Path:
-        """Where a classifier's labels lie; key: of `manifest.labels`. Raises DataError for a folder outside the run."""
+        """Return the folder with a classifier's labels (a key of `manifest.labels`). Raise a DataError if it is outside
+        the run.
+        """
         return self._inside("labels", key)
 
     @property
@@ -187,7 +190,7 @@ class RunDirectory:
 
     @property
     def benchmarks(self) -> list[str]:
-        """Benchmarks whose prompts are stored, by name."""
+        """Return the names of the benchmarks whose prompts are stored."""
         return sorted(unquote(path.stem) for path in (self.path / "prompts").glob("*.parquet"))
 
     def write_prompts(self, plan: Plan) -> None:
@@ -239,16 +242,16 @@ class RunDirectory:
                 write_table(self._prompts_path(part.benchmark), rows)
 
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The stored prompts with `request_id`; raises DataError if there are none.
+        """Return the stored prompts of a benchmark with `request_id`. Raise a DataError if there are none.
 
-        columns: requested columns in addition to `request_id`, if they exist; all by default.
+        `columns` are the columns to read in addition to `request_id`, if they exist. Default: all.
         """
         return _read_table(
             self._prompts_path(benchmark), PROMPTS, None if columns is None else ["request_id", *columns]
         )
 
     def responses(self) -> pl.DataFrame:
-        """All answers so far (RESPONSES); raises DataError naming a part that cannot be read."""
+        """Return all responses so far (columns: RESPONSES). Raise a DataError that names an unreadable file."""
         return read_shards(self.responses_folder)
 
     def write_measurements(self, measurements: pl.DataFrame) -> None:
@@ -257,7 +260,7 @@ class RunDirectory:
         write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
 
     def measurements(self) -> pl.DataFrame:
-        """The measurements table; raises DataError if there is none."""
+        """Return the table of measurements. Raise a DataError if there is none."""
         return _read_table(self.path / "measurements.parquet", MEASUREMENTS)
 
     def write_findings(self, findings: pl.DataFrame) -> None:
@@ -266,7 +269,7 @@ class RunDirectory:
         write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
-        """The findings table; raises DataError if there is none, or a verdict in it is none."""
+        """Return the table of findings. Raise a DataError if there is none, or if a verdict is invalid."""
         return _told(self.path / "findings.parquet", FINDINGS)
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
@@ -275,9 +278,9 @@ class RunDirectory:
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
-        """What each axis came to in a sentence (HEADLINES); empty in runs of earlier versions.
+        """Return the result of each axis in a sentence (columns: HEADLINES). Empty in runs of earlier versions.
 
-        Raises DataError for a verdict that is none, or an absent sentence.
+        Raises a DataError for an invalid verdict or a missing sentence.
         """
         path = self.path / "headlines.parquet"
         return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
@@ -294,9 +297,9 @@ class RunDirectory:
         return {name: _types(table) for name, table in details.items()}
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
-        """A benchmark's detail tables by name; empty if there are none.
+        """Return a benchmark's detail tables by name; empty if there are none.
 
-        Raises DataError for one that cannot be read or has other columns than when it was written.
+        Raises a DataError for a table that is unreadable or whose columns have changed since it was written.
         """
         folder = self.path / "details" / quote(benchmark, safe="")
         written = self.manifest.details.get(benchmark, {})

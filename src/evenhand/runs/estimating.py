@@ -24,7 +24,7 @@ from evenhand.schema import EvenhandError, table_bytes
 FIRST_ROUND = 8
 PIECES = 4
 FEW = 8
-"""Requests that an estimate puts to a service, where each may cost money."""
+"""Number of requests that an estimate sends to a service, where each may cost money."""
 
 
 def estimate(

@@ -13,7 +13,7 @@ from evenhand.runs.requests import fingerprint_digest, text_ids
 from evenhand.schema import ModelError, as_json
 
 LABEL_VALUES = ("label", "score", "negative", "scores", "error")
-"""What a label records about its text."""
+"""Columns with the result of a label."""
 MOST_REASONS, LONGEST_REASON = 3, 200
 
 

@@ -110,11 +110,11 @@ class ClassifierRecord(Record):
     reads_context: bool = False
     """Whether a label depends on the text before the classified one."""
     texts: int = 0
-    """Number of distinct texts judged."""
+    """Number of distinct classified texts."""
     errors: dict[str, int] = Field(default_factory=dict)
     """Number of these texts without a label, by error code."""
     seconds: float = 0.0
-    """Summed over sessions."""
+    """Duration in seconds, summed over sessions."""
     environment: Environment | None = None
     """Environment of the last session."""
     workers: dict[str, Any] | None = None
@@ -122,12 +122,12 @@ class ClassifierRecord(Record):
 
 
 class LabelledRecord(Record):
-    """The labels that count for a role, and how the classified text was made."""
+    """The classifier whose labels are used for a role, and the rule for the classified text."""
 
     classifier: str
     """A key of `Manifest.labels`."""
     rule: dict[str, Any]
-    """`ClassifiedText.parameters()`."""
+    """Parameters of the rule, from `ClassifiedText.parameters()`."""
 
     @field_validator("rule")
     @classmethod
@@ -206,27 +206,27 @@ class Manifest(Record):
     """Arguments with all defaults. To resume a run, they must be the same."""
     model: ModelRecord = Field(default_factory=ModelRecord)
     mitigations: list[MitigationRecord] = Field(default_factory=list)
-    """In the order of application."""
+    """Mitigations in the order of application."""
     prompt_sets: dict[str, PromptSetRecord] = Field(default_factory=dict)
-    """By benchmark."""
+    """Prompt sets by benchmark."""
     asked: dict[str, AskedRecord] = Field(default_factory=dict)
-    """By benchmark; written by the engine."""
+    """Kind of request by benchmark; written by the engine."""
     labels: dict[str, ClassifierRecord] = Field(default_factory=dict)
-    """By folder: `<name>@<first 12 hex characters of the fingerprint's digest>`."""
+    """Classifiers by folder: `<name>@<first 12 hex characters of the fingerprint's digest>`."""
     judged: dict[str, dict[str, LabelledRecord]] = Field(default_factory=dict)
-    """By benchmark and role."""
+    """Labels in use, by benchmark and role."""
     details: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
     """Columns of the detail tables and their types, by benchmark and table."""
     judged_before: list[EarlierLabels] = Field(default_factory=list)
-    """Oldest first."""
+    """Labels that were in use before, oldest first."""
     benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
     seeds: dict[str, int] = Field(default_factory=dict)
     requests: int = 0
-    """Distinct ones."""
+    """Number of distinct requests."""
     errors: dict[str, int] = Field(default_factory=dict)
-    """Error rows by code."""
+    """Number of failed rows by error code."""
     timings: dict[str, float] = Field(default_factory=dict)
-    """Seconds by stage, summed over sessions."""
+    """Duration in seconds by stage, summed over sessions."""
     sessions: list[Session] = Field(default_factory=list)
 
     @field_validator("arguments_resolved")

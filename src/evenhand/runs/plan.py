@@ -104,10 +104,11 @@ class Plan:
         return [_plan(parts, self.fingerprint, self.speaker) for parts in stages if parts]
 
     def following(self, responses: pl.DataFrame) -> "Plan | None":
-        """The next utterance of every conversation that goes on, once all requests of this plan are answered.
+        """Return the plan of the next utterances of unfinished conversations, after all requests of this plan have
+        responses.
 
-        Arguments: responses: columns request_id, text and error. A conversation whose last reply failed has ended.
-        Returns: None where no conversation goes on.
+        `responses` has the columns request_id, text and error. A conversation whose last reply failed has ended. None
+        if no conversation continues.
         """
         parts = []
         for part in self.parts:
@@ -120,19 +121,18 @@ class Plan:
         return _plan(tuple(parts), self.fingerprint, self.speaker) if parts else None
 
     def answered(self, responses: pl.DataFrame) -> pl.Series:
-        """The requests that have all their samples, by identifier.
+        """Return the identifiers of requests that have responses for all samples.
 
-        Arguments: responses: columns request_id and sample, each pair once.
+        `responses` has the columns request_id and sample, each pair once.
         """
         counts = responses.group_by("request_id").len("there")
         known = counts.join(self.requests.select("request_id", "samples"), on="request_id")
         return known.filter(pl.col("there") >= pl.col("samples"))["request_id"]
 
     def pending(self, done_ids: pl.Series | Iterable[str]) -> pl.DataFrame:
-        """The requests that have no answer yet, in plan order.
+        """Return the requests without a response, in the order of the plan, with the columns of `requests`.
 
-        Arguments: done_ids: request identifiers that are answered; unknown ones are ignored.
-        Returns: rows of `requests` (resuming is an anti-join).
+        `done_ids` are identifiers of requests with a response; unknown ones are ignored.
 
         >>> frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Hello."]})
         >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})

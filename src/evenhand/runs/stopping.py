@@ -123,12 +123,12 @@ class Stopping:
 
     @property
     def requested(self) -> bool:
-        """Whether a signal has come."""
+        """Return True if a signal was received."""
         return self._watch.since is not None
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
-        """Work that may be dropped; raises StopRequested if a signal came before or comes now."""
+        """Mark work that may be interrupted; a context manager. Raises StopRequested if a signal was or is received."""
         self._watch.in_flight = True
         try:
             if self.requested:

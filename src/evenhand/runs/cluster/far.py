@@ -76,7 +76,7 @@ class Far:
 
 
 class FarModel(Far):
-    """A language model that workers hold; see `far_model`."""
+    """A language model that runs on workers of a cluster; see `far_model`."""
 
     def __init__(self, pool: Pool, recipe: Recipe):
         super().__init__(pool, recipe, _model_facts)
@@ -132,7 +132,7 @@ class FarWriter(FarModel):
 
 
 class FarClassifier(Far):
-    """A classifier that workers hold."""
+    """A classifier that runs on workers of a cluster."""
 
     def __init__(self, pool: Pool, recipe: Recipe):
         super().__init__(pool, recipe, _classifier_facts)
@@ -140,7 +140,7 @@ class FarClassifier(Far):
         self.reads_context = bool(self.facts["reads_context"])
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text (see Classifier.classify); a text of which workers die is an error row."""
+        """Classify each text (see Classifier.classify). A text on which workers crash becomes an error row."""
 
         def piece(first: int, last: int) -> tuple[Any, ...]:
             return texts[first:last], None if contexts is None else contexts[first:last]
@@ -161,9 +161,9 @@ class FarClassifier(Far):
 
 
 def far_model(pool: Pool, recipe: Recipe) -> LanguageModel:
-    """The model that a recipe makes, held by a pool's workers; it writes where theirs does.
+    """Return a model that a recipe creates on the workers of a pool. It generates text if the original does.
 
-    Raises what making it raises there.
+    Raises the errors of its creation on a worker.
     """
     model = FarModel(pool, recipe)
     return FarWriter(pool, recipe) if model.facts["writes"] else model
@@ -172,7 +172,7 @@ def far_model(pool: Pool, recipe: Recipe) -> LanguageModel:
 def where_it_is(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """A function of a model, run in a worker where that is one that workers hold; what it gives must travel."""
+    """Apply a function to a model in the process where it runs. The result must be serialisable."""
 
     @wraps(function)
     def there(model: Any, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -184,7 +184,7 @@ def where_it_is(
 
 
 def abreast(thing: object) -> int:
-    """How many copies of a model or classifier answer side by side.
+    """Return the number of copies of a model or classifier that run in parallel.
 
     >>> abreast("a model of this process")
     1
@@ -193,7 +193,7 @@ def abreast(thing: object) -> int:
 
 
 def whereabouts(thing: object) -> dict[str, Any] | None:
-    """The workers that hold a model or classifier, for the record; None for one of this process.
+    """Return a description of the workers on which a model or classifier runs; None for one in this process.
 
     >>> whereabouts("a model of this process") is None
     True

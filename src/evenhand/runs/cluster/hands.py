@@ -5,21 +5,21 @@ from typing import Any, Protocol
 
 
 class Died(Exception):
-    """A worker is gone, and with it what it was asked: its process, its machine, or the way to it."""
+    """A worker has died before it answered: its process, its machine or the connection."""
 
 
 class Hands(Protocol):
-    """Starts workers, asks them, and hears from them. What it calls a worker and a question is its own."""
+    """Interface of a cluster that starts workers and sends them requests. Workers and requests are of any type."""
 
     name: str
     """Description of the cluster, for messages and the record."""
 
     def start(self) -> Any:
-        """A worker; it may take a while until one of its machines has room for it."""
+        """Start a worker and return it. It may wait until a machine has room for it."""
         ...
 
     def ask(self, worker: Any, method: str, *arguments: Any) -> Any:
-        """Put a question (a method of `Worker`) without waiting for the answer."""
+        """Send a request (a method of `Worker`) without waiting for the response."""
         ...
 
     def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
@@ -27,9 +27,9 @@ class Hands(Protocol):
         ...
 
     def answer(self, question: Any) -> Any:
-        """The answer to a question that is ready; raises Died where its worker is gone."""
+        """Return the response to a finished request. Raise Died if the worker has died."""
         ...
 
     def stop(self, worker: Any) -> None:
-        """End a worker, if it is still there."""
+        """Stop a worker, if it is still running."""
         ...

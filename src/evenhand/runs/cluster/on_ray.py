@@ -16,7 +16,7 @@ SMALLEST = 0.01
 
 
 def check_place(on: str) -> str:
-    """What `--on` names, if it can be; raises UsageError else.
+    """Return the value of `--on` if it is valid. Raise a UsageError otherwise.
 
     >>> check_place("ray"), check_place("ray://head:10001")
     ('ray', 'ray://head:10001')
@@ -38,12 +38,11 @@ def workers_on(
     accelerated: bool = True,
     note: Callable[[str], None] | None = None,
 ) -> Iterator[Pool]:
-    """Workers of a Ray cluster, ended on leaving; a cluster that was started for them ends, too.
+    """Start workers on a Ray cluster; a context manager that stops them, and a cluster that was started for them.
 
-    on: see `check_place`. number: of workers; None: one for each accelerator of the cluster, without any one for each
-    processor. accelerated: whether accelerators are to be used where there are some. note: called with messages for
-    the user.
-    Raises UsageError as `ray_cluster`, and where the cluster has fewer accelerators than workers are wanted.
+    `on` is described at `check_place`. `number` is that of workers; None: one per accelerator of the cluster, or per
+    processor if there are none. `accelerated` states whether to use accelerators. `note` is called with messages for
+    the user. Raises the UsageErrors of `ray_cluster`, and one if the cluster has too few accelerators.
     """
     check_place(on)
     with ray_cluster(on) as ray:

@@ -51,9 +51,9 @@ class _Facts:
 
 
 class Pool:
-    """Workers of a cluster.
+    """The workers of a cluster.
 
-    hands: of the cluster. number: of workers. note: called with messages for the user meanwhile.
+    `hands` is the cluster, `number` the number of workers, and `note` is called with messages for the user.
     """
 
     def __init__(self, hands: Hands, number: int, note: Callable[[str], None] | None = None):
@@ -79,7 +79,9 @@ class Pool:
         return self._known[recipe.key].facts
 
     def there(self, recipe: Recipe, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function makes of the thing in a worker; raises as it raises."""
+        """Apply a function to the model or classifier in a worker, and return its result. Raises the function's
+        errors.
+        """
         return self._do(Work(recipe, function, lambda first, last: arguments, 1, self.number))[0][2]
 
     def divided(
@@ -91,21 +93,22 @@ class Pool:
         lost: Callable[[str], Any],
         kept: Callable[[EvenhandError, Answers], None],
     ) -> Answers:
-        """Answers of the thing to n things asked, divided among the workers; for the arguments see `Work`.
+        """Return the results of a model or classifier for n items, divided among the workers; for the parameters see
+        `Work`.
 
-        Returns answers by place, together to all n. Raises as the function raises, once those that are still at work
-        have ended, and ModelError where workers only die.
+        Results come in blocks with their positions, together for all n. Raises the function's errors after running work
+        has ended, and a ModelError if workers repeatedly die.
         """
         rate = self._rates.get((recipe.key, function.__name__))
         return self._do(Work(recipe, function, piece, n, self.number, rate, lost, kept))
 
     def description(self, recipe: Recipe) -> list[dict[str, Any]]:
-        """What each worker that has answered last said of its thing."""
+        """Return the last description that each worker gave of its model or classifier."""
         said = [seat.descriptions[recipe.key] for seat in self._seats if recipe.key in seat.descriptions]
         return said or [self._known[recipe.key].description]
 
     def record(self) -> dict[str, Any]:
-        """Where the work was done: for the manifest."""
+        """Return where the work was done, for the manifest."""
         nodes = Counter(where["node"] for where in self._seen.values())
         return {
             "on": self.hands.name,
@@ -117,7 +120,7 @@ class Pool:
         }
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         for seat in self._seats:
             self.hands.stop(seat.worker)
 

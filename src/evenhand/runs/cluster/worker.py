@@ -19,16 +19,16 @@ LONGEST = 500
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a worker makes a thing; never the thing itself, so that no weights travel.
+    """Instructions for a worker to create a model or classifier, so that no weights are sent.
 
-    make: a function of a module, or a `partial` of one. of: what `make` is given, such as the model that is to stand
-    behind a mitigation; None: nothing.
+    `make` is a function of a module, or a `partial` of one. `of` is the recipe of its argument, such as the model for a
+    mitigation; None: no argument.
     """
 
     make: Callable[..., Any]
     of: "Recipe | None" = None
     key: str = field(default_factory=lambda: uuid4().hex)
-    """Under which workers keep it."""
+    """Return the key under which workers store the created object."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Broken:
 
 
 class Worker:
-    """One process of a cluster; asked one thing at a time.
+    """One process of a cluster, which handles one request at a time.
 
-    folder: from which relative paths lead, if this machine has it.
+    `folder` is the base of relative paths, if this machine has it.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -85,7 +85,7 @@ class Worker:
     def do(
         self, recipe: Recipe, function: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> Done | Refused | Broken:
-        """What `function` makes of the thing and the arguments; the thing is made if it is not there yet."""
+        """Apply `function` to the object of a recipe and the arguments. The object is created if necessary."""
         try:
             thing = self._thing(recipe)
             began = time.monotonic()
@@ -99,7 +99,7 @@ class Worker:
             return Broken(type(error).__name__, message, traceback.format_exc(limit=-5))
 
     def where(self) -> dict[str, Any]:
-        """The machine of this process, its accelerators and its versions."""
+        """Return the machine of this process, its accelerators and its versions."""
         return {
             "node": socket.gethostname(),
             "pid": os.getpid(),

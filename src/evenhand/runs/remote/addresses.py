@@ -11,7 +11,7 @@ NO_STORE = frozenset({"http", "https", "ray", "postgres", "postgresql", "postgre
 
 
 def is_store_address(place: Path | str) -> bool:
-    """Whether this is the address of a folder on a store, and not a path, a hub name or the address of a server.
+    """Return True for the URL of a folder in object storage, and False for a path, hub name or server URL.
 
     >>> is_store_address("s3://bucket/run"), is_store_address("runs/mine"), is_store_address("http://localhost:8000/v1")
     (True, False, False)

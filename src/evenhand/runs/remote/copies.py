@@ -22,7 +22,10 @@ COPIES = "EVENHAND_COPIES"
 
 @dataclass(frozen=True)
 class WorkingCopy:
-    """path: the folder to work in; None where the caller has named none. address: of the store behind it, if any."""
+    """A local folder for a run that may be in object storage.
+
+    ``path`` is the folder (None if none was named), and ``address`` the URL in object storage, if there is one.
+    """
 
     path: Path | None
     address: str | None = None
@@ -31,17 +34,17 @@ class WorkingCopy:
 
     @property
     def folder(self) -> Path:
-        """The folder to work in, where one was named."""
+        """Return the local folder, if one was named."""
         assert self.path is not None
         return self.path
 
     def push(self) -> None:
-        """Put on the store what is new here; nothing where there is none."""
+        """Upload new files to object storage. Does nothing without object storage."""
         if self.mirror is not None and self.lease is not None:
             self.mirror.push(self.lease)
 
     def telling(self, progress: Progress | None) -> Progress | None:
-        """A progress that forwards each report once the reported files are on the store."""
+        """Return a progress receiver that passes on each report after the reported files were uploaded."""
         if self.mirror is None or self.path is None:
             return progress
         telling = _Storing(progress or Silence(), self, str(self.path), str(self.address))
@@ -74,12 +77,12 @@ class _Storing:
 
 @contextmanager
 def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[WorkingCopy]:
-    """The folder to work in for a run at `place`: that itself, or of an address on a store a copy that follows it.
+    """Provide a local folder for the run at `place`: the folder itself, or a synchronised copy of a URL in object
+    storage.
 
-    writes: whether the caller changes the run. No other process may write meanwhile, and new files are stored when
-    the block ends for any reason. Who only reads gets the state of the store, or that of a driver on this machine.
-    Errors that name the copy name the address instead. Raises UsageError where another driver is at work, and DataError
-    or WriteError of a store that refuses or cannot be reached: nothing is asked before.
+    It is a context manager. New files are uploaded when the block ends for any reason. If `writes`, no other process
+    may write meanwhile. Error messages name the URL instead of the copy. Raises a UsageError if another driver is
+    working on the run, and a DataError or WriteError if the storage refuses or cannot be reached.
 
     >>> with working_copy("runs/mine") as copy:
     ...     copy.path.as_posix(), copy.address
