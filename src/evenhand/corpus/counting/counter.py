@@ -25,16 +25,16 @@ AT_ONCE = 1 << 24
 
 
 class Finder(Protocol):
-    """What a counter asks of a matcher (`evenhand.corpus.Matcher`)."""
+    """Interface of a matcher that a counter uses (`evenhand.corpus.Matcher`)."""
 
     def find(self, texts: Sequence[str]) -> Hits:
-        """All hits in documents."""
+        """Return all occurrences of terms (hits) in documents."""
         ...
 
     def originals(
         self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
     ) -> list[tuple[int, int]]:
-        """First character of hits in their documents as they were given, and one past the last."""
+        """Return the first character of each hit in its original document, and the first one after it."""
         ...
 
 
@@ -216,7 +216,7 @@ class Counter:
             tallies[column].add(fold * many + number)
 
     def counts(self) -> Counts:
-        """What was counted so far. More may be added afterwards."""
+        """Return the counts so far. More documents may be added afterwards."""
         hits, order = self._hits.counts(), self._order
         columns = ("documents", "sentences", "words", "characters")
         totals = pl.DataFrame(self._totals, schema=list(columns)).with_columns(

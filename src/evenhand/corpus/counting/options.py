@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from evenhand.schema import UsageError
 
 NEAR = 5
-"""Words between a hit and a person noun, pronoun or name that speak for the sense in which it is of people."""
+"""Maximum number of words between a term and a word for a person (noun, pronoun or name) at which the term counts as
+being about people.
+"""
 DESCRIPTOR = "descriptor"
 PERSON_KINDS = ("person_noun", "pronoun", "name")
 """Kinds of terms that refer to a person in any context."""
 WINDOW = 10
-"""Words between two hits that count as a pair in a window, unless another number is given."""
+"""Default of the maximum distance in words at which two hits count as a pair."""
 CONTEXTS = 5
 """Contexts of each term that are kept, unless another number is given."""
 DEFAULT_PAIRS = ("default",)

@@ -135,7 +135,7 @@ def _counts_of(held: dict[str, Any]) -> Counts:
 
 
 def is_counts(path: Path) -> bool:
-    """Whether a file on this machine is one of counts; of a file that evenhand did not write only the end is read."""
+    """Return True if a local file contains counts. Only the end of other files is read."""
     try:
         return is_sealed(path) and Parquet(path).schema == FILE
     except UNREADABLE:

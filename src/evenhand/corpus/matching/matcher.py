@@ -91,15 +91,15 @@ class Matcher:
         self._rows_from = np.cumsum(self._shared_by) - self._shared_by
 
     def normalised(self, text: str) -> str:
-        """A document as `Hits.start` counts its characters."""
+        """Return a document in the normalised form in which `Hits.start` counts characters."""
         return normalised(text)
 
     def originals(
         self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
     ) -> list[tuple[int, int]]:
-        """First character of hits in their documents as they were given, and one past the last.
+        """Return the first character of each hit in its original document, and the first one after it.
 
-        texts: the document of each hit. starts, surfaces: of the hits, as `find` gave them for these documents.
+        `texts` are the documents of the hits. `starts` and `surfaces` are from `find` for these documents.
         """
         ends = [start + int(self._characters[row]) for start, row in zip(starts, surfaces, strict=True)]
         return list(
@@ -110,9 +110,9 @@ class Matcher:
         )
 
     def find(self, texts: Sequence[str]) -> Hits:
-        """All hits in some documents.
+        """Return all occurrences of terms (hits) in some documents.
 
-        texts: any documents, also empty ones and such with zero bytes or lone surrogates, which no term can cross.
+        `texts` may be empty, or contain zero bytes or lone surrogates. A term cannot include such characters.
         """
         return joined([self._find(texts[first:last]) for first, last in _in_parts(texts)])
 

@@ -17,19 +17,35 @@ Tokenize = Callable[[str], list[str]]
 
 
 def published_documents(table: TermTable, texts: Sequence[str]) -> list[set[int]]:
-    """The terms that each document mentions, counted as in the paper.
+    """Return the terms that each document mentions, by the published method of counting.
 
-    A document is lower-cased and cut into tokens by `nltk.word_tokenize`; a term of one token counts where it is among
-    them. Of descriptors of several tokens the paper says only that they "appear at least once": here their tokens, cut
-    in the same way, must follow each other. Only what a list itself spells is looked for, no plural. So "women" counts
-    in "women's" and not in "women-led", "white" not in "white-collar", and "african american" not in
-    "African-American", all of which `Matcher` finds.
+    Parameters
+    ----------
+    table : TermTable
+        From `build_terms`.
+    texts : sequence of str
+        The documents.
 
-    The paper first does "remove regex" and does not say which; nothing is removed here.
+    Returns
+    -------
+    list
+        For each document, the numbers of its terms.
 
-    table: of `build_terms`. texts: documents. Returns, for each, terms of the table by number. Raises DataError where
-    nltk or its model of sentences is not here; another tokenizer is never taken instead.
-    Source: Esiobu et al. 2023 (ROBBIE), section B.4.
+    Raises
+    ------
+    DataError
+        nltk or its sentence model is not installed. There is no replacement.
+
+    Notes
+    -----
+    A document is converted to lower case and tokenised by `nltk.word_tokenize`. The tokens of a term must follow each
+    other. Only the listed spelling counts, without plurals. "women" is thus found in "women's" but not in "women-led".
+    "white" is not found in "white-collar", nor "african american" in "African-American". `Matcher` finds all of these.
+    The paper first removes text by an unstated regular expression; nothing is removed here.
+
+    References
+    ----------
+    - Esiobu et al. 2023 (ROBBIE), section B.4.
     """
     tokenize = _word_tokenize()
     found = [set[int]() for _ in texts]

@@ -11,7 +11,7 @@ AT_ONCE = 16
 
 
 def rank_file(folder: str, rank: int) -> str:
-    """Where the counts of a rank lie.
+    """Return the path or URL of the file with the counts of a rank (unit of work).
 
     >>> rank_file("s3://bucket/counts", 7)
     's3://bucket/counts/00007.parquet'

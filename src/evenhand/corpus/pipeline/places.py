@@ -10,12 +10,12 @@ from evenhand.corpus.pipeline.stages import COUNTING, Stage
 from evenhand.corpus.pipeline.work import RankDone, Work
 
 PLACES = ("local", "datatrove", "slurm", "ray", "auto")
-"""Besides the address of a Ray cluster."""
+"""Values of the option `on`, in addition to the URL of a Ray cluster."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where, with how many processes at once (None: as many as there are processors), and where its logs go."""
+    """Where to count, with how many processes (None: one per processor), and the folder of its logs."""
 
     name: str
     logs: str

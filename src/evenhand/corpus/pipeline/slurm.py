@@ -30,8 +30,10 @@ TAKEN = (
 
 
 def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of Slurm as given. Raises UsageError for unknown and missing ones, and where there is no Slurm or no
-    datatrove, which sends the jobs.
+    """Return the options of Slurm if they are valid.
+
+    Raises a UsageError for unknown and missing options, and if Slurm or datatrove (which sends the jobs) is not
+    installed.
 
     >>> checked_slurm({"partition": "cpu"})
     Traceback (most recent call last):

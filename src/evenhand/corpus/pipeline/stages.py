@@ -17,10 +17,16 @@ Repeats = Mapping[int, NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage.
+    """One stage of a count, such as hashing or counting.
 
-    run: processes a rank completely or not at all; repeating it gives the same result. kept: finished ranks. tell:
-    returns the progress report of a rank that another process finished.
+    Attributes
+    ----------
+    run : callable
+        Processes a rank (unit of work) completely or not at all. Repeating it gives the same result.
+    kept : callable
+        Returns the finished ranks.
+    tell : callable
+        Returns the progress report of a rank that another process finished.
     """
 
     name: str
@@ -46,7 +52,7 @@ def count_rank(work: Work, rank: int) -> RankDone:
 
 
 def hash_rank(work: Work, rank: int) -> RankDone:
-    """Keep hashes of a rank's documents. Raises as `count_rank`."""
+    """Store the hashes of a rank's documents. Raises the errors of `count_rank`."""
     documents = write_hashes(work.ranks[rank], work.reading, _hashes(work, rank))
     return RankDone(rank, sum(piece.size for piece in work.ranks[rank]), documents, 0)
 

@@ -66,17 +66,17 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
         self._pieces: dict[tuple[str, int], Piece] = {}
 
     def begin(self, piece: Piece) -> None:
-        """Hear from the reader in front what the next documents are of."""
+        """Receive from the preceding reader the source of the next documents."""
         self._pieces[piece.address, piece.first] = piece
 
     def hear(self, batch: Batch, piece: Piece) -> None:
-        """Hear from it what it read and skipped, which no document can tell."""
+        """Receive from the preceding reader what it read and skipped."""
         self._read.append((replace(batch, texts=[], folds=[], places=[]), piece))
 
     def run(
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
-        """The documents, unchanged; the file is there when the last has passed."""
+        """Yield the documents unchanged. The counts are written after the last one."""
         self._read, self._pieces = [], {}  # of the task before, in the same process
         counters = Counters(self.table, self.options)
         waiting: dict[Piece, list[tuple[str, int, int]]] = defaultdict(list)
@@ -156,7 +156,7 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
     def run(
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
-        """Documents of a task, behind those that are handed on."""
+        """Yield incoming documents, and then the documents of a task."""
         yield from data or ()
         for number in range(rank, len(self.parts), world_size):
             repeats = {} if self.work is None else known_repeats(self.work, number)

@@ -17,7 +17,7 @@ CHOSEN = frozenset({Reason.DUPLICATE, Reason.NOT_SAMPLED, Reason.EMPTY, Reason.O
 
 @dataclass(frozen=True)
 class Work:
-    """All that a process needs to count any rank: it is sent to each."""
+    """Everything that a process needs to count any rank. It is sent to each process."""
 
     table: TermTable
     ranks: tuple[tuple[Piece, ...], ...]
@@ -28,7 +28,7 @@ class Work:
     are dropped, because they are found through files in this folder."""
 
     def reads(self, rank: int) -> str:
-        """What a rank reads, in a few words."""
+        """Return a short description of what a rank reads."""
         addresses = list(dict.fromkeys(piece.address for piece in self.ranks[rank]))
         more = f" and {len(addresses) - 3:,} more" if len(addresses) > 3 else ""
         return ", ".join(addresses[:3]) + more
@@ -36,31 +36,31 @@ class Work:
 
 @dataclass(frozen=True)
 class RankDone:
-    """One rank whose counts are kept."""
+    """A rank (unit of work) whose counts are stored."""
 
     rank: int
     bytes: int
-    """As stored, of its pieces."""
+    """Size of its pieces in bytes, as stored."""
     documents: int
     broken: int
 
 
 class Counters:
-    """Counters of what is read in one rank, one for each corpus, with one automaton."""
+    """Counters of one rank, one per corpus, which share one automaton."""
 
     def __init__(self, table: TermTable, options: CountingOptions):
         self._table, self._options, self._matcher = table, options, Matcher(table)
         self._counters: dict[str, Counter] = {}
 
     def of(self, corpus: str) -> Counter:
-        """The counter of a corpus."""
+        """Return the counter of a corpus."""
         if corpus not in self._counters:
             options = vars(self._options)
             self._counters[corpus] = Counter(self._table, self._matcher, corpus=corpus, **options)
         return self._counters[corpus]
 
     def counts(self) -> Counts:
-        """All of them added up."""
+        """Return the sum of all counters."""
         return merged([counter.counts() for counter in self._counters.values()])
 
 

@@ -79,16 +79,16 @@ class Batch:
 
 
 KINDS = ("parquet", "jsonl", "csv", "warc", "text/line", "text/paragraph", "text/file")
-"""What files hold. csv: with a heading, fields parted by commas (or tabs in .tsv); warc: also ARC and WET."""
+"""Supported file formats. csv has a heading and commas (tabs in .tsv); warc includes ARC and WET."""
 LONGEST = 1 << 26
 """Maximum size of a document in bytes (64 MiB, ten times the longest novels). Longer documents count as TOO_LONG.
 This limits memory for files without line ends and files that unpack to endless zeros."""
 FOLDS = 20
-"""Random groups of documents by which intervals are found."""
+"""Number of random groups of documents from which confidence intervals are computed."""
 
 
 def fold_of(text: str) -> int:
-    """The group of documents that a text belongs to: 0 ... FOLDS-1, by a hash of it.
+    """Return the random group of a text, 0 to FOLDS - 1, from its hash.
 
     >>> fold_of("She saw him.") == fold_of("She saw " + "him.")
     True

@@ -148,11 +148,12 @@ class _HashFile:
 
 
 def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
-    """Which documents of each rank repeat one of an earlier piece, or place, of their corpus; returns how many.
+    """Find the documents of each rank that repeat one of an earlier piece or position of their corpus; return their
+    number.
 
-    hashes: what `write_hashes` wrote, of all ranks. outputs: as many files, in which the repeats of each rank are
-    kept for `repeats_of`. Which document of equal ones is the first goes by the numbers of pieces, not by ranks: any
-    division keeps the same. Raises DataError for a damaged file, WriteError.
+    `hashes` are files of all ranks that `write_hashes` wrote. `outputs` are as many files, to which the repeats of each
+    rank are written for `repeats_of`. The first of equal documents is determined by the numbers of pieces, so the
+    division into ranks has no effect. Raises a DataError for a damaged file, or a WriteError.
     """
     files = [_HashFile(path) for path in hashes]
     begun = [path.with_name(f"{path.name}.begun") for path in outputs]
@@ -210,10 +211,10 @@ def _repeats_in(shares: Sequence[NDArray[np.void]]) -> Iterator[NDArray[np.void]
 
 
 def repeats_of(path: Path, pieces: Iterable[Piece]) -> Mapping[int, NDArray[np.int64]]:
-    """Places of the documents of a rank that repeat earlier ones, sorted, by the number of their piece.
+    """Return the sorted positions of a rank's documents that repeat earlier ones, by the number of their piece.
 
-    path: of a rank, as `find_repeats` wrote it. pieces: of the rank; each has an entry. Raises DataError for a file
-    that is missing or damaged.
+    `path` is a file that `find_repeats` wrote. `pieces` are those of the rank; each has an entry. Raises a DataError
+    for a missing or damaged file.
     """
     try:
         content = path.read_bytes()

@@ -84,7 +84,7 @@ def parse_source(given: str) -> Source:
 
 
 def parse_sources(given: Sequence[str]) -> list[Source]:
-    """Each SOURCE; files of one folder without a name whose own differ by a number at the end are one corpus.
+    """Parse sources. Unnamed files of a folder whose names differ only by a number at the end are one corpus.
 
     >>> [source.corpus for source in parse_sources(["d/web-1.jsonl", "d/web-2.jsonl", "d/wiki-3.jsonl"])]
     ['web', 'web', 'wiki-3']

@@ -27,9 +27,9 @@ LISTS = (
     "births",
     "person_nouns",
 )
-"""Lists by name."""
+"""Lists of terms by name."""
 DEFAULT = ("descriptors", "pronouns")
-"""Lists that are counted by default; they need no download."""
+"""Names of the lists that are counted by default. They need no download."""
 NAME = "name"
 ALWAYS = "person_nouns"
 """By them it is seen whether a hit is near a word for a person."""

@@ -23,9 +23,9 @@ BUFFER = 1 << 22
 
 
 def opened(stored: Stored, *dictionaries: str) -> Any:
-    """A file of Parquet with its footer read; of the columns `dictionaries`, equal texts are held once.
+    """Open a Parquet file and read its footer. Equal texts of the columns `dictionaries` are stored once.
 
-    Raises Damaged for a file that has no footer, or none that can be read.
+    Raises Damaged for a file without a readable footer.
     """
     try:
         import pyarrow
@@ -50,7 +50,7 @@ def opened(stored: Stored, *dictionaries: str) -> Any:
 
 
 def column_types(file: Any) -> dict[str, str]:
-    """Types by column of an opened file; columns within records are named with dots."""
+    """Return the types of an opened file by column. Columns within records have names with dots."""
     types: dict[str, str] = {}
 
     def add(name: str, kind: Any) -> None:
@@ -68,9 +68,9 @@ def column_types(file: Any) -> dict[str, str]:
 
 
 def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """The documents of the row groups of a piece.
+    """Yield the documents in the row groups of a piece.
 
-    Raises Damaged for a file whose footer cannot be read, and behind the last of the groups where one could not be.
+    Raises Damaged for an unreadable footer, and, after the last readable group, for unreadable ones.
     """
     import pyarrow
 
@@ -105,7 +105,7 @@ def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
 
 
 def holds_text(kind: str | None) -> bool:
-    """Whether a column of this type can hold texts.
+    """Return True if a column of this type can contain texts.
 
     >>> holds_text("large_string"), holds_text("int64"), holds_text("dictionary<values=string, ...>")
     (True, False, True)

@@ -18,9 +18,9 @@ END = "\x1eend of rows\x1e"
 
 
 def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
-    """The rows of a file, heading first; bytes that are no UTF-8 are lone surrogates in them.
+    """Yield the rows of a file, the heading first. Invalid UTF-8 bytes become lone surrogates.
 
-    Raises Damaged after the last row if the file is truncated or a quotation mark is never closed.
+    Raises Damaged after the last row if the file is truncated or a quotation mark is not closed.
     """
     usual = csv.field_size_limit(LONGEST)
     separator = "\t" if ending_of(piece.address) == ".tsv" else ","
@@ -74,7 +74,7 @@ class _Lines:
 
 
 def read_rows(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """The documents of a file; a document's place is the number of its row below the heading, from 0.
+    """Yield the documents of a file. The position of a document is the number of its row below the heading, from 0.
 
     Raises Damaged as `rows_of` does.
     """

@@ -13,7 +13,7 @@ from evenhand.schema import DataError, parse_json, without_surrogates
 
 
 def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """The documents of a piece; lines that are not drawn are never parsed.
+    """Yield the documents of a piece. Lines outside the sample are not parsed.
 
     Raises Damaged after the last complete line of a file that is truncated or not text.
     """

@@ -102,7 +102,7 @@ def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
-    """The lines that begin in a piece, in blocks.
+    """Yield the lines that begin in a piece, in blocks.
 
     Raises Damaged after the last complete line of a file that is truncated or not text.
     """

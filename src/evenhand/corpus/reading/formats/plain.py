@@ -14,7 +14,7 @@ LOOKED_BACK_AT_ONCE = 1 << 12
 
 
 def read_lines(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """A document a line. Raises Damaged behind the last whole line."""
+    """Yield one document per line. Raises Damaged after the last complete line."""
     draw = Draw.of_places(options, piece.name)
     for lines in lines_of(stored, piece):
         drawn, skipped = lines.drawn(draw)
@@ -31,9 +31,9 @@ def _whole_line(line: bytes, place: int) -> bytes:
 
 
 def read_paragraphs(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
-    """A document a block of lines without a blank one among them; it belongs to the piece that it begins in.
+    """Yield one document per paragraph (lines without a blank line between them).
 
-    Raises Damaged behind the last whole line.
+    A paragraph belongs to the piece in which it begins. Raises Damaged after the last complete line.
     """
     draw = Draw.of_places(options, piece.name)
     begin, blocks = content_from(stored, piece)
