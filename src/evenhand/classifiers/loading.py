@@ -47,7 +47,7 @@ CLASSIFIERS: Registry[Any] = Registry(
     "a function that returns a Classifier",
     lambda entry: callable(entry) or isinstance(entry, Preset | ModuleType),
 )
-"""A `Preset`, a module of `BACKENDS`, or an entry of another package: a function or class that makes a classifier."""
+"""Registry of classifiers: a `Preset`, a module of `BACKENDS`, or a function or class of another package."""
 
 MEMBERS = ("labels", "reads_context", "fingerprint", "classify", "describe")
 

@@ -41,7 +41,7 @@ VOTES: Mapping[str, PolarsDataType] = {
     "text_a": String,  # what was judged of a pair, a turn a line behind its speaker
     "text_b": String,
 }
-"""One answer of one person to one question about one item (about one turn of it, where turns are marked)."""
+"""Columns of exported judgements: one row per annotator, item and question (and turn, if turns are marked)."""
 
 ADDED_VOTES = frozenset({"text_a", "text_b"})
 """Columns that exports of earlier versions lack; they are read as null."""

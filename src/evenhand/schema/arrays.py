@@ -15,7 +15,7 @@ INFINITE = ("degrees_of_freedom", "log_likelihood")
 SCALED = ("krippendorff_alpha.ratings",)
 """Arrays, by the function and the argument, of any finite numbers: the function scales them itself."""
 LARGEST = 1e100
-"""Largest absolute value of a number in an array or table: sums of its square are finite."""
+"""Largest accepted absolute value in an array or table. Sums of its square are finite."""
 Data = TypeVar("Data", pl.DataFrame, pl.Series)
 
 

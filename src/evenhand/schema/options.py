@@ -18,13 +18,13 @@ from pydantic import BeforeValidator, ConfigDict, Field, PydanticUserError, Type
 from evenhand.schema.errors import UsageError, unknown_name
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-"""A finite number."""
+"""Type of an option: a finite number."""
 Whole = Annotated[int, Field(ge=1)]
-"""A whole number of at least 1."""
+"""Type of an option: an integer of at least 1."""
 TextOrNone = Annotated[
     str | None, BeforeValidator(lambda text: None if str(text).lower() == "none" else text)
 ]
-"""A text; the word "none" is None."""
+"""Type of an option: a text; the word "none" becomes None."""
 SCALARS: tuple[type, ...] = (bool, int, float)
 IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 

@@ -20,7 +20,7 @@ import polars as pl
 from evenhand.schema.errors import DataError
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError)
-"""What reading a table raises where there is something wrong with it."""
+"""Exceptions that reading a damaged table may raise."""
 ENDING = 8
 """Bytes at the end of a Parquet file: the length of its footer, and PAR1."""
 MAGIC = b"PAR1"
@@ -72,7 +72,7 @@ class Parquet:
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
-        """Its columns and their types. Raises one of UNREADABLE."""
+        """Return the columns and their types. Raise one of UNREADABLE."""
         try:
             return dict(pl.read_parquet_schema(self._content))
         except pl.exceptions.PanicException as error:
@@ -80,14 +80,14 @@ class Parquet:
 
     @cached_property
     def metadata(self) -> dict[str, str]:
-        """What the writer said of it. Raises one of UNREADABLE."""
+        """Return the metadata that the writer stored. Raise one of UNREADABLE."""
         try:
             return dict(pl.read_parquet_metadata(self._content))
         except pl.exceptions.PanicException as error:
             raise DamagedParquet(str(error)) from error
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The table, or these columns of it. Raises one of UNREADABLE."""
+        """Return the table, or some of its columns. Raise one of UNREADABLE."""
         try:
             return pl.read_parquet(self._content, columns=None if columns is None else list(columns))
         except pl.exceptions.PanicException as error:

@@ -123,12 +123,14 @@ class Registry(Generic[T]):
         return thing
 
     def card(self, name: str) -> Card | None:
-        """The card of the thing of that name; None only where none is needed. Raises what `load` raises."""
+        """Return the card of an object by its name; None only if it needs none. Raises the errors of `load`."""
         return self.card_of(self.load(name), name)
 
     def made_by_stranger(self, name: str, error: BaseException) -> ExtensionError | None:
-        """What to raise where the thing of that name failed as it was called: an error naming its package. None for
-        what is ours, and for errors that say themselves what is wrong."""
+        """Return the error to raise if an object of another package fails, with the name of the package.
+
+        None for evenhand's own objects, and for errors with a clear message.
+        """
         if isinstance(error, EvenhandError) or name not in self.added() or self.package(name) == "evenhand":
             return None
         return self._broken(name, f"failed: {type(error).__name__}: {error}")

@@ -42,7 +42,9 @@ LABELS: dict[str, PolarsDataType] = {
     "error": pl.String,  # a ResponseError code, null if the row is good
     "detail": pl.String,
 }
-"""One judgement of one text by one classifier. Identical texts are judged once, whichever prompts they follow."""
+"""Columns of labels: one row per distinct text and classifier. Identical texts are classified once, after any
+prompt.
+"""
 
 MEASUREMENTS = {
     "benchmark": pl.String,
@@ -93,7 +95,7 @@ HEADLINES = {
 }
 
 ADDED = frozenset({"axis_p", "n_units", "obstacle", "direction"})
-"""Columns that the tables of earlier versions lack; they are read as null."""
+"""Columns that tables of earlier versions lack. They are read as null."""
 
 
 class ResponseError(StrEnum):
@@ -119,8 +121,9 @@ class ResponseError(StrEnum):
 
 
 OWN_LIMITS = (ResponseError.TOO_LONG, ResponseError.OUT_OF_MEMORY, ResponseError.QUOTA)
-"""Errors that the setup of a run causes (a length limit, the memory, a quota): they say nothing about the model, and no
-measure counts them as a response that is missing."""
+"""Errors due to the setup of a run: a length limit, the memory, a quota. No measure counts them as missing
+responses.
+"""
 
 
 def is_lost_to_setup(columns: Collection[str], role: str | None = None) -> pl.Expr:

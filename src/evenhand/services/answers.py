@@ -63,7 +63,8 @@ class Answer:
 
     @property
     def refusal(self) -> ResponseError | None:
-        """Why the service would not take this very request; None for an answer, and for what is not its fault.
+        """Return the reason why the service refused this particular request; None for a response and for other
+        failures.
 
         >>> Answer(413, None, ResponseError.MODEL_ERROR, "status 413: too large", 1, 0.1).refusal.value
         'request_refused'

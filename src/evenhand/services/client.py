@@ -139,7 +139,7 @@ class ServiceClient:
         return self._ask("POST", path, body, threading.Event())
 
     def get(self, path: str) -> Answer:
-        """Fetch a document; raises as `post` does."""
+        """Fetch a document. Raises the errors of `post`."""
         return self._ask("GET", path, None, threading.Event())
 
     def post_all(
@@ -215,11 +215,13 @@ class ServiceClient:
         return [answers[i] for i in range(len(bodies))]
 
     def trust_key(self) -> None:
-        """The key served in an earlier process: a 403 may be about the text that was asked."""
+        """Mark the API key as valid, because it worked in an earlier process. A status 403 may then be due to the
+        text.
+        """
         self._key_served = True
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest: the pace, answers, tries that failed by reason, seconds a good answer took."""
+        """Return facts for the manifest: rate, responses, failed attempts by reason, mean duration of a response."""
         with self._lock:
             latencies = sorted(self._latencies)
             facts: dict[str, Any] = {

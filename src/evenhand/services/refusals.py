@@ -59,7 +59,7 @@ class Refusals:
         cause."""
 
     def begin(self, form: str, *, stored: bool) -> None:
-        """Before some questions of a form. stored: whether answers to such are in the store."""
+        """Prepare for requests of a form. `stored` states whether stored responses to such requests exist."""
         if _answered_before.get():
             self._client.trust_key()
         if stored or _answered_before.get():
@@ -68,12 +68,25 @@ class Refusals:
     def hear(
         self, key: str, answer: Answer, harmless: Callable[[], Answer], *, form: str = "", hint: str
     ) -> None:
-        """Take note of one answer.
+        """Record one response.
 
-        key: of its question. harmless: asks a harmless question of the same form; raises if the service
-        cannot be reached. form: what is alike in questions that are all taken or all refused. hint: what to do if the
-        form is refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is
-        down.
+        Parameters
+        ----------
+        key : str
+            Key of the request.
+        harmless : callable
+            Sends a harmless request of the same form. Raises if the service cannot be reached.
+        form : str
+            What requests have in common that are all accepted or all refused.
+        hint : str
+            Advice if the form is refused.
+
+        Raises
+        ------
+        ModelError
+            No request of the form is accepted.
+        ServiceUnavailable
+            The key is refused, or the service is down.
         """
         if answer.error is None:
             self._answered.add(form)

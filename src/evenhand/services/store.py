@@ -78,7 +78,7 @@ class AnswerStore:
             return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])
 
     def get(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The answers that are there, by key. Raises DataError if the file cannot be read."""
+        """Return the stored responses by key. Raise a DataError if the file cannot be read."""
         wanted = list(dict.fromkeys(keys))
         answers: dict[str, dict[str, Any]] = {}
         with self._open() as database:
@@ -90,17 +90,17 @@ class AnswerStore:
         return answers
 
     def put(self, key: str, value: Mapping[str, Any]) -> None:
-        """Keep one answer; raises WriteError (full disk, no permission) or DataError (not a store)."""
+        """Store one response. Raise a WriteError (full disk, no permission) or a DataError (not a store)."""
         self.put_all({key: value})
 
     def put_all(self, values: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep several answers, all or none of them."""
+        """Store several responses, all or none of them."""
         rows = [(key, json.dumps(dict(value))) for key, value in values.items()]
         with self._open() as database, database:
             database.executemany("INSERT OR REPLACE INTO answers (key, value) VALUES (?, ?)", rows)
 
     def close(self) -> None:
-        """Let go of the file; a later call opens it again."""
+        """Close the file. A later call opens it again."""
         with self._lock:
             if self._database is not None and self._process == os.getpid():
                 self._database.close()

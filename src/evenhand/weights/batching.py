@@ -129,7 +129,7 @@ def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
 
 
 def release_memory() -> None:
-    """Release memory that a device's allocator keeps for later; does nothing on the processor."""
+    """Release memory that a device's allocator has reserved. Does nothing on a CPU."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -53,9 +53,9 @@ class Checkpoint:
     config: Any
     tokenizer: Any
     is_pickled: bool = False
-    """Whether the weights exist only as pickles."""
+    """True if the weights exist only as pickle files."""
     kind: Kind = "model"
-    """Name in messages."""
+    """Type of object in messages, such as "model"."""
 
 
 def load_config(

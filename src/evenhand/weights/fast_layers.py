@@ -68,16 +68,16 @@ class FastLayers:
 
     @contextmanager
     def in_use_where_exact(self) -> Iterator[None]:
-        """`in_use` for a float32 model on a processor, nothing elsewhere.
+        """Use the faster layers for a float32 model on a CPU, and otherwise none; a context manager.
 
-        For likelihoods: an activation that rounds once in place of eight times is no trifle in 16 bits.
+        It is used for likelihoods: in 16 bits, the faster activations round differently.
         """
         with self.in_use() if self.is_exact else nullcontext():
             yield
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Let the replacements compute; weights that changed since they were copied are copied again."""
+        """Use the faster layers while the block runs; a context manager. Weights that changed are copied again."""
         self.packed = [
             layer if layer.version == _version(layer.module) else _packed(layer.module)
             for layer in self.packed

@@ -21,7 +21,7 @@ KINDS = {
 }
 """What each verb's result is to a gate (`evenhand.studies.gate`)."""
 GATE = ("fail_if", "require_power", "junit", "summary")
-"""The parameters, which are no options of a study."""
+"""Parameters of commands that are options of the gate, not of a study."""
 
 
 def _conditions(context: typer.Context, texts: list[str] | None) -> list[str] | None:

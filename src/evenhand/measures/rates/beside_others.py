@@ -16,6 +16,10 @@ def rates_beside_others(
         One row per response with ``axis``, ``group`` and ``negative`` (1, 0, or null for missing).
     cluster : str or None
         Column with the sampling unit: rows with equal values are one unit. None: each row is a unit.
+    alpha : float, default 0.05
+        Significance level, used for the minimum detectable differences.
+    seed : int
+        Random seed of the permutations.
 
     Returns
     -------

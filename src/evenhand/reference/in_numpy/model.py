@@ -67,7 +67,7 @@ class NumpyModel:
 
     architecture: Architecture = "causal"
     is_light: ClassVar[bool] = True
-    """Checked by code that needs the weights in torch (`evenhand.weights.refuse_light`)."""
+    """True: the weights are not in torch. Code that needs them in torch checks it (`evenhand.weights.refuse_light`)."""
 
     def __init__(self, folder: Path, name: str, options: CausalOptions | None = None):
         if options is not None and not isinstance(options, CausalOptions):
@@ -109,7 +109,7 @@ class NumpyModel:
         return {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         written = {"rows": self.rows_written, "tokens_written": self.tokens_written}
         return {
             **self.identity,
