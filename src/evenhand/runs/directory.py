@@ -278,9 +278,8 @@ class RunDirectory:
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
-        """Return the result of each axis in a sentence (columns: HEADLINES). Empty in runs of earlier versions.
-
-        Raises a DataError for an invalid verdict or a missing sentence.
+        """Return the result of each axis in a sentence (HEADLINES). Raise a DataError for an invalid verdict or
+        sentence.
         """
         path = self.path / "headlines.parquet"
         return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
@@ -297,9 +296,8 @@ class RunDirectory:
         return {name: _types(table) for name, table in details.items()}
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
-        """Return a benchmark's detail tables by name; empty if there are none.
-
-        Raises a DataError for a table that is unreadable or whose columns have changed since it was written.
+        """Return a benchmark's detail tables by name. Raise a DataError for one that is unreadable or has changed
+        columns.
         """
         folder = self.path / "details" / quote(benchmark, safe="")
         written = self.manifest.details.get(benchmark, {})
