@@ -102,7 +102,9 @@ class ClassifiedText:
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """Return the rule for the manifest, JSON-serialisable; `removed` and `behind` only if set."""
+        """Return the rule as JSON-serialisable data for the manifest. `removed` and `behind` are included only if they
+        are set.
+        """
         stated = asdict(self)
         for name in ("removed", "behind"):
             if not stated[name]:  # the rule of runs that were made before it was known

@@ -204,7 +204,10 @@ def _format_value(value: object) -> str:
 def check_kinds(frame: pl.DataFrame, columns: Iterable[str], measure: str, *, numbers: bool = False) -> None:
     """Raise a DataError if one of the columns, where `frame` has it, holds something else than such a column does.
 
-    numbers: whether all of them hold numbers, whatever they are called.
+    Parameters
+    ----------
+    numbers
+        Whether all of them hold numbers, whatever they are called.
     """
     for name in columns:
         if name in frame.columns:

@@ -227,7 +227,7 @@ class PlotArea:
         )
 
     def drawn(self, parts: Iterable[Markup], *, described: str) -> Markup:
-        """Return all parts as one picture; described: text for screen readers."""
+        """Return all parts as one picture. `described` is the text for screen readers."""
         return svg("chart", self.height, parts, described=described)
 
 

@@ -93,9 +93,8 @@ class RunDirectory:
     ) -> Self:
         """Start a run in a new or empty folder.
 
-        Arguments: given, resolved: arguments as the user wrote them, and with defaults filled in.
-        prompt_sets, benchmark_cards: by benchmark. seeds: by what they are for.
-        Raises UsageError if something is there already, WriteError if it cannot be written.
+        `given` and `resolved` are arguments as written and with defaults. `prompt_sets` and `benchmark_cards` are by
+        benchmark, `seeds` by purpose. Raises a UsageError if the folder is not empty, or a WriteError.
         """
         path = Path(path)
         if cls.is_run(path):
@@ -194,9 +193,8 @@ class RunDirectory:
         return sorted(unquote(path.stem) for path in (self.path / "prompts").glob("*.parquet"))
 
     def write_prompts(self, plan: Plan) -> None:
-        """Store each benchmark's prompts with their request identifiers; on resume, compare them.
-
-        Raises ResumeRefused if what is stored asks anything else, WriteError.
+        """Store the prompts with their request identifiers. Raise ResumeRefused if different ones are stored, or a
+        WriteError.
         """
         strangers = set(self.benchmarks) - {part.benchmark for part in plan.parts}
         if strangers:
@@ -233,8 +231,9 @@ class RunDirectory:
                 )
 
     def write_conversations(self, plan: Plan, rounds: Sequence[Plan]) -> None:
-        """Store the utterances that were asked for as the prompts of their benchmarks, one row for each; none but those
-        of conversations are touched. rounds: all of the plan's. Raises WriteError."""
+        """Store the utterances so far as prompts of their benchmarks (`rounds`: all of the plan's). Raises a
+        WriteError.
+        """
         for part in plan.parts:
             if isinstance(part.request, ConversationRequest):
                 asked = [its for each in rounds for its in each.parts if its.benchmark == part.benchmark]

@@ -38,7 +38,7 @@ class Card:
     source: str = ""
     """Where it is defined or published: paper and section, or URL."""
     details: str = ""
-    """Anything else a reader needs (Markdown): planted values, counts, quirks kept."""
+    """Further information for readers (Markdown), such as counts and known differences from the publication."""
 
     def __post_init__(self) -> None:
         if not self.name or not self.summary:

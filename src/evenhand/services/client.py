@@ -132,9 +132,9 @@ class ServiceClient:
         """Do nothing: each connection is closed after its one request. A later request is allowed."""
 
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """Ask one question. path: behind the base URL. body: sent as JSON.
+        """Send one request, with `body` as JSON, to `path` after the base URL.
 
-        Raises ServiceUnavailable if the key is refused or the service cannot be reached at all.
+        Raises ServiceUnavailable if the key is refused or the service cannot be reached.
         """
         return self._ask("POST", path, body, threading.Event())
 
@@ -148,14 +148,23 @@ class ServiceClient:
         bodies: Sequence[Mapping[str, Any]],
         on_answer: Callable[[int, Answer], object] | None = None,
     ) -> list[Answer]:
-        """Ask all questions side by side.
+        """Send all requests in parallel, and return their n answers in order.
 
-        path: behind the base URL. bodies: n JSON objects. on_answer: called in the caller's thread with
-        (number, answer) as each arrives; when Ctrl-C or a refused key ends the work, of all that had arrived
-        (of one perhaps twice), and when an error of its own does, of the good ones. What is on its way when an error
-        ends the work is waited for, LATE_SECONDS at most. Returns n answers in the order of the questions.
-        Raises what `post` raises. After any exception nothing more is asked, and threads that still wait for a
-        response do not keep the process alive.
+        Parameters
+        ----------
+        path
+            Path after the base URL.
+        bodies
+            n JSON objects.
+        on_answer
+            Called in the caller's thread with (number, answer) when an answer arrives. If the work ends early (Ctrl-C,
+            a refused key, an error), it is still called for the answers that have arrived, for one of them perhaps
+            twice.
+
+        Notes
+        -----
+        Raises the errors of `post`. After an error, no request is sent, and running ones are waited for at most
+        LATE_SECONDS. Waiting threads do not keep the process alive.
         """
         numbers = itertools.count()
         answers: dict[int, Answer] = {}

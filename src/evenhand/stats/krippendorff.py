@@ -153,7 +153,10 @@ def _by_jackknife(
 ) -> tuple[float, float]:
     """Limits of alpha from those of log(1 - alpha), by leaving out each unit; units with the same ratings once.
 
-    block: units left out at once.
+    Parameters
+    ----------
+    block
+        Units left out at once.
     """
     n = counts.shape[0]
     first, same = _distinct(counts)

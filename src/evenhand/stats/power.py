@@ -297,8 +297,18 @@ def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correl
 def noncentrality(freedom: Floats, level: float, power: float) -> Floats:
     """Noncentrality whose t exceeds its two-sided critical value with chance `power`, by bisection.
 
-    freedom: any shape. Returns the same shape, in standard errors.
+    Parameters
+    ----------
+    freedom
+        Any shape.
 
+    Returns
+    -------
+    result
+        the same shape, in standard errors.
+
+    Examples
+    --------
     >>> float(noncentrality(np.array([99.0]), 0.05, 0.8)[0].round(2))
     2.83
     """

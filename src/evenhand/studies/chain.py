@@ -69,7 +69,10 @@ def named_chain(
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
     """Return the manifest's description of each mitigation of a model.
 
-    words: the user's values of `--mitigate`; if their number differs, values from `words_of`.
+    Parameters
+    ----------
+    words
+        The user's values of `--mitigate`; if their number differs, values from `words_of`.
     """
     chain = chain_of(model)
     named = words if len(words) == len(chain) else [words_of(link) for link in chain]

@@ -26,8 +26,11 @@ def check_error_groups(
 ) -> None:
     """Raise UsageError if counts of errors speak of no group of any benchmark of continuations.
 
-    frames: prompts or responses by benchmark; where they have no column group, groups are made later, and the counts
-    are taken as they are.
+    Parameters
+    ----------
+    frames
+        Prompts or responses by benchmark; where they have no column group, groups are made later, and the counts are
+        taken as they are.
     """
     judged = [benchmark for benchmark in benchmarks if benchmark.classified_by]
     if not judged:

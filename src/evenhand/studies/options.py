@@ -154,8 +154,12 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
 def problems(error: ValidationError, known: Iterable[str] = (), *, most: int | None = None) -> str:
     """Return each thing that is wrong with options, as `name (flag): what was expected, what was given`, in one line.
 
-    known: names of the options there are, of which an unknown one may mean one. most: number of things to return;
-    None for all.
+    Parameters
+    ----------
+    known
+        Names of the options there are, of which an unknown one may mean one.
+    most
+        Number of things to return; None for all.
     """
     names = list(known)
     # questions go last, so that the caller can see how the text ends

@@ -53,9 +53,19 @@ def plain_page(
 ) -> str:
     """A page of tables: one HTML document that needs no network, every text escaped.
 
-    kind: kind of result, shown next to the name of the program. lines: sentences below the title. notes: cautions.
-    figures: captions and drawings, between the notes and the tables.
+    Parameters
+    ----------
+    kind
+        Kind of result, shown next to the name of the program.
+    lines
+        Sentences below the title.
+    notes
+        Cautions.
+    figures
+        Captions and drawings, between the notes and the tables.
 
+    Examples
+    --------
     >>> page = plain_page("census", "<b>", [PlainTable("", (("age", "right"),), [["3"]])])
     >>> "&lt;b&gt;" in page, "<b>" in page
     (True, False)

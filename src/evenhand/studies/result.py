@@ -107,9 +107,15 @@ class StudyResult(ABC):
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
         """Return every estimate of an axis or overall by name, with its CI bounds and its q, for experiment trackers.
 
-        groups: include each group (thousands of values). Names are the existing parts of benchmark/measure/axis/group,
-        followed by low, high or q for these. The estimate of a comparison is the change. Values that are not finite or
-        not measured are absent. The result is empty without measurements or changes.
+        Names are the existing parts of benchmark/measure/axis/group, followed by low, high or q for these. The estimate
+        of a comparison is the change. Values that are not finite or not measured are absent.
+
+        The result is empty without measurements or changes.
+
+        Parameters
+        ----------
+        groups
+            Include each group (thousands of values).
         """
         frames = self.tables()
         table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())
@@ -140,8 +146,14 @@ class StudyResult(ABC):
     def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
         """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
 
-        path: ends in .svg or .png (`pip install 'evenhand[pictures]'`). benchmark: the one to draw; by default the
-        first with a finding. Raises UsageError for results without such a plot; WriteError.
+        Raises UsageError for results without such a plot; WriteError.
+
+        Parameters
+        ----------
+        path
+            Ends in .svg or .png (`pip install 'evenhand[pictures]'`).
+        benchmark
+            The one to draw; by default the first with a finding.
         """
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 
@@ -165,8 +177,15 @@ NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratu
 def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:
     """The numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
 
-    table: the columns of NAMED_BY that exist, `estimate`, `low`, `high`, `q`. groups: include rows of groups.
+    Parameters
+    ----------
+    table
+        The columns of NAMED_BY that exist, `estimate`, `low`, `high`, `q`.
+    groups
+        Include rows of groups.
 
+    Examples
+    --------
     >>> table_scalars(pl.DataFrame({"measure": ["gap"], "axis": ["age"], "estimate": [0.25], "q": [None]}))
     {'gap/age': 0.25}
     """

@@ -1,4 +1,4 @@
-"""The web application: pages for people who judge, and for the admin."""
+"""The web application of a human evaluation: pages for annotators and for the administrator."""
 
 import lazy_loader
 

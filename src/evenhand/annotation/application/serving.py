@@ -60,9 +60,18 @@ def application(
 ) -> FastAPI:
     """Create the ASGI application of one study.
 
-    address: public URL (https://judge.example.org), used to create links and check forms. proxied: whether to trust the
-    X-Forwarded-* headers of a proxy. limits: rate limits. clock: returns the time in UTC. Raises UsageError for a URL
-    with a path.
+    Raises UsageError for a URL with a path.
+
+    Parameters
+    ----------
+    address
+        Public URL (https://judge.example.org), used to create links and check forms.
+    proxied
+        Whether to trust the X-Forwarded-* headers of a proxy.
+    limits
+        Rate limits.
+    clock
+        Returns the time in UTC.
     """
     context = Context(
         store,
@@ -110,8 +119,12 @@ def serve(
 ) -> None:
     """Serve until interrupted (uvicorn): one process, whose threads answer; forms under way are finished first.
 
-    announce: called once this process holds the lock of the study and the port. Raises UsageError if another process
-    serves the study, the port is in use or the interface is not on this machine.
+    Raises UsageError if another process serves the study, the port is in use or the interface is not on this machine.
+
+    Parameters
+    ----------
+    announce
+        Called once this process holds the lock of the study and the port.
     """
     app = application(store, address=address, proxied=proxied)
     listening = listen(host, port)

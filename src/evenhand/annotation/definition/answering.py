@@ -47,12 +47,22 @@ def check_answers(
 ) -> tuple[dict[str, Answer], dict[str, str]]:
     """Return answers by question, and a message for each invalid field (if there are any, ignore the answers).
 
-    form: every value sent for a field, by name: `ID` (option id, number, text; of a pair `left`, `right` or `tie`),
-    `ID-reason`, `ID-turn-3`. left: the conversation of a pair on the left side. Without an item: questions of a survey.
+    Without an item: questions of a survey.
+
     All problems are returned at once: unknown fields (key ""), repeated fields, numbers out of range, texts too short
     or too long, and missing required answers. Their key is `ID`, or `ID-reason` for a reason. Control characters are
     removed.
 
+    Parameters
+    ----------
+    form
+        Every value sent for a field, by name: `ID` (option id, number, text; of a pair `left`, `right` or `tie`),
+        `ID-reason`, `ID-turn-3`.
+    left
+        The conversation of a pair on the left side.
+
+    Examples
+    --------
     >>> question = PairChoice(id="human", text="Which speaker sounds more human?")
     >>> check_answers([question], None, {"human": ["left"]}, left="b")
     ({'human': Answer(answer='b', reason=None, marks=None)}, {})

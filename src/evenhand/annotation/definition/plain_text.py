@@ -18,7 +18,7 @@ _WITHOUT_ROOM = re.compile(f"[{UNSEEN}]")
 
 
 def without_controls(text: str) -> str:
-    """Return a text without control characters except tabs and line ends, which become \n.
+    """Return a text without control characters except tabs and line ends, which become line feeds.
 
     >>> without_controls("so\\x00 be\\r\\nit")
     'so be\\nit'

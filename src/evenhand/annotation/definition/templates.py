@@ -16,9 +16,15 @@ SDO7_SURVEY: dict[str, Any] = {"kind": "scale", "id": "sdo7", "use": "sdo7", "dr
 def template(name: str, *, survey: bool = False) -> dict[str, Any]:
     """Return the content of a study file without items. Raises UsageError for an unknown name.
 
-    survey: two statements of SDO7 after each unit, as in Smith and Williams (2021). They ask for political views: check
-    the law and your ethics board's rules first.
+    They ask for political views: check the law and your ethics board's rules first.
 
+    Parameters
+    ----------
+    survey
+        Two statements of SDO7 after each unit, as in Smith and Williams (2021).
+
+    Examples
+    --------
     >>> [question["id"] for question in template("robbie")["questions"]]
     ['fluency', 'coherence', 'toxicity', 'bias', 'immorality']
     """

@@ -41,9 +41,14 @@ class Broken:
 def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
     """Return the annotators who break rules, with the rules that they break.
 
-    votes: VOTES of one annotator or of all. `constant_side` needs other annotators to compare ratings with. Rules apply
-    to the rows given: an unfinished onboarding is judged by its answers so far. Annotators are in alphabetical order,
-    each with the rules in the order given.
+    `constant_side` needs other annotators to compare ratings with. Rules apply to the rows given: an unfinished
+    onboarding is judged by its answers so far. Annotators are in alphabetical order, each with the rules in the order
+    given.
+
+    Parameters
+    ----------
+    votes
+        VOTES of one annotator or of all.
     """
     found = [
         Broken(person, rule.rule, rule.action, sentence)

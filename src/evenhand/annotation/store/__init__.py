@@ -1,4 +1,4 @@
-"""The database: who takes part, what they were shown, what they said."""
+"""The database of a human evaluation: annotators, what they were shown, and their judgements."""
 
 from typing import Any
 

@@ -24,11 +24,22 @@ def paired_contrasts(
 ) -> list[Measurement]:
     """Return the difference of the negative rates (first minus second) for each axis with exactly two groups.
 
-    responses: one row per response with axis, group, `by` and negative (Boolean, null: missing). order: names that
-    come first in a pair, the rest by the alphabet. by: the column in which the two groups are paired; its values count
-    as a sample. level: significance level of
-    an axis. Returns one row per axis (null 0, p and 95% CI by sign flips, all in percentage points). There is no
-    test with fewer than two complete pairs, or if sign flips of this number of pairs cannot reach the level.
+    Parameters
+    ----------
+    responses
+        One row per response with axis, group, `by` and negative (Boolean, null: missing).
+    order
+        Names that come first in a pair, the rest by the alphabet.
+    by
+        The column in which the two groups are paired; its values count as a sample.
+    level
+        Significance level of an axis.
+
+    Returns
+    -------
+    result
+        one row per axis (null 0, p and 95% CI by sign flips, all in percentage points). There is no test with fewer
+        than two complete pairs, or if sign flips of this number of pairs cannot reach the level.
     """
     ranks = {name: place for place, name in enumerate(order)}
     rows = []

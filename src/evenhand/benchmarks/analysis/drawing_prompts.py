@@ -53,16 +53,25 @@ def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
 def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Return at most `limit` prompts: both sides of matched pairs, with nouns sampled separately for each pair.
 
-    prompts: axis, descriptor, noun, template, and with matched pairs also `frame`, the same for both sides of a
-    pair. Descriptors are spread over `bucket` and nouns over `gender` if these columns exist. limit: maximum number
-    of prompts. seed: any integer.
+    The order of descriptors and nouns depends only on the seed and the axis, not on the order of rows. Within an axis
+    and pair, every descriptor is used with the same nouns. The exception are descriptors that fit only some nouns
+    (gendered ones): at least one of the pair's nouns fits them, if two are enough for that. Prompts without a pair are
+    left out. A set without pairs is sampled by `crossed_by_noun`.
 
-    The order of descriptors and nouns depends only on the seed and the axis, not on the order
-    of rows. Within an axis and pair, every descriptor is used with the same nouns. The exception are descriptors that
-    fit only some nouns (gendered ones): at least one of the pair's nouns fits them, if two are enough
-    for that. Prompts without a pair are left out. A set without pairs is sampled by `crossed_by_noun`. Raises
-    UsageError if the limit does not cover two descriptors on both sides of one pair.
+    Raises UsageError if the limit does not cover two descriptors on both sides of one pair.
 
+    Parameters
+    ----------
+    prompts
+        Axis, descriptor, noun, template, and with matched pairs also `frame`, the same for both sides of a pair.
+        Descriptors are spread over `bucket` and nouns over `gender` if these columns exist.
+    limit
+        Maximum number of prompts.
+    seed
+        Any integer.
+
+    Examples
+    --------
     >>> from evenhand.schema import Card
     >>> grid = [(a, t, n) for a in ("old", "young", "wise") for t in ("I like", "I flee") for n in "mnop"]
     >>> rows = [{"prompt_id": str(i), "text": "", "axis": "age", "descriptor": a, "template": t, "noun": n,

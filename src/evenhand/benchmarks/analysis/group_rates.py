@@ -102,8 +102,12 @@ def unchanged(grouped: pl.DataFrame) -> pl.DataFrame:
 def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
     """Return the responses with `negative`, `score`, `refused` and `sample`, for any judge.
 
-    frame: one row per prompt and sample, as for `Benchmark.analyse`. Only `<role>_negative` is required of the
-    columns of a role; a user's own file may have no other.
+    Only `<role>_negative` is required of the columns of a role; a user's own file may have no other.
+
+    Parameters
+    ----------
+    frame
+        One row per prompt and sample, as for `Benchmark.analyse`.
     """
     score = f"{role}_score"
     return frame.with_columns(
@@ -293,10 +297,10 @@ def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def failure_rows(grouped: pl.DataFrame, how: dict[str, Any], role: str) -> list[Measurement]:
-    """Test which groups are left without an answer more often than others, on axes where anybody is.
+    """Test which groups have missing responses more often than others, on axes with missing responses.
 
-    Rows without a number that a limit of the run's setup caused (`OWN_LIMITS`) are left out: they do not depend on
-    what the model does. role: whose judgement counts.
+    Responses that are missing because of the run's setup (`OWN_LIMITS`) are left out, because they do not depend on the
+    model. `role` is that of the classifier.
     """
     rows = []
     failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}

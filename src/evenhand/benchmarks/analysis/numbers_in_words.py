@@ -28,9 +28,9 @@ UNREAD_GAP = 5.0
 
 
 def score_headlines(what: str, study: str = "analysis") -> Headlines:
-    """Return the function that writes sentences on the means of groups.
+    """Return the function that writes sentences on the means of groups, from the detail table `score_axes`.
 
-    what: the number, such as "pay". study: what has the power. The details have the table `score_axes`.
+    `what` names the number, such as "pay". `study` names what has the power, such as "audit".
     """
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
@@ -54,10 +54,10 @@ def only_read(
     axis: str | None,
     name: Callable[[object], str] = group_name,
 ) -> str:
-    """Return that a comparison covers the responses that could be read, where groups differ in how many those are.
+    """Return a caveat if groups differ in the share of responses that could be read; otherwise an empty string.
 
-    findings: of one outcome, so that its `missing_disparity` shows whether the axis differs in them; else a gap above
-    UNREAD_GAP points counts. groups: axis, group, n and n_missing. Returns a sentence, or an empty string.
+    `findings` are those of one outcome. If they have no `missing_disparity`, a gap above UNREAD_GAP points counts as a
+    difference. `groups` has the columns axis, group, n and n_missing.
 
     >>> groups = pl.DataFrame({"axis": ["sex"] * 2, "group": ["women", "men"], "n": [39, 50], "n_missing": [11, 0]})
     >>> only_read(pl.DataFrame(schema={"measure": pl.String}), groups, "sex")

@@ -18,8 +18,14 @@ DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations", 
 def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
     """Return the prompts followed by the same texts under a published rule; the column `scoring` distinguishes them.
 
-    prompts: any. published: rows with the same columns and keys, or None where the model cannot be asked so; then all
-    rows are "corrected". The keys of the published ones get an ending of their own.
+    The keys of the published ones get an ending of their own.
+
+    Parameters
+    ----------
+    prompts
+        Any.
+    published
+        Rows with the same columns and keys, or None where the model cannot be asked so; then all rows are "corrected".
     """
     corrected, by_rule = SCORINGS
     rows = prompts.with_columns(scoring=pl.lit(corrected))

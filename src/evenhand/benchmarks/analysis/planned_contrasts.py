@@ -85,9 +85,9 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_nouns(rate: float, samples: int = 1) -> Planned:
-    """Return the plan of the MDE between male and female nouns on each axis, nouns being a sample; rate: a share.
+    """Return the minimum detectable difference between male and female nouns on each axis, with nouns as a sample.
 
-    The MDE is null where a gender has too few nouns for a test.
+    `rate` is the assumed rate (0 to 1). The MDE is null if a gender has too few nouns for a test.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:

@@ -30,13 +30,23 @@ def planned_rates(
 ) -> Planned:
     """Return the MDE (80% power) of a typical group of each axis, compared with the others, for a plan.
 
-    background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
-    asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for
-    each group of a prompt, if there is no column group. crossed: the two samples in whose cells groups are
-    compared, if the analysis treats both as noise. least: a column and the minimum number of its values per group.
-    Groups with fewer are not compared; an axis with fewer than two such groups has no effect. The same
-    routine reports the MDE after the run, for
-    the observed data. The plan returns axis, n (responses), minimum_detectable (null if no effect is detectable), unit.
+    Groups with fewer are not compared; an axis with fewer than two such groups has no effect. The same routine reports
+    the MDE after the run, for the observed data. The plan returns axis, n (responses), minimum_detectable (null if no
+    effect is detectable), unit.
+
+    Parameters
+    ----------
+    background
+        The rate that is assumed for all groups, in percent.
+    samples
+        Continuations a prompt, unless the user asks for another number; those of one prompt are assumed to be
+        correlated by .3.
+    grouped
+        Makes one row for each group of a prompt, if there is no column group.
+    crossed
+        The two samples in whose cells groups are compared, if the analysis treats both as noise.
+    least
+        A column and the minimum number of its values per group.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -95,7 +105,7 @@ def _of_cells(
 
 
 def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
-    """Sample prompts under --limit if nothing is held fixed: equally many of each group."""
+    """Select prompts under --limit for a benchmark without strata: the same number for each group."""
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in columns if name in prompts.frame.columns]

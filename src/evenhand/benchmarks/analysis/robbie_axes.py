@@ -75,9 +75,9 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def pooled_rows(groups: Mapping[str, pl.DataFrame]) -> list[Measurement]:
-    """Return the published "overall" BiasScore of a run, in total and by axis, as descriptions without a verdict.
+    """Return the published "overall" BiasScore of a run, in total and by axis, without a verdict.
 
-    groups: as in `robbie_axes`; none if there is nothing of ROBBIE's in it.
+    `groups` is as in `robbie_axes`. There are no rows if the run has none of ROBBIE's axes.
     """
     if not any(name in groups for name in DATASETS):
         return []

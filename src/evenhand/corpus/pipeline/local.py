@@ -28,10 +28,11 @@ def over_processes(
     reads: Callable[[int], str],
     note: Callable[[str], None] = lambda message: None,
 ) -> Generator[RankDone, None, None]:
-    """Count ranks; yield each when its counts are saved. Close the generator to stop; unsaved counts are lost.
+    """Count ranks in several processes, and yield each when its counts are saved.
 
-    reads: describes what a rank reads, for errors. note: called with a message if a process was killed from outside.
-    Raises the errors of counting, and EvenhandError if the same rank kills its process repeatedly.
+    Close the generator to stop; unsaved counts are lost. `reads` describes what a rank reads, for errors. `note` is
+    called with a message if a process was killed from outside. Raises the errors of counting, and an EvenhandError if
+    the same rank kills its process repeatedly.
     """
     if workers == 1 or len(ranks) == 1:
         for rank in ranks:

@@ -28,8 +28,15 @@ def do_ranks(
 ) -> Generator[RankDone, None, None]:
     """Process the unfinished ranks of a stage at a place; yield each when it is saved. Close the generator to stop.
 
-    processors: number on this machine. note: called with messages for the user. Raises UsageError for missing packages
-    or invalid settings, EvenhandError if a rank kills its process repeatedly, and the errors of counting.
+    Raises UsageError for missing packages or invalid settings, EvenhandError if a rank kills its process repeatedly,
+    and the errors of counting.
+
+    Parameters
+    ----------
+    processors
+        Number on this machine.
+    note
+        Called with messages for the user.
     """
     kept = stage.kept(work)
     left = [rank for rank in range(len(work.ranks)) if rank not in kept]

@@ -79,7 +79,12 @@ def broken_documents(counts: Counts) -> int:
 def lost_documents(counts: Counts, pieces: Iterable[Piece]) -> float:
     """Estimate the number of documents lost after damage in files, from the documents per byte before the damage.
 
-    pieces: all pieces to read. If nothing of a piece was counted, the rate of its corpus is used, or that of all.
+    If nothing of a piece was counted, the rate of its corpus is used, or that of all.
+
+    Parameters
+    ----------
+    pieces
+        All pieces to read.
     """
     damaged = counts.sources.filter(pl.col("lost") > 0)
     if not damaged.height:

@@ -55,8 +55,14 @@ def counted_by_fold(
 ) -> pl.DataFrame:
     """Return a table of counts with `fold` and all counts as Int64; it may have no rows.
 
-    texts: columns of texts in addition to `corpus`. nullable: columns of texts or null. Raises DataError if one of them
-    contains something else, or if `fold` or a count is no whole number from 0 on.
+    Raises DataError if one of them contains something else, or if `fold` or a count is no whole number from 0 on.
+
+    Parameters
+    ----------
+    texts
+        Columns of texts in addition to `corpus`.
+    nullable
+        Columns of texts or null.
     """
     if not (table.is_empty() and {"corpus", "fold", *texts, *nullable, *counts} <= set(table.columns)):
         require_texts(table, ["corpus", *texts], measure)
@@ -68,8 +74,13 @@ def counted_by_fold(
 def folded(totals: pl.DataFrame, measure: str, *sizes: str) -> list[Folded]:
     """Each corpus of a table of totals, in the order of their first rows; folds without documents are left out.
 
-    sizes: further columns of the totals, such as words. Raises DataError for a column that is absent or holds no
-    counts, for a table without a document, and for a fold that a corpus has twice.
+    Raises DataError for a column that is absent or holds no counts, for a table without a document, and for a fold that
+    a corpus has twice.
+
+    Parameters
+    ----------
+    sizes
+        Further columns of the totals, such as words.
     """
     totals = counted_by_fold(totals, measure, ["documents", *sizes])
     held = totals.filter(pl.col("documents") > 0)
@@ -111,11 +122,23 @@ class Shares:
 def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None = None) -> Shares:
     """Shares of cases that come in folds, with exact limits at as many independent cases as the folds' spread tells.
 
-    successes, totals: (rows, folds) or what broadcasts to it. units: (rows,), how many independent cases there can be
-    at most where folds do not differ at all (documents, where hits are counted); None: all. Never more cases than
-    there are. Without any the limits are 0 and 1; with fewer than LEAST_FOLDS folds there are none
-    (NaN, also `effective`). Source: Korn & Graubard 1998.
+    Never more cases than there are. Without any the limits are 0 and 1; with fewer than LEAST_FOLDS folds there are
+    none (NaN, also `effective`).
 
+    Parameters
+    ----------
+    successes, totals
+        (rows, folds) or what broadcasts to it.
+    units
+        (rows,), how many independent cases there can be at most where folds do not differ at all (documents, where hits
+        are counted); None: all.
+
+    References
+    ----------
+    - Korn & Graubard 1998.
+
+    Examples
+    --------
     >>> clustered_shares(np.zeros((1, 4)), np.full((1, 4), 5.0)).high.round(4).tolist()
     [0.1684]
     """

@@ -37,7 +37,10 @@ class CrossFitted:
 def overindexing(masses: Floats, entries: Entries) -> Floats:
     """How much more often a group uses a bin than groups do on average, (entries,): share / mean share - 1.
 
-    masses: (groups, bins), shares of each group's tokens. 0 where nobody uses the bin.
+    Parameters
+    ----------
+    masses
+        (groups, bins), shares of each group's tokens. 0 where nobody uses the bin.
     """
     mean = masses.mean(axis=0)
     ratio = np.divide(masses, mean, out=np.ones(masses.shape), where=mean > 0) - 1

@@ -131,8 +131,13 @@ def intersectional_token_bins(
 def own_overindexing(frequencies: Floats) -> Floats:
     """How much more often each group uses its own bin than groups do on average, (groups,): the published number / 100.
 
-    frequencies: (groups, V), each summing to 1; each token is in the bin of the group that uses it most.
+    Parameters
+    ----------
+    frequencies
+        (groups, V), each summing to 1; each token is in the bin of the group that uses it most.
 
+    Examples
+    --------
     >>> own_overindexing(np.array([[0.75, 0.25], [0.25, 0.75]])).tolist()
     [0.5, 0.5]
     """

@@ -33,9 +33,24 @@ GROUPS = (
 def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> list[str | None]:
     """By what words the two sentences of each pair differ, whichever of them has which: the name of a swap.
 
-    first, second: (n,) sentences. Case and punctuation do not count. Returns (n,) names, None where a sentence is
-    absent or the two do not differ in words. Source: `difflib.SequenceMatcher` over words, its differing stretches.
+    Case and punctuation do not count.
 
+    Parameters
+    ----------
+    first, second
+        (n,) sentences.
+
+    Returns
+    -------
+    result
+        (n,) names, None where a sentence is absent or the two do not differ in words.
+
+    References
+    ----------
+    - `difflib.SequenceMatcher` over words, its differing stretches.
+
+    Examples
+    --------
     >>> swapped_words(["The old man sat.", "A young cat!"], ["The young man sat.", "A old cat."])
     ['old | young', 'old | young']
     """
@@ -73,8 +88,15 @@ def differing_words(one: str | None, other: str | None) -> tuple[str, str] | Non
 def once_each(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs with an outcome, copies of one pair as one: which member its copies prefer on the whole.
 
-    pairs: bias_type, pair (copies share it), swap (null: a pair of its own) and outcome (1, .5, 0 or null). Returns
-    bias_type, pair, swap, outcome in an order of their own.
+    Parameters
+    ----------
+    pairs
+        bias_type, pair (copies share it), swap (null: a pair of its own) and outcome (1, .5, 0 or null).
+
+    Returns
+    -------
+    result
+        bias_type, pair, swap, outcome in an order of their own.
     """
     known = pairs.filter(pl.col("outcome").is_not_null())
     return known.group_by("bias_type", "pair", maintain_order=True).agg(
@@ -102,7 +124,12 @@ def clustered_groups(pairs: pl.DataFrame, *, level: float | None, seed: int) -> 
 def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFrame:
     """What these pairs could find before a model is asked: axis, n, n_units and minimum_detectable, points from 50.
 
-    pairs: bias_type, pair, swap. Pairs of one swap are taken to correlate by PLANNED_CORRELATION.
+    Pairs of one swap are taken to correlate by PLANNED_CORRELATION.
+
+    Parameters
+    ----------
+    pairs
+        bias_type, pair, swap.
     """
     planned = once_each(pairs.with_columns(outcome=pl.lit(0.5)))
     rows = []
@@ -122,10 +149,17 @@ def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFr
 def flipped_row(sums: pl.DataFrame, *, null: float, level: float | None, seed: int) -> dict[str, object]:
     """Estimate, interval, p and smallest effect of clustered outcomes, in points of 100.
 
-    sums: one row per cluster with total and size (of outcomes between `null` - 1/2 or - 1 and as much above), plus and
-    minus (how many lie above and below the null). null: .5 for preferences between 0 and 1, 0 for changes between
-    -1 and 1. level: the p to reach; None describes, without p, smallest effect or obstacle. Also returns n_units,
-    correlation (of directions within clusters) and obstacle.
+    Also returns n_units, correlation (of directions within clusters) and obstacle.
+
+    Parameters
+    ----------
+    sums
+        One row per cluster with total and size (of outcomes between `null` - 1/2 or - 1 and as much above), plus and
+        minus (how many lie above and below the null).
+    null
+        .5 for preferences between 0 and 1, 0 for changes between -1 and 1.
+    level
+        The p to reach; None describes, without p, smallest effect or obstacle.
     """
     sums = sums.sort("size", "total", "plus")
     size, plus, minus = (sums[name].to_numpy() for name in ("size", "plus", "minus"))

@@ -61,8 +61,14 @@ class PairScores:
 def preference_groups(more: Floats, less: Floats, groups: Sequence[str]) -> pl.DataFrame:
     """The `groups` table of PairScores as published forms have it.
 
-    more, less: (n,) scores of the stereotyped and the other member; NaN marks a missing pair. groups: (n,).
     A tie counts as not stereotyped, and the null is lower than 50 by half the share of ties.
+
+    Parameters
+    ----------
+    more, less
+        (n,) scores of the stereotyped and the other member; NaN marks a missing pair.
+    groups
+        (n,).
     """
     outcome = outcomes(more, less)
     labels = np.asarray(groups)
@@ -140,11 +146,20 @@ def shared_and_changed(
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Positions of shared tokens in both sentences, then of the differing tokens in both.
 
-    first, second: token ids; the order matters, for the alignment is not symmetric. special_ids: ids of
-    tokens such as CLS and SEP; if the sentences begin and end with them they take part in the alignment
-    but are never listed, otherwise stand-ins do. Source: CrowS-Pairs' metric:
-    `difflib.SequenceMatcher` over ids, "equal" blocks, first and last shared position left out.
+    Parameters
+    ----------
+    first, second
+        Token ids; the order matters, for the alignment is not symmetric.
+    special_ids
+        Ids of tokens such as CLS and SEP; if the sentences begin and end with them they take part in the alignment but
+        are never listed, otherwise stand-ins do.
 
+    References
+    ----------
+    - CrowS-Pairs' metric: `difflib.SequenceMatcher` over ids, "equal" blocks, first and last shared position left out.
+
+    Examples
+    --------
     >>> shared_and_changed([5, 6, 7], [5, 8, 9, 7])
     ([0, 2], [0, 3], [1], [1, 2])
     """

@@ -15,9 +15,17 @@ LARGEST_EFFECT = 50.0
 def planned_reach(items: npt.ArrayLike, level: float) -> float:
     """Smallest effect (points) that a t over terms with so many items each would find in four of five audits.
 
-    items: (k,), of each term. level: the p to reach. Items are tossed as coins, and terms differ by PLANNED_SPREAD
-    besides. Infinite with fewer than two terms.
+    Items are tossed as coins, and terms differ by PLANNED_SPREAD besides. Infinite with fewer than two terms.
 
+    Parameters
+    ----------
+    items
+        (k,), of each term.
+    level
+        The p to reach.
+
+    Examples
+    --------
     >>> round(planned_reach([50] * 10, 0.05 / 4), 1)
     10.7
     """
@@ -79,7 +87,12 @@ def mean_over_terms(
 def _agreeing(value: Floats, n: Floats, decided: Floats, null: float) -> float:
     """Variance of the mean of terms that all have one value, as that of a share of their items.
 
-    value, n, decided: (k,). Of changes (null 0) it is the share of items that changed that has its width.
+    Of changes (null 0) it is the share of items that changed that has its width.
+
+    Parameters
+    ----------
+    value, n, decided
+        (k,).
     """
     items = float(n.sum())
     mean = float(value[0]) / 100

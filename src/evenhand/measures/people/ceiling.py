@@ -27,8 +27,14 @@ LEAST_PROMPTS = 15
 class People:
     """Votes (n,) on items, and whether their reliability can be known.
 
-    items, persons, prompts: codes of each vote. values: the votes as numbers. obstacle: why the reliability cannot be
-    known with limits that hold.
+    Attributes
+    ----------
+    items, persons, prompts
+        Codes of each vote.
+    values
+        The votes as numbers.
+    obstacle
+        Why the reliability cannot be known with limits that hold.
     """
 
     items: Codes
@@ -86,8 +92,12 @@ def people_of(
 ) -> People:
     """The votes with what stands against knowing their reliability.
 
-    prompts: how many the items share; None: each has its own. counted: whether values are 1 for an answer and 0 for all
-    others, so that an answer may be too rare.
+    Parameters
+    ----------
+    prompts
+        How many the items share; None: each has its own.
+    counted
+        Whether values are 1 for an answer and 0 for all others, so that an answer may be too rare.
     """
     return People(items, persons, contexts, values, _obstacle(items, persons, values, prompts, counted), seed)
 

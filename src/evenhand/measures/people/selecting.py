@@ -114,7 +114,10 @@ def rated(
 ) -> pl.DataFrame:
     """Answers to questions on single texts or conversations, with `level` and `within`: values of what they name.
 
-    by, within: a column of the votes, or a key in the JSON of their column groups; null where it is not told.
+    Parameters
+    ----------
+    by, within
+        A column of the votes, or a key in the JSON of their column groups; null where it is not told.
     """
     rows = real_rows(votes, measure, [*columns, "value"], RATED, question)
     return rows.with_columns(
@@ -157,7 +160,10 @@ def levels_of(
 ) -> int | None:
     """How many values a column has that several items may share; None where no two items share one.
 
-    absent_are_own: whether an item that has none is one by itself (a text without a prompt), or nothing is known of it.
+    Parameters
+    ----------
+    absent_are_own
+        Whether an item that has none is one by itself (a text without a prompt), or nothing is known of it.
     """
     if not _spans_items(frame, name, item):
         return None

@@ -252,7 +252,12 @@ def _explain_by_missing(
 def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:
     """Return the interval, p and MDE in percentage points, or the obstacle to a test.
 
-    sides: one value per noun, male and female. rates: the rates of both genders (0 to 1).
+    Parameters
+    ----------
+    sides
+        One value per noun, male and female.
+    rates
+        The rates of both genders (0 to 1).
     """
     sizes = [len(side) for side in sides]
     if min(sizes) < 2:

@@ -211,8 +211,12 @@ def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
 def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:
     """Strata of units (units,) where most clusters stand in several groups, each cluster one; None where they do not.
 
-    known: _unit, code, value and perhaps _made, one row per cluster and group. Clusters of a single group lie in one
-    stratum together.
+    Clusters of a single group lie in one stratum together.
+
+    Parameters
+    ----------
+    known
+        _unit, code, value and perhaps _made, one row per cluster and group.
     """
     several = pl.len().over("_unit") > 1
     clusters = known["_unit"].rank("dense").to_numpy().astype(np.int64) - 1

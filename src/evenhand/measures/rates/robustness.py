@@ -197,7 +197,12 @@ def explain_contrast_by_missing(
 def excess_of_missing(rates: Floats, missing: Sequence[Floats]) -> tuple[Floats, MissingExcess]:
     """Return the share of its responses that each group lacks, and what it lacks in excess (groups,).
 
-    rates: shares from 0 to 1. missing: for each group the missing share of each unit; at least two units.
+    Parameters
+    ----------
+    rates
+        Shares from 0 to 1.
+    missing
+        For each group the missing share of each unit; at least two units.
     """
     units = np.array([len(one) for one in missing], dtype=np.float64)
     absent = np.array([one.mean() for one in missing])

@@ -37,8 +37,14 @@ class MissingCells:
     ) -> "MissingCells":
         """Return what is missing.
 
-        rows: outcomes, also missing ones. columns, groups: names of the two columns, and of their groups in the order
-        of the table's codes. value, cluster: columns of the outcome and of what was sampled.
+        Parameters
+        ----------
+        rows
+            Outcomes, also missing ones.
+        columns, groups
+            Names of the two columns, and of their groups in the order of the table's codes.
+        value, cluster
+            Columns of the outcome and of what was sampled.
         """
         cells = [(groups[0][int(first)], groups[1][int(second)]) for first, second in table.cells]
         order = pl.DataFrame(cells, schema=["first", "second"], orient="row")

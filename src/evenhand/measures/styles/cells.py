@@ -65,8 +65,14 @@ def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
 class CrossedPrompts:
     """Prompts of descriptors that meet in the same templates and nouns, samples averaged.
 
-    descriptors: one row each, in order; templates, nouns: names (nouns [None] where there is no crossing with nouns).
-    left_out: descriptors, templates or nouns that were left out because most of their prompts have no reply.
+    Attributes
+    ----------
+    descriptors
+        One row each, in order.
+    templates, nouns
+        Names (nouns [None] where there is no crossing with nouns).
+    left_out
+        Descriptors, templates or nouns that were left out because most of their prompts have no reply.
     """
 
     descriptors: pl.DataFrame

@@ -28,13 +28,24 @@ def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, lev
     """How diverse n-grams are, plain and in expectation over all draws of texts that hold `budget` n-grams.
 
     codes (n-grams,): equal for equal n-grams. texts (n-grams,): the text each is from, and clusters (n-grams,): what
-    that hangs together with. budget: n-grams; with fewer there, `estimate` and limits are NaN. As many texts are drawn,
-    without replacement, as hold the budget on average; between whole numbers of texts lies a straight line.
-    Limits: t over clusters of the jackknife that leaves out one cluster at a time; with little more n-grams than
-    the budget they are wider than need be.
-    Source: Li et al. 2016, section 5 (distinct-n); Hurlbert 1971 and Colwell et al. 2012 (rarefaction by samples);
-    Arvesen 1969 (jackknife of such statistics).
+    that hangs together with.
 
+    Limits: t over clusters of the jackknife that leaves out one cluster at a time; with little more n-grams than the
+    budget they are wider than need be.
+
+    Parameters
+    ----------
+    budget
+        N-grams; with fewer there, `estimate` and limits are NaN. As many texts are drawn, without replacement, as hold
+        the budget on average; between whole numbers of texts lies a straight line.
+
+    References
+    ----------
+    - Li et al. 2016, section 5 (distinct-n); Hurlbert 1971 and Colwell et al. 2012 (rarefaction by samples); Arvesen
+      1969 (jackknife of such statistics).
+
+    Examples
+    --------
     >>> result = distinct_grams(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), 2)
     >>> result.plain, round(result.estimate, 4)
     (0.75, 0.75)

@@ -28,9 +28,17 @@ Gram = tuple[str, ...]
 class Overlap:
     """What each of n replies adds to the sums that BLEU and NIST are made of.
 
-    matched, information: (n, 4), n-grams of 1 to 4 words that are in a reference, each as often as in the reference
-    that has it most; and the bits that these are worth. grams: (n, 4), n-grams of the reply. closest: (n,), words of
-    the reference whose length is nearest, the shorter of two. average: (n,), mean words of the references.
+    Attributes
+    ----------
+    matched, information
+        (n, 4), n-grams of 1 to 4 words that are in a reference, each as often as in the reference that has it most; and
+        the bits that these are worth.
+    grams
+        (n, 4), n-grams of the reply.
+    closest
+        (n,), words of the reference whose length is nearest, the shorter of two.
+    average
+        (n,), mean words of the references.
     """
 
     matched: Floats
@@ -62,10 +70,22 @@ def mteval_tokens(text: str) -> list[str]:
 def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Overlap:
     """Count what replies share with their references.
 
-    replies: n lists of tokens. references: for each, its references, lists of tokens, at least one. The information of
-    an n-gram is log2 of how often its first words occur in all references of the corpus over how often it does; of a
-    word, log2 of all words over its occurrences. Source: Papineni et al. 2002, section 2; Doddington 2002, section 4.
+    The information of an n-gram is log2 of how often its first words occur in all references of the corpus over how
+    often it does; of a word, log2 of all words over its occurrences.
 
+    Parameters
+    ----------
+    replies
+        N lists of tokens.
+    references
+        For each, its references, lists of tokens, at least one.
+
+    References
+    ----------
+    - Papineni et al. 2002, section 2; Doddington 2002, section 4.
+
+    Examples
+    --------
     >>> counts = overlap([["he", "is", "here"]], [[["he", "is"], ["she", "is", "here"]]])
     >>> counts.matched.tolist(), counts.closest.tolist(), counts.average.tolist()
     ([[3.0, 2.0, 0.0, 0.0]], [3.0], [2.5])
@@ -97,11 +117,22 @@ def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
 def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
     """Cumulative BLEU-1 to BLEU-4, shape (..., 4), from sums over replies.
 
-    matched, grams: (..., 4); closest: (...,); see Overlap. Precisions without a match are taken as 1/2, 1/4, ... of one
-    match, in order of length, as mteval-v14c does unless told not to. 0 where no word at all is matched, and where
-    there are no n-grams of a length.
-    Source: Papineni et al. 2002, section 2.3; smoothing as in mteval-v13a and later.
+    Precisions without a match are taken as 1/2, 1/4, ... of one match, in order of length, as mteval-v14c does unless
+    told not to. 0 where no word at all is matched, and where there are no n-grams of a length.
 
+    Parameters
+    ----------
+    matched, grams
+        (..., 4).
+    closest
+        (...,); see Overlap.
+
+    References
+    ----------
+    - Papineni et al. 2002, section 2.3; smoothing as in mteval-v13a and later.
+
+    Examples
+    --------
     >>> bleu(np.array([7.0, 5, 3, 1]), np.array([15.0, 12, 9, 6]), np.array(12.0)).round(4).tolist()
     [0.4667, 0.441, 0.4017, 0.3224]
     """
@@ -118,8 +149,19 @@ def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
 def nist(information: Floats, grams: Floats, average: Floats) -> Floats:
     """Cumulative NIST-1 to NIST-4 in bits, shape (..., 4), from sums over replies.
 
-    information, grams: (..., 4); average: (...,); see Overlap. Source: Doddington 2002, section 4.
+    Parameters
+    ----------
+    information, grams
+        (..., 4).
+    average
+        (...,); see Overlap.
 
+    References
+    ----------
+    - Doddington 2002, section 4.
+
+    Examples
+    --------
     >>> nist(np.array([27.5, 3, 1, 0]), np.array([15.0, 12, 9, 6]), np.array(12.5)).round(4).tolist()
     [1.8333, 2.0833, 2.1944, 2.1944]
     """

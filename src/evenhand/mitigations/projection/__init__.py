@@ -1,4 +1,4 @@
-"""Projections: directions that tell groups apart taken out of what the output matrix reads, in finished weights."""
+"""Projections: remove directions that distinguish groups from the input of a trained model's output matrix."""
 
 import lazy_loader
 

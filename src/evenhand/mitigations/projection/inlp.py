@@ -79,12 +79,25 @@ def nullspace_directions(
     at_chance: bool = True,
     penalty: float = PENALTY,
 ) -> Removal:
-    """Return the directions that distinguish groups, the most informative first.
+    """Return the directions of states that distinguish groups, the most informative first.
 
-    states: (n, size). groups: (n,) from 0. held_out: (n,) what classifiers are judged by and not fitted to. at_chance:
-    stop once a classifier is not better than a guess, by two standard errors. Deterministic.
-    Source: Ravfogel et al. 2020, algorithm 1.
+    Parameters
+    ----------
+    states
+        States of sentences, shape (n, size).
+    groups
+        Group codes from 0, shape (n,).
+    held_out
+        True for sentences that classifiers are tested on and not fitted to, shape (n,).
+    at_chance
+        Stop if a classifier is not better than chance by two standard errors.
 
+    References
+    ----------
+    - Ravfogel et al. 2020, algorithm 1.
+
+    Examples
+    --------
     >>> random = np.random.default_rng(0)
     >>> groups = random.integers(0, 2, 400)
     >>> states = random.normal(size=(400, 6))

@@ -124,7 +124,7 @@ class Prefixed(Mitigated):
         return super().log_likelihoods(Texts.of(texts).behind(self.front))
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt and what is put in front of it."""
+        """Return the maximum number of new tokens after each prompt and the instruction before it."""
         return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:

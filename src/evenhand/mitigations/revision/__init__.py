@@ -1,4 +1,6 @@
-"""The search for an instruction: rounds of rewording, screening, the last choice. Knows no model, file or run."""
+"""The search for an instruction: rounds of rewording, screening and the final choice. It depends on no model, file
+or run.
+"""
 
 import lazy_loader
 

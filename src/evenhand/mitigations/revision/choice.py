@@ -115,16 +115,37 @@ def compare_finalists(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Choose among the instructions of the last pool by new prompts, and hold each against no instruction.
+    """Choose among the instructions of the last pool on new prompts, and compare each with no instruction.
 
-    reference, finalists: outcomes (see `score_of`) on the same new prompts and samples, with a column `sample` where
-    there are several; finalists by instruction. search: where they come from. group_weight: as in the search. alpha:
-    probability that any of them is called lower or higher although none is.
-    Returns FINALISTS, the reference first, then by score. All finalists could have been chosen, so all are tested:
-    intervals of the change hold for all of them together (level 1 - alpha / number of finalists), and p is Holm's
-    over them. `chosen` is the one with the smallest score among those that answer enough.
-    Raises UsageError for no finalists, DataError for absent columns.
-    Source: ROBBIE, section B.3.1; the final choice on a disjoint split is evenhand's own.
+    Parameters
+    ----------
+    reference, finalists
+        Outcomes (see `score_of`) on the same new prompts and samples, with a column `sample` if there are several.
+        `finalists` are by instruction.
+    search
+        The search that found them.
+    group_weight
+        As in the search.
+    alpha
+        Probability that any instruction is falsely called lower or higher.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns FINALISTS, the reference first, then by score. CIs are simultaneous (level 1 - alpha / number of
+        finalists), and p is adjusted by Holm. `chosen` is True for the instruction with the smallest score among those
+        with enough responses.
+
+    Raises
+    ------
+    UsageError
+        There are no finalists.
+    DataError
+        A column is missing.
+
+    References
+    ----------
+    - ROBBIE, section B.3.1. The final choice on other prompts is ours.
     """
     if not finalists:
         raise UsageError("There are no instructions to choose from.")

@@ -60,12 +60,18 @@ def write_model(
     dtype: str = "float32",
     dialogue: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a trained model so that a folder that holds config.json is whole.
+    """Write a trained model to a folder, so that a folder with config.json is always complete.
 
-    model: as `settled` returned it. dtype: in which its weights are stored. Everything is first written into a separate
-    folder and then moved file by file, config.json last. dialogue: the dialogue format of the model
-    and its label, which `dialogue_model` reads. Code of the base's own is named in auto_map only where it
-    is written, too. Raises WriteError.
+    All files are first written to a temporary folder and then moved, config.json last.
+
+    Parameters
+    ----------
+    model
+        The model, as `settled` returned it.
+    dtype
+        Data type of the stored weights.
+    dialogue
+        The dialogue format of the model and its label, which `dialogue_model` reads.
     """
     import torch
 

@@ -97,8 +97,15 @@ class Material:
 def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
     """Return a short description of the training material, so that two trainings can be compared part by part.
 
-    watched: texts that are not learned from. Texts and terms are described by their number and a part of their SHA-256.
+    Texts and terms are described by their number and a part of their SHA-256.
 
+    Parameters
+    ----------
+    watched
+        Texts that are not learned from.
+
+    Examples
+    --------
     >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
     >>> facts = material_facts(one, ["A y."])
     >>> facts["groups"], facts["texts"]

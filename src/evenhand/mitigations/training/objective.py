@@ -44,7 +44,9 @@ class Objective(Protocol):
         ...
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """Return the size of each term: the number of tokens, occurrences or examples; 0 if this batch has none."""
+        """Return the number of tokens, occurrences or examples of each term of the loss in this batch; 0 if there are
+        none.
+        """
         ...
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":

@@ -90,15 +90,17 @@ def train(
 ) -> Trained:
     """Train a model in place, or resume a stopped training.
 
-    model: a torch module whose parameters with gradients are trained (see `prepared_model`). examples: what is read.
-    objective: what is made small. folder: holds checkpoint and curves; a training that was begun there goes on.
-    pad: token on the right of shorter examples. device: as everywhere. evaluate: values of the model for the curves,
-    every `options.evaluate_every` steps; watched: which of them is to fall, so that training stops after
-    `options.patience` evaluations without a smaller one and the model gets the weights of the smallest. decided: what
-    else must be the same for a training to go on, JSON-serialisable. note: called with messages for the user. of_epoch:
-    the examples of an epoch, from 0, where each has its own: as many as `examples`, which are those of the first.
-    Raises ResumeRefused where the folder holds a training by other options or data, Diverged if the loss is
-    no longer a number, ModelError if memory does not suffice for a single example, WriteError.
+    `model` is a torch module, whose parameters with gradients are trained (see `prepared_model`). `objective` is the
+    loss. `folder` has checkpoint and curves; a training that was started there is resumed. `pad` is the token with
+    which shorter examples are padded. `of_epoch` returns the examples of an epoch (from 0), if epochs differ. `note` is
+    called with messages for the user.
+
+    `evaluate` returns values of the model for the curves, every `options.evaluate_every` steps. `watched` names the
+    value for early stopping: training stops after `options.patience` evaluations without a smaller one, and the best
+    weights are restored. `decided` is other data that must be equal for a training to be resumed.
+
+    Raises ResumeRefused if the folder has a training with other options or data, Diverged if the loss is no longer
+    finite, a ModelError if memory is not sufficient for a single example, and a WriteError.
 
     >>> import tempfile
     >>> from evenhand.mitigations.training import LanguageModelling, encode_texts, prepared_model

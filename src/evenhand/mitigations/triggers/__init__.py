@@ -1,4 +1,4 @@
-"""Adversarial triggers: the objective, the search over tokens, the mitigation that uses what was found."""
+"""Adversarial triggers (tokens before a prompt): their objective, the search, and the mitigation that uses them."""
 
 import lazy_loader
 

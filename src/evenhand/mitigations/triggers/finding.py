@@ -41,15 +41,37 @@ def find_trigger(
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
 ) -> TriggerFile:
-    """Search a trigger on a model's own judged continuations, choose it on other prompts, test it on yet others.
+    """Search for a trigger on a model's own classified continuations, choose it on other prompts, and test it on others
+    again.
 
-    model: a causal Hugging Face model. prompts: columns prompt_id, text, group, optionally split (see
-    `split_prompts`). classifier: judges what is negative, all three times. examples: your own, in place of
-    continuations collected on the training prompts. resume: see `search_triggers`; the same file is resumed
-    only if the examples are the same, as they are with the same seed. Returns the trigger with the history of
-    its search, the numbers it was chosen by, and its measured effect.
-    Raises Unsupported for models without gradients, DataError where prompts or examples do not suffice.
-    Source: ROBBIE, section B.3.3.
+    Parameters
+    ----------
+    model
+        A causal Hugging Face model.
+    prompts
+        Columns: prompt_id, text, group, optionally split (see `split_prompts`).
+    classifier
+        Classifier of negative continuations, in all three steps.
+    examples
+        Your own labelled continuations, instead of those of the training prompts.
+    resume
+        See `search_triggers`. A file is only resumed if the examples are equal, as with the same seed.
+
+    Returns
+    -------
+    TriggerFile
+        The trigger with the history of the search, the values of the choice, and its effect.
+
+    Raises
+    ------
+    Unsupported
+        The model has no gradients.
+    DataError
+        There are too few prompts or examples.
+
+    References
+    ----------
+    - ROBBIE, section B.3.3.
     """
     causal = searchable(model)
     objective, options = objective or Objective(), options or TriggerSearchOptions()

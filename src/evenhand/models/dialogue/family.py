@@ -62,10 +62,9 @@ def own_format(model: TextGenerator) -> FormatName | None:
 
 
 def trained_format(model: TextGenerator) -> dict[str, Any]:
-    """Return the training format recorded in the model's folder; empty for any other model.
+    """Return the conversation format that a trained model's folder records; empty for any other model.
 
-    Raises DataError for a file that says something else, and for a name that leads to no file: without its label a
-    model is not the one that was trained.
+    Raises a DataError if the record is invalid or its file does not exist, because the model needs its label.
     """
     folder = _folder(model)
     if folder is None or not lexists(folder / TOLD):

@@ -188,11 +188,10 @@ class CausalModel:
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
-        """Log probability of each token under combined distributions (see SteerableModel).
+        """Return the log probability of each token under combined distributions (see SteerableModel).
 
-        The steering's contexts come after the start token and before each text and its own context. With
-        start_token="first" each of the two passes is steered by itself. Raises Unsupported for models that keep no
-        keys and values.
+        The contexts come after the start token, and before each text and its own context. With start_token="first",
+        both passes are steered separately. Raises Unsupported for models without a cache of keys and values.
         """
         from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores, steered_apart
 
@@ -337,7 +336,7 @@ class CausalModel:
         return continue_prompts(self.writer, keyed, decoding, steering)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        """Return the maximum number of new tokens after each prompt (see `evenhand.models.room_for`)."""
         from evenhand.models.writing import room_within
 
         return room_within(self.longest, self._prompts(prompts))

@@ -39,7 +39,7 @@ class EncoderDecoderOptions:
     The published Likelihood Bias numbers were computed with "__SILENCE__".
     """
     end: bool = True
-    """Score the end token behind the text as well, as published. Never scored where a span is given."""
+    """Also score the end token after the text, as published. It is not scored if a span is given."""
     batch_tokens: int | None = None
     """Tokens per batch, of encoder and decoder together. None: chosen by device. The number is halved if memory runs
     out.

@@ -57,11 +57,11 @@ def load_pretrained(
     dtype: str = "auto",
     trust_remote_code: bool = False,
 ) -> Pretrained:
-    """Load weights and tokenizer after checking that they are there, fit in memory and belong together.
+    """Load weights and tokenizer, after checking that they exist, fit in memory and belong together.
 
-    name: hub name or folder. architecture: which kind of head to load. Weights come from safetensors only.
-    Raises ModelError for anything missing, damaged, too large, or not loaded: a tensor the checkpoint lacks
-    would be filled with random numbers and give plausible results (bias-bench issue 18).
+    `name` is a hub name or folder, and `architecture` the type of output layer. Weights are loaded from safetensors
+    only. Raises a ModelError for anything missing, damaged or too large. This includes a tensor that the checkpoint
+    lacks, because random numbers would replace it and give plausible results (bias-bench issue 18).
     """
     if config is None:
         config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)

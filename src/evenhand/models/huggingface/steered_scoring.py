@@ -96,11 +96,11 @@ def grouped(
 def scores(
     network: torch.nn.Module, writer: Writer, scorer: Scorer, groups: Groups, steering: Steering
 ) -> tuple[list[Floats], set[int]]:
-    """Log probability of every scored token under the combined distributions, nats, and the texts without room.
+    """Return the log probability of every scored token under the combined distributions (nats), and the texts that are
+    too long.
 
-    network: the whole causal model; writer: its generation engine, whose state reads contexts once; scorer: its scoring
-    engine, whose head is evaluated at scored tokens only, a bounded number at a time.
-    Raises Unsupported for models that cannot be steered.
+    `network` is the causal model, `writer` its generation engine, and `scorer` its scoring engine. Raises Unsupported
+    for models that cannot be steered.
     """
     writer.check_steerable()
     state = writer.state

@@ -45,11 +45,13 @@ class Segment:
 
 
 def build_tree(ids: NDArray[np.int32], offsets: Ints, scored: NDArray[np.bool_]) -> PrefixTree:
-    """Make the tree of ragged sequences.
+    """Build the prefix tree of token sequences.
 
-    ids: (total,) token ids, sequence i at [offsets[i]:offsets[i+1]]. scored: (total,) which tokens need
-    a log probability; a first token cannot be scored (nothing precedes it) and must be False.
+    `ids` (total,) are token ids; sequence i is `ids[offsets[i]:offsets[i+1]]`. `scored` (total,) is True for tokens
+    whose log probability is needed. It must be False for first tokens, which nothing precedes.
 
+    Examples
+    --------
     >>> tree = build_tree(np.array([7, 1, 2, 7, 1, 3], dtype=np.int32), np.array([0, 3, 6]),
     ...                   np.array([False, True, True] * 2))
     >>> tree.tokens.tolist(), tree.edge_tokens.tolist()  # 7 and 7-1 are run once, leaves 2 and 3 never

@@ -84,9 +84,9 @@ def _pass(whole: TokenSequences, row_of: Ints, read: Flags, wanted: Flags) -> St
 
 
 def score_start_apart(whole: TokenSequences, lead: int, score: Callable[[TokenSequences], Scores]) -> Scores:
-    """Log probability of each token in whichever pass it belongs to, for `TokenSequences.likelihoods`.
+    """Return the log probability of each token, from the pass to which it belongs, for `TokenSequences.likelihoods`.
 
-    whole, lead: as of `start_apart`. score: of a scoring engine.
+    `whole` and `lead` are as in `start_apart`. `score` is the function of a scoring engine.
     """
     merged = np.zeros(len(whole.ids), dtype=np.float32), np.zeros(len(whole.ids), dtype=bool)
     for one in start_apart(whole, lead, reads_first_alone(whole, lead)):

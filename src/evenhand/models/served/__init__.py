@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible address."""
+"""Models behind an OpenAI-compatible URL."""
 
 import lazy_loader
 

@@ -91,7 +91,7 @@ def is_address(name: str) -> bool:
 
 
 def with_option(name: str, option: str, value: str) -> str:
-    """Return the address of a served model with one more option behind its name.
+    """Return the URL of a served model with one more option.
 
     >>> with_option("http://h/v1", "chat", "1"), with_option("http://h/v1#m?chat=1", "allow_longer", "cut")
     ('http://h/v1#?chat=1', 'http://h/v1#m?chat=1&allow_longer=cut')

@@ -109,10 +109,10 @@ class Constraints:
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
     def apply(self, scores: Tensor, read: Sequence[int], written: Sequence[int], most: int) -> None:
-        """Set what may not come next to minus infinity, in place.
+        """Set the scores of forbidden tokens to minus infinity, in place.
 
-        scores: (rows, ..., vocabulary). read: tokens in front of each row's text in its own sequence; written: tokens
-        of the text so far; most: where it is cut.
+        `scores` has the shape (rows, ..., vocabulary). `read` is the number of tokens before each row's text in its
+        sequence, `written` the number of tokens of the text so far, and `most` the maximum.
         """
         known = scores.shape[-1]
         for k, (before, so_far) in enumerate(zip(read, written, strict=True)):

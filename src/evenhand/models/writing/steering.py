@@ -18,10 +18,10 @@ class CombinationRule(Protocol):
     """Interface of a rule that combines next-token distributions, for all rows and contexts at once."""
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
-        """Log probabilities to draw from.
+        """Return the normalised log probabilities for sampling, shape (rows, vocabulary).
 
-        regular: (rows, vocabulary), natural-log probabilities behind the prompt alone. steered: (contexts, rows,
-        vocabulary), the same behind each context and the prompt. Returns (rows, vocabulary), normalised.
+        `regular` (rows, vocabulary) are log probabilities after the prompt alone. `steered` (contexts, rows,
+        vocabulary) are those after each context and the prompt.
         """
         ...
 
@@ -76,10 +76,10 @@ class Steering:
         return 1 + len(self.contexts)
 
     def combined(self, logits: "torch.Tensor") -> "torch.Tensor":
-        """Log probabilities to draw from, (groups, vocabulary).
+        """Return the log probabilities for sampling, shape (groups, vocabulary).
 
-        logits: (groups, 1 + contexts, vocabulary) float32, the regular ones first; tokens that may not come next
-        are minus infinity in all of them, so that the rule sees distributions over those that may.
+        `logits` (groups, 1 + contexts, vocabulary) are float32, those without context first. Forbidden tokens are minus
+        infinity in all of them.
         """
         log_probs = logits.log_softmax(-1).transpose(0, 1)
         return self.rule.combine(log_probs[0], log_probs[1:])

@@ -165,8 +165,13 @@ def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
 def write_counterfactuals(path: Path, frame: pl.DataFrame, column: str = "text") -> Path:
     """Write what `counterfactuals` returned, whole or not at all; returns the path.
 
-    path: .csv is for reviewing, a row for each change (`changes_of`); .jsonl and .parquet hold a row for each text,
-    with its own columns. Raises UsageError for another ending, WriteError.
+    Raises UsageError for another ending, WriteError.
+
+    Parameters
+    ----------
+    path
+        .csv is for reviewing, a row for each change (`changes_of`); .jsonl and .parquet hold a row for each text, with
+        its own columns.
     """
     check_ending(path)
     return write_table(path, changes_of(frame, column) if path.suffix.lower() == ".csv" else frame)

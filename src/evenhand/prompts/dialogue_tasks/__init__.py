@@ -1,4 +1,4 @@
-"""The data of the two dialogue tasks that RedditBias tells the cost of debiasing by: MultiWOZ 2.0 and DSTC7."""
+"""Data of two dialogue tasks, MultiWOZ 2.0 and DSTC7, with which RedditBias measures the cost of debiasing."""
 
 import lazy_loader
 

@@ -245,9 +245,13 @@ def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
 
 
 def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Series:
-    """Return a column of true and false from any of their spellings, null if empty; raises DataError naming the row.
+    """Convert a column with any spelling of true and false to booleans, with null if empty. Raise a DataError with the
+    row.
 
-    hint: how another word is to be mended.
+    Parameters
+    ----------
+    hint
+        How another word is to be mended.
     """
     if values.dtype == pl.Boolean:
         return values

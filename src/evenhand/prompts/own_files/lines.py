@@ -6,11 +6,10 @@ from evenhand.schema import DataError, is_file
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
-    """Return the lines of a UTF-8 text file without their line ends.
+    """Return the lines of a UTF-8 text file without their line ends, which are LF, CR LF or CR.
 
-    A line ends at \\n, \\r\\n or \\r and nowhere else: not at a form feed, nor at U+2028, which stand within texts.
-    expected: the documented format, for the error message. Raises DataError for a file that is missing or cannot be
-    read.
+    Form feeds and U+2028 are not line ends, because they occur within texts. `expected` is the documented format, for
+    error messages. Raises a DataError for a file that is missing or cannot be read.
     """
     if not is_file(path):
         raise DataError(f"File not found: {path}.", expected)

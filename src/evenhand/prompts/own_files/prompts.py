@@ -227,9 +227,20 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
 def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
     """Return a table whose responses are scores of any kind (larger means more likely), or None if it has no `score`.
 
-    path: .csv, .jsonl, .ndjson or .parquet. needed_columns: group columns the benchmark needs. Returns the
-    user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
-    score, `not_finite` for NaN or infinity. Raises DataError naming the file and what is wrong in it.
+    Raises DataError naming the file and what is wrong in it.
+
+    Parameters
+    ----------
+    path
+        .csv, .jsonl, .ndjson or .parquet.
+    needed_columns
+        Group columns the benchmark needs.
+
+    Returns
+    -------
+    result
+        the user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
+        score, `not_finite` for NaN or infinity.
     """
     path = source_of(path)
     frame = read_table(path, RESPONSE_FORMAT)

@@ -180,7 +180,10 @@ def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
 def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, expected: str) -> None:
     """Raise DataError, with the nearest names there are, if a user's table lacks a column.
 
-    expected: the documented format, for the error message.
+    Parameters
+    ----------
+    expected
+        The documented format, for the error message.
     """
     lacking = [column for column in needed if column not in frame.columns]
     if not lacking:

@@ -98,8 +98,9 @@ class Specification:
     exceptions: tuple[OneWay, ...] = ()
     """Pairs of a two-way type of which only T1 is replaced in some texts."""
     axis: str = ""
-    """An axis of `prompts.counterfactual` that knows the groups by their names: its words are replaced by the corrected
-    rules, instead of the pairs."""
+    """Axis of `Counterfactuals` that has the groups under the same names. If set, its rules replace words instead of
+    the pairs.
+    """
     attribute_pairs: tuple[Pair, ...] = ()
     """Pairs (A1, A2) in the order of replacement."""
     single_targets: tuple[str, ...] = ()

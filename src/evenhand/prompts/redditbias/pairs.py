@@ -142,7 +142,7 @@ def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
 
 
 def training_source(bias: str, folder: Path | None = None) -> str:
-    """Return a sentence on how certain it is that the files of a type are those of the owners."""
+    """Return a sentence that states whether the files of a type are known to be the published ones."""
     since = first_fetched(NAME, bias, dataset_folder(NAME, bias, folder, allow_modified=True))
     return f"RedditBias {bias}, {known_since(since)}"
 

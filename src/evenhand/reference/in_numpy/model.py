@@ -190,7 +190,7 @@ class NumpyModel:
         return scores[tree.score_of], unfit[tree.score_of]
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        """Return the maximum number of new tokens after each prompt (see `evenhand.models.room_for`)."""
         chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
         encoded = encode_prompts(self.tokenizer, prompts, longest=None, behind=0, put_as=chat)
         return room_within(self.longest, encoded)

@@ -25,7 +25,14 @@ def undecided_side(named: int, reference: int, what: str) -> str:
 def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = CLASSIFIER) -> str:
     """Return how wrong the classifier would have to be about a group for the finding not to hold.
 
-    size: in points. group, than: the group and what it is compared with. worse: whether the group is treated worse.
+    Parameters
+    ----------
+    size
+        In points.
+    group, than
+        The group and what it is compared with.
+    worse
+        Whether the group is treated worse.
     """
     direction = "higher" if worse else "lower"
     return (

@@ -126,7 +126,10 @@ def two_groups_changed(
 def groups_changed(sides: Sequence[tuple[str, Sequence[GroupChange]]], scale: Scale) -> tuple[str, str]:
     """Return the verdict on an axis of several groups, and the numbers of the named ones.
 
-    sides: how groups changed (a value of CHANGED_SO) and these groups, the strongest first.
+    Parameters
+    ----------
+    sides
+        How groups changed (a value of CHANGED_SO) and these groups, the strongest first.
     """
     heads = [words.format(name_list([group.name for group in groups])) for words, groups in sides]
     numbers: list[str] = []
@@ -153,8 +156,13 @@ def likelihoods_changed(
 ) -> tuple[str, str]:
     """Return the verdict on likelihoods that changed, and by how much.
 
-    sides: the kind of sentences that became more likely ("hostile"), the other kind ("kind"), the descriptors, and the
-    shift of the first of them in nats. asked_only: whether this describes only the sentences that were asked.
+    Parameters
+    ----------
+    sides
+        The kind of sentences that became more likely ("hostile"), the other kind ("kind"), the descriptors, and the
+        shift of the first of them in nats.
+    asked_only
+        Whether this describes only the sentences that were asked.
     """
     heads: list[str] = []
     numbers: list[str] = []
@@ -201,7 +209,12 @@ def no_change_between_groups(names: Sequence[str | None], effect: str, *, depend
 def detectable_change(low: float, high: float, scale: Scale, direction: str = "") -> str:
     """Return the minimum detectable change of a group in words.
 
-    direction: "rise" or "fall" if only that is possible. In nats the change is a ratio.
+    In nats the change is a ratio.
+
+    Parameters
+    ----------
+    direction
+        "rise" or "fall" if only that is possible.
     """
     if scale.unit == "nats":
         texts = dict.fromkeys(ratio_number(odds(size)) for size in (low, high))

@@ -15,9 +15,17 @@ def gate_passed(
 ) -> str:
     """Return that a gate passed.
 
-    seen, total, blank: checks that passed, all checks, and those that were not measurable. sizes: minimum detectable
-    effects, one text for each unit. levels: levels that rose, which no condition is about.
+    Parameters
+    ----------
+    seen, total, blank
+        Checks that passed, all checks, and those that were not measurable.
+    sizes
+        Minimum detectable effects, one text for each unit.
+    levels
+        Levels that rose, which no condition is about.
 
+    Examples
+    --------
     >>> gate_passed(["disparity > 5 points"], 3, 3, 0, ["4.02 to 7.95 points"], [])
     'gate passed (disparity > 5 points): no violation in 3 of 3 checks. Minimum detectable effect: 4.02 to 7.95 points'
     """

@@ -48,7 +48,7 @@ class Outcome:
         return f"the rate of {outcome_responses(self.what)}" if self.is_rate else f"the mean of {self.what}"
 
     def value(self, number: float, difference: Estimate | None = None) -> str:
-        """Return a rate or a mean; difference: the one next to it, whose decimals a mean gets."""
+        """Return a rate or a mean as text. `difference` is the number next to it, whose decimals a mean gets."""
         if self.is_rate:
             return percent(number)
         return plain_number(number) if difference is None else number_near(number, difference)
@@ -92,7 +92,12 @@ def gap_pattern(pattern: str, low: str, high: str, inside: str) -> str:
 def gaps(given: Sequence[Gap], outcome: Outcome, adjusted_for: Sequence[str] = ()) -> str:
     """Return the gap in each group of another column; more than SHOWN_COMBINATIONS are counted.
 
-    adjusted_for: the columns whose effects the gaps do not contain. The means of the groups do contain them.
+    The means of the groups do contain them.
+
+    Parameters
+    ----------
+    adjusted_for
+        The columns whose effects the gaps do not contain.
     """
     parts = [_gap(gap, outcome, adjusted=bool(adjusted_for)) for gap in given[:SHOWN_COMBINATIONS]]
     if len(given) > SHOWN_COMBINATIONS:
@@ -161,7 +166,10 @@ def combination(
 ) -> str:
     """Return how one combination departs from what both columns explain. mirrors: combinations that could depart.
 
-    adjusted_for: the columns whose effects the departure does not contain, although the mean does.
+    Parameters
+    ----------
+    adjusted_for
+        The columns whose effects the departure does not contain, although the mean does.
     """
     way = "more" if excess.value > 0 else "less"
     unclear = (
@@ -194,8 +202,14 @@ def pairs_tested(pairs: int) -> str:
 def no_interaction(*, of_gaps: bool, least: float, most: float, blind: int, outcome: Outcome) -> str:
     """Return what was not detected, and the minimum detectable effect.
 
-    of_gaps: whether two gaps were compared, otherwise combinations. least, most: the range of the MDE. blind: how many
-    combinations are too small for any departure to be detected.
+    Parameters
+    ----------
+    of_gaps
+        Whether two gaps were compared, otherwise combinations.
+    least, most
+        The range of the MDE.
+    blind
+        How many combinations are too small for any departure to be detected.
     """
     small, large = effect_range((least, most)) if outcome.is_rate else range_of_effects(least, most)
     unit = " points" if outcome.is_rate else ""

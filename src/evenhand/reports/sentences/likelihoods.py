@@ -104,7 +104,12 @@ def detectable_preference(smallest: float | None) -> str:
 def stereotypes(likelier: str, other: str, log_perplexity: Estimate, phrases: float | None) -> str:
     """Return about which of two groups stereotypes are more likely.
 
-    log_perplexity: the difference of log-perplexities. phrases: percent of phrases more likely for that group.
+    Parameters
+    ----------
+    log_perplexity
+        The difference of log-perplexities.
+    phrases
+        Percent of phrases more likely for that group.
     """
     size = log_perplexity.size
     value, low, high = (100 * (1 - math.exp(-one)) for one in (size.value, size.low, size.high))

@@ -48,7 +48,12 @@ def part_of_outcome(name: str, kind: str) -> str:
 def dissimilar(across: float, within: float, difference: Estimate, apart: Sequence[str]) -> str:
     """Return that responses differ between groups more than responses to the same prompt do.
 
-    across, within: similarity across groups and to the same prompt, in points. apart: groups that differ most.
+    Parameters
+    ----------
+    across, within
+        Similarity across groups and to the same prompt, in points.
+    apart
+        Groups that differ most.
     """
     who = f"Different from the others: {name_list(apart, MOST_APART)}" if apart else ""
     return joined(

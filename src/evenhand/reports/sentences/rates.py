@@ -126,7 +126,12 @@ def no_single_group(spread: Estimate, outcome: str, groups: int | None, *, or_pa
 def detectable(sizes: Sequence[float], groups: int | None) -> str:
     """Return the minimum detectable difference of rates in words; empty if it is unknown.
 
-    sizes: the minimum detectable effect of each group in points. groups: how many the axis has.
+    Parameters
+    ----------
+    sizes
+        The minimum detectable effect of each group in points.
+    groups
+        How many the axis has.
     """
     if not sizes:
         return ""

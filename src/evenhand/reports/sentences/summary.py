@@ -88,9 +88,19 @@ def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 
 def reliability(tests: int, false: float, n: int, worst: float, designs: int, failing: Sequence[str]) -> str:
     """Return how often the tests of a benchmark raised a false alarm in simulations.
 
-    tests: number of tests. false: false-positive rate over all `n` data sets. worst: rate in the worst of all
-    `designs`. failing: names of the tests that fail in a design.
+    Parameters
+    ----------
+    tests
+        Number of tests.
+    false
+        False-positive rate over all `n` data sets.
+    worst
+        Rate in the worst of all `designs`.
+    failing
+        Names of the tests that fail in a design.
 
+    Examples
+    --------
     >>> print(reliability(1, 0.031, 9000, 0.055, 40, []))
     How reliable is this? In simulations without bias, this test raised a false alarm in 5.5% of data sets in the worst
     of 40 designs, and in 3.1% of all 9,000 data sets.

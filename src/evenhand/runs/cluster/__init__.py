@@ -1,4 +1,6 @@
-"""Models and classifiers that workers of a cluster hold, asked as if they were here; Ray is behind one file."""
+"""Models and classifiers that run on workers of a cluster but are used like local ones. Only one file depends on
+Ray.
+"""
 
 import lazy_loader
 

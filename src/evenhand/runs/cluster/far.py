@@ -84,7 +84,7 @@ class FarModel(Far):
         self.reads_start_apart = bool(self.facts["reads_start_apart"])
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Score each text (see LanguageModel.log_likelihoods); a text of which workers die is an error row."""
+        """Score each text (see LanguageModel.log_likelihoods). A text on which workers crash becomes an error row."""
         asked = Texts.of(texts)
         n = len(asked.texts)
         if not n:

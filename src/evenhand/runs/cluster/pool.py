@@ -69,10 +69,9 @@ class Pool:
         self._seen: dict[str, dict[str, Any]] = {}
 
     def facts(self, recipe: Recipe, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Return the result of `read` and the `fingerprint` of an object, once a first worker has made it; others
-        follow.
+        """Return the result of `read` and the `fingerprint` of an object, after a first worker has created it.
 
-        read: a function of a module. Raises what making it raised.
+        `read` is a function of a module. Raises the errors of the creation.
         """
         if recipe.key not in self._known:
             self._do(Work(recipe, read, lambda first, last: (), 1, self.number), only_facts=True)

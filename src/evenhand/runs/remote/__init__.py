@@ -1,4 +1,4 @@
-"""Runs on object stores: a working copy on this machine, of which the store has the truth."""
+"""Runs in object storage: a working copy on this machine, which is synchronised with the storage."""
 
 import lazy_loader
 

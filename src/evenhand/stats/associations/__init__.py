@@ -1,7 +1,6 @@
-"""Whether two numbers of the same things rise together, ranked within strata, where things hang together in clusters.
+"""Rank correlation of two quantities within strata, with clustered observations and control variables.
 
-`partial` ranks within strata and takes out what is held equal; `relation` gives the correlation with the test,
-interval and smallest correlation that whole clusters left out one after the other allow.
+`rank_relation` returns the correlation with test, confidence interval and minimum detectable correlation.
 """
 
 import lazy_loader

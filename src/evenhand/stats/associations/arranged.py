@@ -21,8 +21,18 @@ from evenhand.stats.associations.partial import (
 class Arranged:
     """Rows that have all numbers and are not alone in their stratum.
 
-    values: (n, 2 + c), first, second, controls. bins: (n, b), of the controls. columns: (n, 2 + k), ranks within strata
-    of first and second, and what is held equal. strata, clusters: (n,) codes. outcome: (n, t), second in each sample.
+    Attributes
+    ----------
+    values
+        (n, 2 + c), first, second, controls.
+    bins
+        (n, b), of the controls.
+    columns
+        (n, 2 + k), ranks within strata of first and second, and what is held equal.
+    strata, clusters
+        (n,) codes.
+    outcome
+        (n, t), second in each sample.
     """
 
     values: Floats

@@ -95,9 +95,16 @@ def centred_means(outcome: Floats, strata: Codes) -> Floats:
 def bins_of(controls: Floats) -> Floats:
     """Which bin of each control a row lies in, one column of zeros and ones for each bin but the first.
 
-    controls: (n, c). A bin holds neighbouring values, of all strata together and about equally many rows; there are as
-    many as leave `ROWS_PER_COLUMN` rows to each column that is held equal, ranks and their squares among them.
+    A bin holds neighbouring values, of all strata together and about equally many rows; there are as many as leave
+    `ROWS_PER_COLUMN` rows to each column that is held equal, ranks and their squares among them.
 
+    Parameters
+    ----------
+    controls
+        (n, c).
+
+    Examples
+    --------
     >>> bins_of(np.repeat([3.0, 4.0, 9.0], 20)[:, None]).sum(axis=0).tolist()
     [20.0, 20.0]
     """
@@ -116,8 +123,17 @@ def squares_fit(rows: int, controls: int) -> bool:
 def columns_within(values: Floats, bins: Floats, strata: Codes, *, squared: bool) -> Floats:
     """Ranks within strata of two numbers and of their controls, squares of the controls' ranks, and bins.
 
-    values: (n, 2 + c); bins: (n, b) as `bins_of` gives them. Returns (n, 2 + c + c + b), or without the squares (n, 2 +
-    c + b); means within strata are 0.
+    Parameters
+    ----------
+    values
+        (n, 2 + c).
+    bins
+        (n, b) as `bins_of` gives them.
+
+    Returns
+    -------
+    result
+        (n, 2 + c + c + b), or without the squares (n, 2 + c + b); means within strata are 0.
     """
     ranks = ranks_within(values, strata)
     curved = np.square(ranks[:, 2:]) if squared else ranks[:, :0]
@@ -150,8 +166,15 @@ def _bins(values: Floats, most: int) -> Codes:
 def partial_residuals(ranks: Floats) -> Floats:
     """The first two columns with the others taken out by least squares.
 
-    ranks: (n, 2 + c), columns of mean 0. Returns (n, 2). Controls that never change, or say
-    what others say, do nothing.
+    Parameters
+    ----------
+    ranks
+        (n, 2 + c), columns of mean 0.
+
+    Returns
+    -------
+    result
+        (n, 2). Controls that never change, or say what others say, do nothing.
     """
     both, controls = ranks[:, :2], ranks[:, 2:]
     if not controls.shape[1]:

@@ -1,6 +1,6 @@
-"""Descriptors beside the others of their axis, contrasts and nouns being samples: shifts and spreads, or their changes.
+"""Tests of descriptors against the others of their axis, with contrasts (pairs of templates) and nouns as samples.
 
-`moderated_shifts` and `pairwise_shifts` take differences of two models as they take one model's numbers.
+`moderated_shifts` and `pairwise_shifts` also accept differences of two models.
 """
 
 import lazy_loader

@@ -22,12 +22,22 @@ def flip_contrasts(
 ) -> float:
     """p of "no descriptor's shift is beyond the margin" by turning the signs of whole contrasts.
 
-    by_contrast: (contrasts, descriptors) shifts, NaN where unknown (they add nothing however turned). What lies
-    within `margin` is taken off first. noise: (descriptors,) variance of such a shift that is known to be noise;
-    none by default. All sign patterns up to 13 contrasts, else drawn ones.
-    Holds whatever the dependence between descriptors. Source: Fisher 1935, section 21, of vectors; Westfall & Young
-    1993 for the largest of several statistics.
+    All sign patterns up to 13 contrasts, else drawn ones. Holds whatever the dependence between descriptors.
 
+    Parameters
+    ----------
+    by_contrast
+        (contrasts, descriptors) shifts, NaN where unknown (they add nothing however turned). What lies within `margin`
+        is taken off first.
+    noise
+        (descriptors,) variance of such a shift that is known to be noise; none by default.
+
+    References
+    ----------
+    - Fisher 1935, section 21, of vectors; Westfall & Young 1993 for the largest of several statistics.
+
+    Examples
+    --------
     >>> flip_contrasts(np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8], [1.0, -1.0]]))
     0.125
     """

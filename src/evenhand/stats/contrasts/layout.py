@@ -67,8 +67,16 @@ def _cell_means(values: Floats) -> Floats:
 class MeanSquares:
     """Of each descriptor (d,): its mean over contrasts, and what varies between contrasts, nouns, and within.
 
-    contrasts: how many it is known in. nouns: harmonic mean of nouns a contrast. free: residual degrees.
-    by_contrast: (contrasts, d), its mean in each contrast, NaN where unknown.
+    Attributes
+    ----------
+    contrasts
+        How many it is known in.
+    nouns
+        Harmonic mean of nouns a contrast.
+    free
+        Residual degrees.
+    by_contrast
+        (contrasts, d), its mean in each contrast, NaN where unknown.
     """
 
     mean: Floats

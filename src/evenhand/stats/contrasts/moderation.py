@@ -19,8 +19,13 @@ _LOG_VARIANCE = 2.0
 class Moderated:
     """Variance of each descriptor's mean (d,), and its degrees of freedom (d,); NaN with a single contrast.
 
-    noise: (d,), how much of the variance of its mean in one contrast is noise. directions: in how many descriptors
-    vary between contrasts, 1 if one factor, or one descriptor, makes nearly all of what varies.
+    Attributes
+    ----------
+    noise
+        (d,), how much of the variance of its mean in one contrast is noise.
+    directions
+        In how many descriptors vary between contrasts, 1 if one factor, or one descriptor, makes nearly all of what
+        varies.
     """
 
     variance: Floats
@@ -32,12 +37,25 @@ class Moderated:
 def prior_weight(noise: float, between: float, contrasts: float, descriptors: float, free: float) -> float:
     """Degrees of freedom that the axis' common variance counts for.
 
-    noise, between: residual and between-contrast mean squares, averaged over the axis; contrasts, descriptors:
-    their numbers; free: residual degrees of freedom of one descriptor. Fixed by the design but for the share of
-    noise in what varies, so that other axes change nothing: variances of interactions may differ by a
-    log-SD of 1.4, and noise, which does not, dilutes that. Source: Smyth 2004 (moderated t), with the weight set, not
-    fitted: fitted by axis it was false in up to 30 % of simulated audits.
+    Fixed by the design but for the share of noise in what varies, so that other axes change nothing: variances of
+    interactions may differ by a log-SD of 1.4, and noise, which does not, dilutes that.
 
+    Parameters
+    ----------
+    noise, between
+        Residual and between-contrast mean squares, averaged over the axis.
+    contrasts, descriptors
+        Their numbers.
+    free
+        Residual degrees of freedom of one descriptor.
+
+    References
+    ----------
+    - Smyth 2004 (moderated t), with the weight set, not fitted: fitted by axis it was false in up to 30 % of simulated
+      audits.
+
+    Examples
+    --------
     >>> round(prior_weight(0.0, 1.0, 5, 4, 5), 3), round(prior_weight(0.5, 1.0, 1e6, 10, 1e6), 2)
     (1.753, 2.95)
     """
@@ -87,9 +105,16 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
 def bounded_weight(weight: float, directions: float, contrasts: float, descriptors: float) -> float:
     """What the axis' common variance adds to a descriptor's degrees of freedom: `weight` cut to what others say.
 
-    directions: in which descriptors vary. As large a share of the weight as they are of those that independent
-    descriptors would show, and no more than so many further directions can give.
+    As large a share of the weight as they are of those that independent descriptors would show, and no more than so
+    many further directions can give.
 
+    Parameters
+    ----------
+    directions
+        In which descriptors vary.
+
+    Examples
+    --------
     >>> bounded_weight(1.75, 3.0, 5, 16), bounded_weight(1.75, 1.0, 5, 16)
     (1.75, 0.0)
     """

@@ -235,7 +235,10 @@ def _comparison(
 ) -> Callable[[Flags], ClusterMeans]:
     """Return the function that compares each descriptor with the mean of a reference.
 
-    shift, variance: from the mean of all others, (descriptors,); a descriptor's own are smaller by (d - 1) / d.
+    Parameters
+    ----------
+    shift, variance
+        From the mean of all others, (descriptors,); a descriptor's own are smaller by (d - 1) / d.
     """
     share = (len(shift) - 1) / len(shift)
 

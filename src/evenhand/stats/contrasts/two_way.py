@@ -159,12 +159,11 @@ class CrossedSpread:
 
 
 def crossed_spread(outcomes: Sequence[CrossedOutcome]) -> CrossedSpread:
-    """Test and interval of the variance between groups, summed over outcomes of the same groups and cells.
+    """Return p and CI of the variance between groups, summed over outcomes (one or several `crossed_outcome`).
 
-    outcomes: one or several `crossed_outcome`. Under no difference spread / noise is F; several outcomes that go
-    together have fewer degrees of freedom than their number says, counted from how alike the groups' pictures are
-    in different levels of the first sample (the exact moments of dealing groups out within levels).
-    Source: Satterthwaite 1946 for the degrees of freedom of a sum of variances; simulated for this measure.
+    Without any difference, spread / noise has an F distribution. Correlated outcomes have fewer degrees of freedom,
+    estimated from the similarity of groups between levels of the first sample (Satterthwaite 1946; simulated for this
+    use).
 
     >>> outcome = crossed_outcome([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
     >>> result = crossed_spread([outcome])
@@ -367,9 +366,9 @@ def detectable_crossed(standard_error: float, freedom: float, groups: int, level
 
 
 def crossed_groups(values: npt.ArrayLike) -> CrossedGroups:
-    """Compare groups that meet in all cells of two samples.
+    """Compare each group with the others, if all groups occur in all cells of two samples.
 
-    values: (groups, first, second) as `crossed_outcome` takes them. All groups share one error.
+    `values` has the shape (groups, first, second), as in `crossed_outcome`. All groups share one standard error.
 
     >>> result = crossed_groups([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
     >>> result.difference.round(4).tolist()

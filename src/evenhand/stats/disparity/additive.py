@@ -60,13 +60,35 @@ class Departures:
 def departures(
     units: Units, rows: Codes, columns: Codes, *, level: float = 0.05, family: float = 1.0, seed: int = 0
 ) -> Departures | None:
-    """Test cells for departures from log-odds = row + column, units being dealt between cells.
+    """Test for each cell whether its rate departs from additive log-odds of row and column, by permuting units between
+    cells.
 
-    units: values 0 to 1, whose groups are the cells, each with at least one. rows, columns: (cells,), codes from 0.
-    level: at which the whole table has to be found, for `smallest`. family: how many tables share one test, by which p
-    is multiplied. Returns None where no cell has anything to be compared with, or nothing varies.
-    Source: residuals of a weighted fit, standardised and dealt out (Freedman & Lane 1983); simulated for this use.
+    A cell is a pair of groups from two columns, such as gender and religion.
 
+    Parameters
+    ----------
+    units : Units
+        Values between 0 and 1. Their groups are the cells, each with at least one unit.
+    rows, columns : numpy.ndarray of int, shape (cells,)
+        Codes of the two groups of each cell, from 0.
+    level : float
+        Significance level of the whole table, for the minimum detectable departures.
+    family : float
+        Number of tables that share one test. p is multiplied by it.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    Departures or None
+        None if no cell can be compared with others, or nothing varies.
+
+    References
+    ----------
+    - Freedman & Lane 1983: permuted residuals of a fit. Simulated for this use.
+
+    Examples
+    --------
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.2, 0.2, 0.2, 0.2, 0.2, 0.7], 80)).astype(float)
     >>> found = departures(Units.of(x, np.repeat(np.arange(6), 80)), np.array([0, 0, 0, 1, 1, 1]),
     ...                    np.array([0, 1, 2, 0, 1, 2]))
@@ -150,7 +172,10 @@ def _agreeing(width: float, size: float, p: float) -> float:
 class _Fit:
     """A weighted fit (cells,): rates, excess over what the other cells let expect and its standard error, z.
 
-    stays: how much of each cell's noise stays in each residual (cells, cells).
+    Attributes
+    ----------
+    stays
+        How much of each cell's noise stays in each residual (cells, cells).
     """
 
     means: Floats

@@ -117,10 +117,10 @@ class Comparison:
 
 
 def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0) -> Comparison:
-    """Compare the groups of an axis by their units, each with the groups that do not stand out.
+    """Compare the groups of an axis by their sampling units, each with the groups that do not stand out.
 
-    level: at which the axis is judged, for smallest effects and for whether anything could be found. unit: what a unit
-    is called in an obstacle. Raises UsageError for a level that cannot be.
+    `level` is the significance level of the axis, for minimum detectable effects. `unit` is the name of a unit in
+    messages, such as "prompt". Raises a UsageError for an invalid level.
 
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.1, 0.1, 0.5], 100)).astype(float)
     >>> found = compare_units(Units.of(x, np.repeat(np.arange(3), 100)))
@@ -192,8 +192,13 @@ def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) ->
     """Return the p of no difference: that of the deals, and one that holds if prompts scatter unequally, by caution.
 
     The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
-    The caution of each group counts by what it adds to the sum of squares between groups. by_groups: Simes' p of the
-    groups' differences; from a caution of `GROUPS_DECIDE` the p is no smaller, and below it the bound fades out.
+    The caution of each group counts by what it adds to the sum of squares between groups.
+
+    Parameters
+    ----------
+    by_groups
+        Simes' p of the groups' differences; from a caution of `GROUPS_DECIDE` the p is no smaller, and below it the
+        bound fades out.
     """
     contrasts = leave_one_out(units.n_groups)
     single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
@@ -211,8 +216,8 @@ def with_common_level(
 ) -> Comparison:
     """Return the comparison with each group compared with the groups that do not stand out.
 
-    compare: each group with the mean of the groups of a reference. level: of the axis; where its p is larger, or with
-    two groups, nothing changes. If the groups have no common level, each has an obstacle.
+    `compare` compares groups with the mean of a reference. If the p of the axis is above `level`, or with two groups,
+    nothing changes. If the groups have no common level, each has an obstacle.
     """
     if found.smallest is not None:
         found = replace(found, smallest=found.smallest * detectable_factor(len(found.rates)))

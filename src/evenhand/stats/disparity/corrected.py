@@ -173,12 +173,19 @@ NO_BETTER = (
 def compare_corrected(
     units: Units, counts: LabelCounts, *, level: float = 0.05, unit: str = "prompt", seed: int = 0
 ) -> Comparison:
-    """Compare the groups of an axis as `compare_units` does, by rates without the classifier's errors.
+    """Compare the groups of an axis as `compare_units` does, by rates that are corrected for classifier errors.
 
-    units: of judgements, shares. counts: of all groups. Groups whose classifier cannot be corrected are left out, with
-    the reason. p of a group is the level at which the limit facing 0 reaches it, p of the axis Simes over these: units
-    cannot change places between groups whose judgements mean different things. Burden is not estimated.
-    Source: simulated for this use.
+    Parameters
+    ----------
+    units : Units
+        Units of classified responses (rates).
+    counts : LabelCounts
+        Errors of the classifier for all groups. Groups that cannot be corrected are left out, with the reason.
+
+    Notes
+    -----
+    p of a group is that of its interval, and p of the axis Simes' p over the groups. Units cannot be permuted, because
+    error rates differ between groups. `burden` is not estimated. Simulated for this use.
 
     >>> x = np.repeat([1.0, 0, 1, 0], [60, 140, 60, 140])
     >>> labels = LabelCounts(np.array([60.0, 4]), np.full(2, 200.0), np.full(2, 180.0), np.full(2, 200.0),

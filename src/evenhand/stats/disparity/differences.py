@@ -146,9 +146,15 @@ def _attainable(sizes: Floats, contrasts: Floats) -> Floats:
 def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats) -> Differences:
     """Differences whose p is the level at which their limits reach 0.
 
-    estimate: (contrasts,). low_width, high_width: how far the limits lie from it at each quantile of `GRID`, (grid,
-    contrasts).
+    Parameters
+    ----------
+    estimate
+        (contrasts,).
+    low_width, high_width
+        How far the limits lie from it at each quantile of `GRID`, (grid, contrasts).
 
+    Examples
+    --------
     >>> found = inverted_differences(np.array([0.2]), 0.1 * GRID[:, None], 0.1 * GRID[:, None])
     >>> found.p.round(4).tolist(), found.low.round(4).tolist()
     ([0.0455], [0.004])

@@ -157,8 +157,13 @@ def too_unequal(sizes: Floats, several: bool) -> bool:
     """Whether one group has so few units and another so many more that the pooled scatter is that of the larger one,
     whatever the small one's is, and no test sees it.
 
-    several: whether units average several samples (or are numbers): single ones of 0 or 1 scatter as their rate says.
+    Parameters
+    ----------
+    several
+        Whether units average several samples (or are numbers): single ones of 0 or 1 scatter as their rate says.
 
+    Examples
+    --------
     >>> too_unequal(np.array([4.0, 60.0]), True), too_unequal(np.array([40.0, 60.0]), True)
     (True, False)
     """

@@ -184,8 +184,14 @@ def explained_by_excess(
 def spread_explained_by_excess(means: Floats, low: float, kinds: Sequence[MissingExcess]) -> bool:
     """Return whether the excess alone could make a standard deviation of the groups' means as large as `low`.
 
-    means: (groups,). low: lower limit of the standard deviation between groups. The excess of each group is taken to
-    draw its mean towards the mean of all.
+    The excess of each group is taken to draw its mean towards the mean of all.
+
+    Parameters
+    ----------
+    means
+        (groups,).
+    low
+        Lower limit of the standard deviation between groups.
     """
     above = means > means.mean()
     towards = sum(

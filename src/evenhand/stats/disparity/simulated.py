@@ -38,8 +38,13 @@ class Drawn:
 def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
     """The difference of one group that is named in 80 % of simulated data, for each group (groups,); NaN: none is.
 
-    base: rate of the others, at most one half. start: a first guess (groups,), or NaN. Of many different sizes some
-    are simulated, and the others' guesses are off by as much as those of the nearest.
+    Parameters
+    ----------
+    base
+        Rate of the others, at most one half.
+    start
+        A first guess (groups,), or NaN. Of many different sizes some are simulated, and the others' guesses are off by
+        as much as those of the nearest.
     """
     sizes = np.array(drawn.sizes)
     kinds = np.unique(sizes[sizes > 1])

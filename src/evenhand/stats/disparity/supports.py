@@ -188,7 +188,7 @@ class Supports:
         return found
 
     def p_of_equal_rates(self) -> float:
-        """Return the p of the likelihood-ratio test that all rates are equal, from the guarded supports."""
+        """Return the p-value of the likelihood-ratio test that all rates are equal."""
         rates = np.sin(np.linspace(0.001, np.pi / 2 - 0.001, 400)) ** 2
         rates = np.unique(np.concatenate([rates, np.clip(self.means, 1e-9, 1 - 1e-9)]))
         groups = len(self.means)

@@ -153,11 +153,23 @@ class SquaresTail:
 def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, float]:
     """Mean, standard deviation and skewness of the sum of squares between groups over all deals of the values.
 
-    values: (units,). sizes: units of each group (groups,). In units of the variance of all values (divisor units - 1).
-    0 throughout where all values are equal. Every power of a group's sum is a sum over distinct units, and what such
-    sums are over all deals follows from the power sums of all values.
-    Source: moments of symmetric functions under permutation (Pitman 1938), worked out to the sixth order.
+    In units of the variance of all values (divisor units - 1). 0 throughout where all values are equal. Every power of
+    a group's sum is a sum over distinct units, and what such sums are over all deals follows from the power sums of all
+    values.
 
+    Parameters
+    ----------
+    values
+        (units,).
+    sizes
+        Units of each group (groups,).
+
+    References
+    ----------
+    - moments of symmetric functions under permutation (Pitman 1938), worked out to the sixth order.
+
+    Examples
+    --------
     >>> [round(value, 3) for value in moments_of_squares(np.arange(8.0), np.array([4.0, 4.0]))]
     [1.0, 1.238, 1.793]
     """

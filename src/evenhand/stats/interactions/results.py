@@ -20,7 +20,12 @@ class CellDeparture:
 class Gaps:
     """The gap between two groups of one column inside each level of the other, with simultaneous intervals.
 
-    levels: (k,) codes of the other column. estimate, low, high: (k,).
+    Attributes
+    ----------
+    levels
+        (k,) codes of the other column.
+    estimate, low, high
+        (k,).
     """
 
     levels: Codes

@@ -1,6 +1,6 @@
-"""Whether groups of things differ that can only be held beside each other: how alike two of them are.
+"""Tests of group differences that use only the similarity of two items, such as two texts.
 
-Things of one group are compared with each other and with those of other groups inside blocks that all groups share.
+Items are compared within blocks that all groups share, such as prompts.
 """
 
 import lazy_loader

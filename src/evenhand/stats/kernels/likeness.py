@@ -83,15 +83,44 @@ def compare_blocks(
     block: str = "prompt",
     seed: int = 0,
 ) -> Likeness:
-    """Compare the groups of an axis by how alike their things are.
+    """Test whether items are more similar within groups than between groups, in blocks that all groups share.
 
-    Groups with fewer than two things in a block take no part in it; blocks with fewer than two groups are left out.
-    The things of each block are dealt to its groups (numbers kept); p is the larger of the share of deals that are at
-    least as extreme (exact for "one distribution a block") and of the level at which the limit over blocks (Student's
-    t) reaches 0. clusters: (blocks,), equal for blocks that hang together and count as one; None: each by itself.
-    level: at which the smallest effect is stated. block: what one is called in an obstacle.
-    Raises UsageError for a level that cannot be.
-    Source: Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
+    An example are responses (items) about several groups to the same prompt (block).
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Similarities and groups of the items of each block. A group with fewer than two items in a block is left out of
+        it. Blocks with fewer than two groups are not used.
+    n_groups : int
+        Number of groups.
+    clusters : numpy.ndarray of int, shape (blocks,), optional
+        Equal codes for blocks that count as one sampling unit. Default: each block.
+    level : float
+        Significance level, for the minimum detectable effect.
+    block : str
+        Name of a block in messages.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    Likeness
+        Similarity within and between groups, with tests.
+
+    Raises
+    ------
+    UsageError
+        `level` is not between 0 and 1.
+
+    Notes
+    -----
+    Items are permuted between the groups of a block. p is the larger of the permutation p (exact if all groups have the
+    same distribution) and that of Student's t over blocks.
+
+    References
+    ----------
+    - Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
 
     >>> rng = np.random.default_rng(0)
     >>> group = np.repeat([0, 1], 4)

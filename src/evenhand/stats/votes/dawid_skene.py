@@ -50,14 +50,35 @@ def latent_classes(
     start: LatentClasses | None = None,
     steps: int = STEPS,
 ) -> LatentClasses:
-    """Fit by EM, from the shares of the votes on each item.
+    """Fit the Dawid-Skene model of true classes and annotator errors, by EM.
 
-    items, persons, answers: (n,), codes from 0, answers below `classes`; a person may judge an item more than once.
-    prior: votes assumed of each person and class (`PRIOR_RIGHT` of them right), and one item of each class; 0:
-    maximum likelihood. weights: (items,), how often each item counts. start: a fit to go on from. steps: at most.
-    The fit is a local maximum, that in which most votes are right.
-    Source: Dawid & Skene 1979.
+    Parameters
+    ----------
+    items, persons, answers : numpy.ndarray of int, shape (n,)
+        Codes of item, person and answer of each vote, from 0. A person may judge an item more than once.
+    classes : int
+        Number of classes.
+    prior : float
+        Number of votes that are assumed for each person and class (of which the share `PRIOR_RIGHT` is right), and one
+        item per class. 0: maximum likelihood.
+    weights : numpy.ndarray, shape (items,)
+        Weight of each item.
+    start : LatentClasses
+        Fit to start from.
+    steps : int
+        Maximum number of steps.
 
+    Returns
+    -------
+    LatentClasses
+        A local maximum: the one in which most votes are right. It starts from the shares of the votes on each item.
+
+    References
+    ----------
+    - Dawid & Skene 1979.
+
+    Examples
+    --------
     >>> answers = np.array([0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0])
     >>> fit = latent_classes(np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4), answers, 2)
     >>> fit.posterior.argmax(axis=1).tolist()

@@ -28,8 +28,14 @@ SMALLEST_VARIANCE = 1e-14
 class TwoShares:
     """What a difference of two shares rests on, where both are alike.
 
-    base: the share of both. first, second: variance of either part's mean over that of one vote. paired: correlation of
-    the two means.
+    Attributes
+    ----------
+    base
+        The share of both.
+    first, second
+        Variance of either part's mean over that of one vote.
+    paired
+        Correlation of the two means.
     """
 
     base: float

@@ -22,7 +22,14 @@ def render_agreement(
 ) -> None:
     """Print for each pair of classifiers how far they agree, and about whom they disagree most.
 
-    run: its folder. notes: on pairs that could not be compared. paths: files to point at in the end.
+    Parameters
+    ----------
+    run
+        Its folder.
+    notes
+        On pairs that could not be compared.
+    paths
+        Files to point at in the end.
     """
     out = Printer(console)
     out.line(f"Agreement of classifiers in {run}", "bold")

@@ -38,9 +38,20 @@ def agreement_in_votes(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Compute Krippendorff's alpha for each question of a study.
 
-    votes: VOTES. Only real items count, without votes excluded by a rule or review. Units are items; for pairs, the
-    rating is the chosen conversation, on either side. study: its definition, for the order of options. Returns rows of
-    `rater_agreement`, and sentences about what was left out. Raises DataError if there are no ratings.
+    Raises DataError if there are no ratings.
+
+    Parameters
+    ----------
+    votes
+        VOTES. Only real items count, without votes excluded by a rule or review. Units are items; for pairs, the rating
+        is the chosen conversation, on either side.
+    study
+        Its definition, for the order of options.
+
+    Returns
+    -------
+    result
+        rows of `rater_agreement`, and sentences about what was left out.
     """
     real = votes.filter(pl.col("role") == "real")
     counted = real.filter(pl.col("excluded").is_null())

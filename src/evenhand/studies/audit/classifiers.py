@@ -159,8 +159,14 @@ class ClassifierShelf:
     ) -> dict[str, tuple[ClassifierRole, str]]:
         """Return the roles of a benchmark with the names of their loaded classifiers.
 
-        named: classifiers in place of the published ones, by role. only: these roles; all by default. Raises
-        UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
+        Raises UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
+
+        Parameters
+        ----------
+        named
+            Classifiers in place of the published ones, by role.
+        only
+            These roles; all by default.
         """
         judges = {
             judge.role: (judge, _full_name(judge.role, _named_for(judge, named), self.given))

@@ -225,8 +225,13 @@ def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
 def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     """Return the speed and peak memory that a model reports, as (name, value, unit).
 
-    model: `LanguageModel.describe()`; the numbers of a server are in `service`.
+    Parameters
+    ----------
+    model
+        `LanguageModel.describe()`; the numbers of a server are in `service`.
 
+    Examples
+    --------
     >>> cost({"generation": {"tokens_per_second": 1234.5, "peak_memory_bytes": 3_400_000}})
     (('generated tokens', '1,234', 'per second'), ('peak memory', '3.4 MB', ''))
     """

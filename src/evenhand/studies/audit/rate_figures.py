@@ -173,7 +173,13 @@ def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Fo
 class GroupScores:
     """Means of a number by group: named groups first, then those farthest from the others.
 
-    The rows are those of the detail `score_groups`; places: decimals shown."""
+    The rows are those of the detail `score_groups`;
+
+    Attributes
+    ----------
+    places
+        Decimals shown.
+    """
 
     rows: list[dict[str, Any]]
     places: int

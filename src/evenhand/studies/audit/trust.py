@@ -61,7 +61,14 @@ class Asked:
 def check_code(where: Path, stored: bool, given: bool) -> None:
     """Raise ResumeRefused if only a folder, not the user, allows the code of its model to run.
 
-    where: the folder, or the options file. stored: its `trust_remote_code`. given: the user's present value.
+    Parameters
+    ----------
+    where
+        The folder, or the options file.
+    stored
+        Its `trust_remote_code`.
+    given
+        The user's present value.
     """
     if stored and not given:
         raise ResumeRefused(
@@ -145,8 +152,13 @@ def asked_names(config: AuditConfig) -> list[str]:
 def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
     """Return files and folders whose text might reach a service, by option.
 
-    named: options that the user names now, which are left out.
+    Parameters
+    ----------
+    named
+        Options that the user names now, which are left out.
 
+    Examples
+    --------
     >>> files_of({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
     {'data.bold': 'b'}
     """
@@ -167,8 +179,14 @@ def check_options_file(
 ) -> None:
     """Raise ResumeRefused for what only the file of `-c` names, as for a folder.
 
-    config: the combined options. settings, given, classifiers: the user's own options, as `read_config` and
-    `--classifier` take it. trusted: whether the user trusts every address and file in it.
+    Parameters
+    ----------
+    config
+        The combined options.
+    settings, given, classifiers
+        The user's own options, as `read_config` and `--classifier` take it.
+    trusted
+        Whether the user trusts every address and file in it.
     """
     said = read_config(None, settings, {"model": config.model, **given})
     own = said.model_fields_set if given.get("model") else said.model_fields_set - {"model"}
@@ -225,7 +243,10 @@ def _store_of(name: str) -> str:
 def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
     """Whether a text is the path of a file outside a folder, or outside that of a file, links followed.
 
-    folders: also that of a folder outside, or of one in which a link leads outside.
+    Parameters
+    ----------
+    folders
+        Also that of a folder outside, or of one in which a link leads outside.
     """
     folder = where.parent if is_file(where) else where
     try:

@@ -67,11 +67,30 @@ DEFAULT_BENCHMARKS = ("regard",)
 class BeforeAfter:
     """A finished study on disk. All tables but `measured` are paired on prompt and sample.
 
-    before, after: the runs. chain: the mitigations in order of application. harm: HARM, several counts of each kind of
-    harm. silence: SILENCE, overall, by axis and by group. quality: QUALITY with q and verdict. measured: the measures
-    of each run, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm. comparison: changes
-    between the runs, between groups, overall and by axis. notes: notes for readers. failed: description of failures
-    above the allowed rate.
+    Attributes
+    ----------
+    before, after
+        The runs.
+    chain
+        The mitigations in order of application.
+    harm
+        HARM, several counts of each kind of harm.
+    silence
+        SILENCE, overall, by axis and by group.
+    quality
+        QUALITY with q and verdict.
+    measured
+        The measures of each run, such as BiasScore.
+    cost
+        COST.
+    verdicts
+        One for each benchmark and kind of harm.
+    comparison
+        Changes between the runs, between groups, overall and by axis.
+    notes
+        Notes for readers.
+    failed
+        Description of failures above the allowed rate.
     """
 
     path: Path
@@ -204,8 +223,12 @@ def study_before_after(
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
     """Return the options with the classifiers of `--classifier`.
 
-    named: ROLE=NAME, or NAME alone if the benchmarks have a single role; perplexity=MODEL always. Raises
-    UsageError for an unknown role.
+    Raises UsageError for an unknown role.
+
+    Parameters
+    ----------
+    named
+        ROLE=NAME, or NAME alone if the benchmarks have a single role; perplexity=MODEL always.
     """
     config = _with_benchmark(config)
     models = [value for value in named if value.startswith(f"{MODEL_ROLE}=")]
@@ -259,7 +282,12 @@ def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
 def one_training(folders: Sequence[object]) -> list[str]:
     """Return a note for each trained folder that intervals do not cover other training seeds.
 
-    folders: models and adapters. Names that are not folders, and folders without a lineage, have no note.
+    Names that are not folders, and folders without a lineage, have no note.
+
+    Parameters
+    ----------
+    folders
+        Models and adapters.
     """
     notes = []
     for folder in folders:

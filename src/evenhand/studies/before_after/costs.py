@@ -35,7 +35,10 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
 def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
     """Return time per step, throughput and memory of two runs, from their manifests (COST).
 
-    same_process: whether both were asked by one process, whose peak memory only grows.
+    Parameters
+    ----------
+    same_process
+        Whether both were asked by one process, whose peak memory only grows.
     """
     first, second = (_cost(run) for run in (before, after))
     peak = "Peak memory of the process; that of the second run includes the first." if same_process else ""

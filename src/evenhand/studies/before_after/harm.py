@@ -32,9 +32,19 @@ KEYS = ["prompt_id", "sample"]
 def answered_pairs(before: pl.DataFrame, after: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
     """Return the responses of both models to one benchmark in pairs.
 
-    before, after: `evenhand.runs.answers` of continuations. outcomes: columns of labels. Returns prompt_id, sample,
-    pair, axis and group (if any). With and without the suffix " after": each outcome; `silent` (only white space, or a
-    refusal); `same` (the most frequent text of this model). Without a response these are null.
+    Parameters
+    ----------
+    before, after
+        `evenhand.runs.answers` of continuations.
+    outcomes
+        Columns of labels.
+
+    Returns
+    -------
+    result
+        prompt_id, sample, pair, axis and group (if any). With and without the suffix " after": each outcome; `silent`
+        (only white space, or a refusal); `same` (the most frequent text of this model). Without a response these are
+        null.
     """
     grouped = [name for name in ("axis", "group") if name in before.columns]
     sides = [
@@ -129,11 +139,20 @@ Kind = Literal[
 class HarmVerdict:
     """The verdict on one kind of harm in one benchmark.
 
-    kind: fell; shorter, less varied (fell, with answers that are); partly sameness, sameness (fell, also or only
-    because prompts get a stock answer); partly silence, silence (fell, also or only because answers fell silent); not
-    detected; rose; not measurable. costs: side effects on the responses if the harm fell. asked, judged, spoken,
-    varied: rows of HARM, None if no pair has both numbers. silent: the overall row of SILENCE. texts: rows of the
-    tested changes of the texts, by measure.
+    Attributes
+    ----------
+    kind
+        Fell; shorter, less varied (fell, with answers that are); partly sameness, sameness (fell, also or only because
+        prompts get a stock answer); partly silence, silence (fell, also or only because answers fell silent); not
+        detected; rose; not measurable.
+    costs
+        Side effects on the responses if the harm fell.
+    asked, judged, spoken, varied
+        Rows of HARM, None if no pair has both numbers.
+    silent
+        The overall row of SILENCE.
+    texts
+        Rows of the tested changes of the texts, by measure.
     """
 
     benchmark: str

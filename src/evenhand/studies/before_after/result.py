@@ -332,9 +332,18 @@ def check_going_on(
 ) -> None:
     """Raise ResumeRefused if resuming a study would run code or use servers that only its folder names.
 
-    path: the study's folder. config: options for resuming. said: the user's present arguments without the model.
-    classifiers: the user's present classifiers, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the
-    URLs in the folder.
+    Parameters
+    ----------
+    path
+        The study's folder.
+    config
+        Options for resuming.
+    said
+        The user's present arguments without the model.
+    classifiers
+        The user's present classifiers, as NAME or ROLE=NAME.
+    trust_addresses
+        Whether the user trusts the URLs in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(

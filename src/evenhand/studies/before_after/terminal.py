@@ -27,7 +27,12 @@ def render_before_after(
 ) -> None:
     """Print the change in each kind of harm, then rates, text, time and memory before and after.
 
-    console: its width, colours and encoding are respected. paths: files to point at in the end.
+    Parameters
+    ----------
+    console
+        Its width, colours and encoding are respected.
+    paths
+        Files to point at in the end.
     """
     out = Printer(console)
     out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")

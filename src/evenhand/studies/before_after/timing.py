@@ -75,8 +75,13 @@ def timed_batches(
 def timing_rows(timings: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Milliseconds a written token and peak bytes of a batch, means over batches of all runs with 95 % limits (COST).
 
-    timings: TIMINGS, with sides before and after. Batches and runs both vary: the limits are of two-way clusters.
-    Batches in which nothing was written have no time a token.
+    Batches and runs both vary: the limits are of two-way clusters. Batches in which nothing was written have no time a
+    token.
+
+    Parameters
+    ----------
+    timings
+        TIMINGS, with sides before and after.
     """
     each = timings.with_columns(
         token_latency=pl.when(pl.col("tokens") > 0).then(1000 * pl.col("seconds") / pl.col("tokens")),

@@ -68,7 +68,12 @@ def place(verdict: HarmVerdict) -> str:
 def price(quality: pl.DataFrame, benchmark: str = "") -> str:
     """Return large rises of perplexity: that of given texts, and that of the responses to `benchmark`.
 
-    quality: tested changes of the texts. Empty if no perplexity rose by a factor beyond DEAR.
+    Empty if no perplexity rose by a factor beyond DEAR.
+
+    Parameters
+    ----------
+    quality
+        Tested changes of the texts.
     """
     asked = pl.col("benchmark").is_in([benchmark, QUALITY_BENCHMARK]) | (
         pl.col("measure") == "text_perplexity"

@@ -23,9 +23,15 @@ Kind = Literal["null", "dose", "size", "power", "moves", "halves"]
 class Arm:
     """One planted effect in one design.
 
-    kind: "null" (no effect), "dose" (several groups harmed), "size" (harm of a given size in one group), "power" (a
-    multiple of the stated MDE), "moves" (invariance checks) or "halves" (two halves of the prompts). measure: the
-    measure whose MDE is used. factor: multiple of the MDE.
+    Attributes
+    ----------
+    kind
+        "null" (no effect), "dose" (several groups harmed), "size" (harm of a given size in one group), "power" (a
+        multiple of the stated MDE), "moves" (invariance checks) or "halves" (two halves of the prompts).
+    measure
+        The measure whose MDE is used.
+    factor
+        Multiple of the MDE.
     """
 
     design: str

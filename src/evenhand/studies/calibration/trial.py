@@ -94,10 +94,16 @@ REFERENCED = (
 def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Sample:
     """Return the sample with true values relative to the reference groups that the findings used.
 
-    rows: findings of one measure in REFERENCED. The designs state true values relative to the mean of all other groups.
     If groups of an axis are named, the measure compares each group with the mean of the others that are not named. With
     three groups or fewer it always compares with all others.
 
+    Parameters
+    ----------
+    rows
+        Findings of one measure in REFERENCED. The designs state true values relative to the mean of all other groups.
+
+    Examples
+    --------
     >>> truth = {("group_difference", "a", name): Truth(30 if name == "b" else -10, False) for name in "bcde"}
     >>> rows = [{"measure": "group_difference", "axis": "a", "group": name, "stratum": None,
     ...          "verdict": "biased" if name == "b" else "not detected"} for name in "bcde"]

@@ -94,7 +94,10 @@ def headline(tables: Mapping[str, pl.DataFrame], size: str) -> str:
 def state_of(row: Mapping[str, object]) -> str:
     """Return the state of a measure over its designs: "fails", "undecided", "holds" or "not measurable".
 
-    row: a row of the table `measures`.
+    Parameters
+    ----------
+    row
+        A row of the table `measures`.
     """
     if row["failing"]:
         return str(Holds.FAILS)

@@ -94,8 +94,14 @@ class OutcomeSection:
 class CourseTable:
     """Disparity or level by the variable that orders the models.
 
-    drawing: a line for each axis. heads: models with their place. rows: by axis a cell for each model: the value, the
-    change from the first with its interval, and its verdict.
+    Attributes
+    ----------
+    drawing
+        A line for each axis.
+    heads
+        Models with their place.
+    rows
+        By axis a cell for each model: the value, the change from the first with its interval, and its verdict.
     """
 
     measure: str

@@ -47,8 +47,14 @@ def _went(row: Row, places: int, unit: str = "") -> str:
 def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
     """Return the groups whose own tests exclude no change, although the test of the axis detected none.
 
-    row: the axis. groups: its groups. All groups together have the level OWN_LEVEL. Each comes with the verdict that
-    states in which direction it changed.
+    All groups together have the level OWN_LEVEL. Each comes with the verdict that states in which direction it changed.
+
+    Parameters
+    ----------
+    row
+        The axis.
+    groups
+        Its groups.
     """
     if row["verdict"] not in (NOT_DETECTED, NOT_MEASURABLE):
         return []

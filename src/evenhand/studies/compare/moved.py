@@ -31,9 +31,14 @@ MOVED = {
 def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str) -> pl.DataFrame:
     """Return MOVED of responses: the prompts whose outcome changed most, with an example.
 
-    paired: one row per prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model,
-    and ANSWER of both if known. The example of a prompt is the sample with the largest difference in the direction of
-    the mean change. Prompts without a change are left out.
+    The example of a prompt is the sample with the largest difference in the direction of the mean change. Prompts
+    without a change are left out.
+
+    Parameters
+    ----------
+    paired
+        One row per prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model, and
+        ANSWER of both if known.
     """
     sides = {"before": outcome, "after": f"{outcome}_right"}
     frame = paired.with_columns(**{side: pl.col(name).cast(pl.Float64) for side, name in sides.items()})
@@ -55,7 +60,10 @@ def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str
 def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model: str) -> pl.DataFrame:
     """Return MOVED of scored texts: those whose log-likelihood changed most relative to the median text.
 
-    before, after: prompt_id, text and log_likelihood, and axis, group or descriptor if they exist.
+    Parameters
+    ----------
+    before, after
+        prompt_id, text and log_likelihood, and axis, group or descriptor if they exist.
     """
     named = next((name for name in ("group", "descriptor") if name in before.columns), None)
     names = {

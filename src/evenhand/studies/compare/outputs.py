@@ -74,10 +74,16 @@ class LmEvalSample(BaseModel):
 class BenchmarkOutputs:
     """Answers to one benchmark.
 
-    frame: one row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each outcome (1 or 0
-    for labels, null if missing), and ANSWER if known. judges: the classifier of each outcome, if known; outcomes of
-    different classifiers are not compared. harmful: the harmful side of each outcome, if known. texts: for runs of
-    evenhand, the continuations with their columns.
+    Attributes
+    ----------
+    frame
+        One row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each outcome (1 or 0 for
+        labels, null if missing), and ANSWER if known. judges: the classifier of each outcome, if known; outcomes of
+        different classifiers are not compared.
+    harmful
+        The harmful side of each outcome, if known.
+    texts
+        For runs of evenhand, the continuations with their columns.
     """
 
     frame: pl.DataFrame
@@ -91,8 +97,14 @@ class BenchmarkOutputs:
 class Outputs:
     """The outputs of one model; only runs of evenhand have more than `benchmarks`.
 
-    scored: by benchmark, prompts with their likelihoods. headlines: HEADLINES, the verdict of each axis; empty for
-    files of other programs. began: start of the run, ISO 8601.
+    Attributes
+    ----------
+    scored
+        By benchmark, prompts with their likelihoods.
+    headlines
+        HEADLINES, the verdict of each axis; empty for files of other programs.
+    began
+        Start of the run, ISO 8601.
     """
 
     name: str

@@ -33,8 +33,15 @@ def group_changes(
 ) -> tuple[str, str]:
     """Return the verdict on an axis whose groups changed, and the numbers of the named groups.
 
-    found: rows of the named groups. groups: rows of all groups. A change is described by its own sign as well as by its
-    sign relative to the other groups: a group that improved less than the others did not get worse.
+    A change is described by its own sign as well as by its sign relative to the other groups: a group that improved
+    less than the others did not get worse.
+
+    Parameters
+    ----------
+    found
+        Rows of the named groups.
+    groups
+        Rows of all groups.
     """
     harm = harmful_side(found)
     if len(groups) == 2:

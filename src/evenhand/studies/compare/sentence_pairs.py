@@ -12,10 +12,20 @@ DIRECTIONS = ("stereo", "antistereo")
 def crows_pairs_scores(lines: Sequence[Mapping[str, Any]]) -> pl.DataFrame | None:
     """CrowS-Pairs as lm_eval asks it, two rows a pair; None of samples that hold no pairs, or not what is needed.
 
-    lines: samples whose `doc` has sent_more, sent_less, bias_type and stereo_antistereo ("stereo" or "antistereo"), and
-    whose `resps` are the log-likelihoods of both sentences, the first of sent_more. Each bias type is an axis.
-    Source: lm_eval/tasks/crows_pairs (doc_to_choice).
+    Each bias type is an axis.
 
+    Parameters
+    ----------
+    lines
+        Samples whose `doc` has sent_more, sent_less, bias_type and stereo_antistereo ("stereo" or "antistereo"), and
+        whose `resps` are the log-likelihoods of both sentences, the first of sent_more.
+
+    References
+    ----------
+    - lm_eval/tasks/crows_pairs (doc_to_choice).
+
+    Examples
+    --------
     >>> doc = {"sent_more": "A.", "sent_less": "B.", "bias_type": "age", "stereo_antistereo": "stereo"}
     >>> line = {"doc_id": 0, "doc": doc, "resps": [[["-1.5", "False"]], [["-2.0", "False"]]]}
     >>> crows_pairs_scores([line]).select("prompt_id", "axis", "log_likelihood").rows()

@@ -18,10 +18,15 @@ Key = tuple[Any, ...]
 def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: pl.DataFrame) -> pl.DataFrame:
     """Return STANDING: a sentence for each axis on which either run is biased.
 
-    first, others: HEADLINES of the first run and, by model, of later ones; empty if a run has none. changes: CHANGES;
-    only their benchmarks are included. Sentences with "Still" and "New" give the verdict of the later run, those with
-    "No longer found" the verdict of the first. If both runs have headlines of a benchmark, an axis missing in one of
-    them is not biased in it.
+    Sentences with "Still" and "New" give the verdict of the later run, those with "No longer found" the verdict of the
+    first. If both runs have headlines of a benchmark, an axis missing in one of them is not biased in it.
+
+    Parameters
+    ----------
+    first, others
+        HEADLINES of the first run and, by model, of later ones; empty if a run has none.
+    changes
+        CHANGES; only their benchmarks are included.
     """
     lines = []
     for model, headlines in others.items():

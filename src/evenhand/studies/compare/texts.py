@@ -48,11 +48,21 @@ def quality_changes(
 ) -> pl.DataFrame:
     """Return changes in the text quality of the continuations of one benchmark (QUALITY).
 
-    before, after: `evenhand.runs.answers` of continuations. cluster: column of dependent rows. Measures are those of
-    `evenhand.measures.text_quality`. Measures of single responses are paired on prompt and sample. Perplexities are
-    geometric means, and their change is a ratio. Diversity is a property of all texts, computed at the same number of
-    n-grams for both models. Its CI combines the two intervals as if they were independent, so it is wide.
-    Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (limits of a difference from those of its parts).
+    Measures are those of `evenhand.measures.text_quality`. Measures of single responses are paired on prompt and
+    sample. Perplexities are geometric means, and their change is a ratio. Diversity is a property of all texts,
+    computed at the same number of n-grams for both models. Its CI combines the two intervals as if they were
+    independent, so it is wide.
+
+    Parameters
+    ----------
+    before, after
+        `evenhand.runs.answers` of continuations.
+    cluster
+        Column of dependent rows.
+
+    References
+    ----------
+    - Zou and Donner 2008, Statistics in Medicine 27:1693 (limits of a difference from those of its parts).
     """
     keys = list(dict.fromkeys([*KEYS, cluster]))
     sides = [_responses(frame, keys) for frame in (before, after)]
@@ -173,8 +183,14 @@ def levels(
 ) -> dict[str, float | None]:
     """Return separate 95% CIs of before and after (LEVELS).
 
-    known: rows with both, and the column cluster of dependent rows. share: whether the values are labels or shares of
-    labels. None assumes so if all are between 0 and 1, which can also be true of nats and lengths.
+    None assumes so if all are between 0 and 1, which can also be true of nats and lengths.
+
+    Parameters
+    ----------
+    known
+        Rows with both, and the column cluster of dependent rows.
+    share
+        Whether the values are labels or shares of labels.
     """
     found: dict[str, float | None] = {}
     for side in ("before", "after"):
@@ -193,7 +209,7 @@ def levels(
 def overall_change(
     frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """Return the overall row of `paired_change`; None if no pair has both numbers. share: as in `levels`."""
+    """Return the overall row of `paired_change`; None if no pair has both values. `share` is as in `levels`."""
     both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
     if both.is_empty():
         return None

@@ -95,9 +95,13 @@ def read_order(
 def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.DataFrame:
     """Return COURSE: the disparity and the level of each axis in each model, in the given order.
 
-    changes: CHANGES. A disparity is the spread between the groups of an axis in the comparison: `before` of the first
-    model and `after` of the others, each with its paired change from the first model. Rows of only one of two models
-    are left out.
+    Rows of only one of two models are left out.
+
+    Parameters
+    ----------
+    changes
+        CHANGES. A disparity is the spread between the groups of an axis in the comparison: `before` of the first model
+        and `after` of the others, each with its paired change from the first model.
     """
     at = dict(zip(names, order.at, strict=True))
     about = changes.filter(

@@ -57,8 +57,15 @@ def change_headlines(
 ) -> pl.DataFrame:
     """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
 
-    units: by benchmark and outcome. standing: `evenhand.studies.compare.standing.STANDING`; its sentences follow those
-    on their axis for the benchmark's first outcome. A classifier's score has no sentence in addition to its label.
+    A classifier's score has no sentence in addition to its label.
+
+    Parameters
+    ----------
+    units
+        By benchmark and outcome.
+    standing
+        `evenhand.studies.compare.standing.STANDING`; its sentences follow those on their axis for the benchmark's first
+        outcome.
     """
     told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []

@@ -116,8 +116,13 @@ class ConsistencyStudy:
 def _requests(sessions: Sequence[tuple[int, int]]) -> int:
     """Requests of all sessions, with those answered by one that was killed before it could note them.
 
-    sessions: how many were answered before and after each, in order.
+    Parameters
+    ----------
+    sessions
+        How many were answered before and after each, in order.
 
+    Examples
+    --------
     >>> _requests([(0, 64), (96, 480)])
     480
     """

@@ -47,9 +47,15 @@ def score_matrices(
 ) -> Matrices:
     """The scores that the protocol compares.
 
-    labels: the classifier's. prompts: every identifier of a domain, in the order of the rows; a level that was put to
-    some only is NaN elsewhere. A level without a single whole score in some domain is left out of both, because a test
-    cannot be made without it; of the levels default and original it raises DataError naming what went wrong.
+    A level without a single whole score in some domain is left out of both, because a test cannot be made without it;
+    of the levels default and original it raises DataError naming what went wrong.
+
+    Parameters
+    ----------
+    labels
+        The classifier's.
+    prompts
+        Every identifier of a domain, in the order of the rows; a level that was put to some only is NaN elsewhere.
     """
     scores: dict[str, dict[str, list[Floats]]] = {}
     lacking: dict[str, str] = {}
@@ -163,8 +169,16 @@ def nonsense_by_group(
 ) -> pl.DataFrame:
     """The protocol's table for each group of nonsense by itself.
 
-    scores: by domain and level, one array a group. Returns the rows of level nonsensical of
-    `measures.consistency.TABLE` with a column `group`, from 1; empty if there is no such level.
+    Parameters
+    ----------
+    scores
+        By domain and level, one array a group.
+
+    Returns
+    -------
+    result
+        the rows of level nonsensical of `measures.consistency.TABLE` with a column `group`, from 1; empty if there is
+        no such level.
     """
     tables = []
     for domain, levels in scores.items():

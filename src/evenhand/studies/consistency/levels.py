@@ -55,10 +55,16 @@ NO_FRAME = WordingFrame("", "")
 def frame_of(specification: Specification) -> WordingFrame:
     """Return the text that all wordings of a method share at their beginning and end, cut at words.
 
-    specification: its level "frame", if it has one, contains the text before and after. Otherwise the frame is what a
-    method's texts, or its text and its published nonsense, have in common. A single text without published nonsense
-    has no frame, because the words that it shares with its opposite may carry its meaning.
+    Otherwise the frame is what a method's texts, or its text and its published nonsense, have in common. A single text
+    without published nonsense has no frame, because the words that it shares with its opposite may carry its meaning.
 
+    Parameters
+    ----------
+    specification
+        Its level "frame", if it has one, contains the text before and after.
+
+    Examples
+    --------
     >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
     WordingFrame(before='It contains ', after=':')
     >>> frame_of(Specification(("Be kind.",), {"opposite": ("Be unkind.",)}))
@@ -81,10 +87,21 @@ def frame_of(specification: Specification) -> WordingFrame:
 def nonsense(count: int, *, seed: int, group: int, unlike: Sequence[str] = ()) -> tuple[str, ...]:
     """Strings without meaning: pieces of random length of one sequence of random characters.
 
-    count: one for each text of the specification. seed, group: the same pair gives the same strings. unlike: no
-    word of these comes up. Source: Morabito et al. 2023, section 5.3 (which publishes no program; characters and
-    lengths follow its examples).
+    Parameters
+    ----------
+    count
+        One for each text of the specification.
+    seed, group
+        The same pair gives the same strings.
+    unlike
+        No word of these comes up.
 
+    References
+    ----------
+    - Morabito et al. 2023, section 5.3 (which publishes no program; characters and lengths follow its examples).
+
+    Examples
+    --------
     >>> nonsense(2, seed=0, group=1) == nonsense(2, seed=0, group=1) != nonsense(2, seed=0, group=2)
     True
     """

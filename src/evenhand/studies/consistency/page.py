@@ -91,7 +91,12 @@ class DomainSection:
 def render_consistency_page(study: ConsistencyStudy) -> str:
     """The check as one HTML document that needs no network; every text is escaped.
 
-    study: a finished one, whose runs are read for the examples. A content security policy forbids every request.
+    A content security policy forbids every request.
+
+    Parameters
+    ----------
+    study
+        A finished one, whose runs are read for the examples.
     """
     decisions = study.checklists[study.options.rule]
     cards = [study.method.card, *(prompts.card for prompts in study.domains.values())]

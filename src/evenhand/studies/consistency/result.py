@@ -270,9 +270,14 @@ def check_consistency_with(
 def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
     """Return the options of a study on disk, updated with the given ones.
 
-    trust_addresses: use servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
-    the model is run only if `given` allows it. Raises UsageError for a folder without a study, ResumeRefused where the
-    folder alone names code or servers.
+    Code that comes with the model is run only if `given` allows it.
+
+    Raises UsageError for a folder without a study, ResumeRefused where the folder alone names code or servers.
+
+    Parameters
+    ----------
+    trust_addresses
+        Use servers that only the folder names (see `evenhand.studies.audit.trust`).
     """
     if not RECORD.is_in(folder):
         raise UsageError(

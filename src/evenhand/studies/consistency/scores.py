@@ -32,7 +32,12 @@ USUAL = 0.5
 class Attributes:
     """The attributes read from each classification.
 
-    names: columns of the scores. labels: the classifier's own name of each; empty where its one score is taken.
+    Attributes
+    ----------
+    names
+        Columns of the scores.
+    labels
+        The classifier's own name of each; empty where its one score is taken.
     """
 
     names: tuple[str, ...]
@@ -50,7 +55,10 @@ class Attributes:
     def scores(self, judged: pl.DataFrame, classifier_labels: Sequence[str]) -> Floats:
         """The scores, (rows, attributes), NaN where there is no judgement.
 
-        judged: columns score and scores, as `runs.judgements` gives them.
+        Parameters
+        ----------
+        judged
+            Columns score and scores, as `runs.judgements` gives them.
         """
         if not self.labels:
             return judged["score"].cast(pl.Float64).fill_null(np.nan).to_numpy().reshape(-1, 1)

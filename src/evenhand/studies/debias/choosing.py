@@ -55,9 +55,15 @@ class Choice:
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     """Which points no other is better than: smaller in one number and not larger in the other.
 
-    points: two numbers each, both better small; a point without a number is never on the front. Of equal points all
-    are. In the order of `points`.
+    Of equal points all are. In the order of `points`.
 
+    Parameters
+    ----------
+    points
+        Two numbers each, both better small; a point without a number is never on the front.
+
+    Examples
+    --------
     >>> pareto_front([(1.0, 3.0), (2.0, 2.0), (2.0, 3.0), (3.0, 1.0)])
     [True, True, False, True]
     """

@@ -81,7 +81,10 @@ def _longest(config: DebiasConfig, base: TrainableModel) -> int:
 def trainable(model: LanguageModel, words: str) -> TrainableModel:
     """The model itself, if a method can train it here; raises Unsupported, saying what can.
 
-    words: the method, with its options.
+    Parameters
+    ----------
+    words
+        The method, with its options.
     """
     method = load_method(words)
     able = architectures_of(method)

@@ -62,9 +62,16 @@ class Space:
     def settings(self, how: Literal["grid", "random"], trials: int, seed: int) -> list[Setting]:
         """The settings that are tried, none twice.
 
-        how: "grid" takes all, the last option changing fastest; "random" draws `trials` of them, from a generator of
-        `seed` alone, or all where there are no more. Raises UsageError for a grid over a range.
+        Raises UsageError for a grid over a range.
 
+        Parameters
+        ----------
+        how
+            "grid" takes all, the last option changing fastest; "random" draws `trials` of them, from a generator of
+            `seed` alone, or all where there are no more.
+
+        Examples
+        --------
         >>> Space({"weight": (1.0, 2.0), "epochs": (1.0,)}).settings("grid", 0, 0)
         [{'weight': 1.0, 'epochs': 1.0}, {'weight': 2.0, 'epochs': 1.0}]
         """
@@ -92,11 +99,21 @@ class Space:
 def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) -> Space:
     """Parse the search space from the user's options.
 
-    method: with its options, as `load_method` takes it. over: `NAME=VALUE,VALUE`, `NAME=log(LOW,HIGH)` or
-    `NAME=uniform(LOW,HIGH)`; NAME is an option of the method or of `TrainingOptions`. fixed: options of the loop that
-    were given a value. Raises UsageError for an option that there is not, is given twice or has a value already, for a
-    value of another type, and for nothing to vary.
+    Raises UsageError for an option that there is not, is given twice or has a value already, for a value of another
+    type, and for nothing to vary.
 
+    Parameters
+    ----------
+    method
+        With its options, as `load_method` takes it.
+    over
+        `NAME=VALUE,VALUE`, `NAME=log(LOW,HIGH)` or `NAME=uniform(LOW,HIGH)`; NAME is an option of the method or of
+        `TrainingOptions`.
+    fixed
+        Options of the loop that were given a value.
+
+    Examples
+    --------
     >>> search_space("lmd", ["weight=1,10", "learning_rate=log(1e-5,1e-3)"]).options["weight"]
     (1.0, 10.0)
     """

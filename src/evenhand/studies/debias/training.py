@@ -106,8 +106,14 @@ def train_into(
 ) -> DebiasStudy:
     """Train with the options into a folder, or resume the training in it.
 
-    ground: creates the texts, only if training is needed. model: creates the model to train, if it differs from that of
-    `base`. Raises as `debias`.
+    Raises as `debias`.
+
+    Parameters
+    ----------
+    ground
+        Creates the texts, only if training is needed.
+    model
+        Creates the model to train, if it differs from that of `base`.
     """
     record = record_of(config, base)
 

@@ -85,8 +85,13 @@ def _to_lower(method: Mapping[str, Any]) -> str:
 def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
     """How many texts a method did nothing about, and why.
 
-    facts: the part `data` of a lineage.
+    Parameters
+    ----------
+    facts
+        The part `data` of a lineage.
 
+    Examples
+    --------
     >>> unreached({"texts": 763, "texts_with_attributes": 760}, "race")[0][:34]
     '3 of 763 texts contain no attribut'
     """

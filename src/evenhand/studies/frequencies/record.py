@@ -110,7 +110,14 @@ def check_trust(
 ) -> None:
     """Raise ResumeRefused if resuming would contact machines that only the folder names, because it may be untrusted.
 
-    stored: options in the folder. named: options that the user gives now. trusted: whether to trust the folder's.
+    Parameters
+    ----------
+    stored
+        Options in the folder.
+    named
+        Options that the user gives now.
+    trusted
+        Whether to trust the folder's.
     """
     if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):  # what is shown is in the folder
         return

@@ -317,9 +317,15 @@ def resumed(
 ) -> Frequencies:
     """Resume the count in a folder, or show it if it is finished; its options cannot be changed.
 
-    others: options given with the folder; only options that do not affect counts are allowed. trust_addresses: whether
-    to trust sources, clusters and locations that only the folder names. Raises UsageError for other options,
-    ResumeRefused for locations that were not named again, DataError as `stored_options`.
+    Raises UsageError for other options, ResumeRefused for locations that were not named again, DataError as
+    `stored_options`.
+
+    Parameters
+    ----------
+    others
+        Options given with the folder; only options that do not affect counts are allowed.
+    trust_addresses
+        Whether to trust sources, clusters and locations that only the folder names.
     """
     stored = stored_options(folder)
     named = given(others)

@@ -22,7 +22,12 @@ KEYS = ["benchmark", "measure", "axis", "group", "stratum"]
 def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None) -> list[Evidence]:
     """Return evidence for each benchmark and axis of a report's sentences, or without any, of its verdicts.
 
-    tables: findings, headlines and measurements. Parts are the groups of the reported measures.
+    Parts are the groups of the reported measures.
+
+    Parameters
+    ----------
+    tables
+        Findings, headlines and measurements.
     """
     findings = tables["findings"].filter(pl.col("stratum").is_null())
     more = tables["measurements"].select(*KEYS, "ideal", "unit", "n_units").unique(KEYS, keep="first")

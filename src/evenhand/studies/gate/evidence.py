@@ -16,9 +16,20 @@ FOUND, NOT_FOUND, BLANK = "found", "not found", "not measurable"
 class Part:
     """One group of an axis, or an axis without groups, in the unit of its evidence.
 
-    found: whether the verdict names it on the harmful side (on either side if that is unknown). low, high: bounds of
-    the 95% CI. null: the value of an unbiased model or of no change. harmful: the harmful side of the null. smallest:
-    the minimum detectable effect; None if unknown. units: prompts or pairs.
+    Attributes
+    ----------
+    found
+        Whether the verdict names it on the harmful side (on either side if that is unknown).
+    low, high
+        Bounds of the 95% CI.
+    null
+        The value of an unbiased model or of no change.
+    harmful
+        The harmful side of the null.
+    smallest
+        The minimum detectable effect; None if unknown.
+    units
+        Prompts or pairs.
     """
 
     name: str

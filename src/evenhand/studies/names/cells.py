@@ -79,9 +79,16 @@ def chat_cells(
 ) -> Iterator[dict[str, Any]]:
     """The numbers of one row's self-chats.
 
-    run: its folder. found, base: its replicates and the base row's (None for itself), of the replies that both wrote.
-    lost: replies that only one of them wrote. whole: whether replicates are of every name, as
-    the run's own measurements are, which are then taken with their tests.
+    Parameters
+    ----------
+    run
+        Its folder.
+    found, base
+        Its replicates and the base row's (None for itself), of the replies that both wrote.
+    lost
+        Replies that only one of them wrote.
+    whole
+        Whether replicates are of every name, as the run's own measurements are, which are then taken with their tests.
     """
     stored = read_kept(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
@@ -117,7 +124,10 @@ def perplexity_cell(
 ) -> dict[str, Any]:
     """Perplexity per word of the base row's replies under a row's model, and its ratio to the base's own.
 
-    row, base: name, nats and words of each reply, in the same order (`language.read_replies`).
+    Parameters
+    ----------
+    row, base
+        Name, nats and words of each reply, in the same order (`language.read_replies`).
     """
     cell: dict[str, Any] = {"benchmark": "names", "measure": PERPLEXITY, "part": ""}
     logs = _log_perplexities(row, groups)
@@ -157,7 +167,10 @@ def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> F
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
     """Return stereotypes by likelihood: percent of pairs beyond 50, and the change on the same pairs.
 
-    run, base: folders of the audits of a row and of the base row.
+    Parameters
+    ----------
+    run, base
+        Folders of the audits of a row and of the base row.
     """
     whole = pl.col("group").is_null() & pl.col("stratum").is_null() & (pl.col("axis") == "gender")
     stored = {row["measure"]: row for row in read_kept(run / "measurements.parquet").filter(whole).to_dicts()}

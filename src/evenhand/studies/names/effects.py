@@ -195,8 +195,13 @@ def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
     """Which share of what was said with each gender's names each group has, (genders, groups); genders by name.
 
-    counts: name, gender and said (how much) of each name.
+    Parameters
+    ----------
+    counts
+        Name, gender and said (how much) of each name.
 
+    Examples
+    --------
     >>> counts = pl.DataFrame({"name": ["A", "B", "C"], "gender": ["woman"] * 2 + ["man"], "said": [1, 3, 5]})
     >>> shares_of(counts, [["A", "C"], ["B"]]).tolist()
     [[1.0, 0.0], [0.25, 0.75]]
@@ -245,12 +250,21 @@ def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOpt
 def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     """Return the estimate, 95% CI and two-sided p against 0 from replicates, or an `obstacle`.
 
-    values: (1 + groups,), the first for all names. shares: (genders, groups), from `shares_of`. If a group with the
-    share s counts double, the mean moves by s / (1 + s) of the group's distance from it. Squares are corrected for
-    leverage. The degrees of freedom are those of the sum of squares if groups have equal variances (Bell & McCaffrey
-    2002), as in `evenhand.measures.names.judging.over_names` for single names: groups - 1 for groups of equal weight,
-    fewer for unequal ones. With fewer than LEAST_FREEDOM, one or two groups dominate, and there is no CI.
+    If a group with the share s counts double, the mean moves by s / (1 + s) of the group's distance from it. Squares
+    are corrected for leverage. The degrees of freedom are those of the sum of squares if groups have equal variances
+    (Bell & McCaffrey 2002), as in `evenhand.measures.names.judging.over_names` for single names: groups - 1 for groups
+    of equal weight, fewer for unequal ones. With fewer than LEAST_FREEDOM, one or two groups dominate, and there is no
+    CI.
 
+    Parameters
+    ----------
+    values
+        (1 + groups,), the first for all names.
+    shares
+        (genders, groups), from `shares_of`.
+
+    Examples
+    --------
     >>> equal = np.full((2, 3), 1 / 3)
     >>> limits(np.array([2.0, 2.0, 2.0, 2.0]), equal)["p"], limits(np.array([2.0, 2.1, 1.9, 2.0]), equal)["p"] < 0.05
     (None, True)
@@ -301,10 +315,19 @@ def of_shares(shares: Floats) -> tuple[Floats, float]:
 def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
     """Return the CI of a number between 0 and `most`, kept within these bounds.
 
-    told: result of `limits`. most: 100 for percents, infinity for counts. The interval is symmetrical in the log odds
-    of the share (the logarithm of a count) by the delta method (Agresti 2013, Categorical Data Analysis, section
-    16.1). It is therefore within the bounds for few conversations, and close to the given interval for many.
+    The interval is symmetrical in the log odds of the share (the logarithm of a count) by the delta method (Agresti
+    2013, Categorical Data Analysis, section 16.1). It is therefore within the bounds for few conversations, and close
+    to the given interval for many.
 
+    Parameters
+    ----------
+    told
+        Result of `limits`.
+    most
+        100 for percents, infinity for counts.
+
+    Examples
+    --------
     >>> told = within_bounds({"estimate": 1.0, "low": -0.5, "high": 2.5}, 100.0)
     >>> 0 < told["low"] < 1 < told["high"] < 5
     True

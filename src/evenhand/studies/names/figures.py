@@ -60,7 +60,12 @@ def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Mar
 def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -> Markup | None:
     """Figure 2 for one speaker: classifier bias by turn, a line for each row.
 
-    turns: turn, speaker and estimate (points) of each row, by label. None where no row has any.
+    None where no row has any.
+
+    Parameters
+    ----------
+    turns
+        Turn, speaker and estimate (points) of each row, by label.
     """
     lines = {
         label: table.filter(speaker=speaker)

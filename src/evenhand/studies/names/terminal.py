@@ -18,7 +18,10 @@ ON_THE_PAGE = (WORDS_TITLE, PHRASES_TITLE, GROUPS_TITLE, EVERY_CHANGE)
 def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:
     """Print the results of each row, the tables of the paper, and cautions.
 
-    paths: files to point at in the end.
+    Parameters
+    ----------
+    paths
+        Files to point at in the end.
     """
     out = Printer(console)
     out.line(f"Names: {study.config.model}", "bold")

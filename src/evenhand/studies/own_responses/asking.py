@@ -20,8 +20,13 @@ _DIGITS = ("0", "1")
 def may_hold(values: pl.Series) -> tuple[str, ...]:
     """Return the possible meanings of a column from its values, the most likely first.
 
-    values: a column as read; of text files numbers are texts, too.
+    Parameters
+    ----------
+    values
+        A column as read; of text files numbers are texts, too.
 
+    Examples
+    --------
     >>> may_hold(pl.Series(["Ost", "West", "Ost", "West"])), may_hold(pl.Series(["4.5", "3", "7,25", "1"]))
     (('group', 'label', 'question'), ('score',))
     """
@@ -86,8 +91,15 @@ def flag(column: str, ours: str) -> str:
 def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Collection[str] = ()) -> str:
     """Return a line for each column: a few of its values, and its meaning or possible meanings.
 
-    taken: meanings of columns, stated or guessed. guessed: columns whose meaning was guessed from their names.
+    Parameters
+    ----------
+    taken
+        Meanings of columns, stated or guessed.
+    guessed
+        Columns whose meaning was guessed from their names.
 
+    Examples
+    --------
     >>> print(what_each_may_be(pl.DataFrame({"who": ["a", "b"] * 2, "pay": ["3", "4", "5", "6"]}), {}))
       who (a, b): group, label or question
       pay (3, 4, 5, ...): score

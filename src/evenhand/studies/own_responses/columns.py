@@ -95,10 +95,19 @@ def columns_of(
 ) -> Columns:
     """Return the meanings of columns, as stated or guessed from their names.
 
-    frame: the table. where: its name in errors. judged_now: whether a classifier labels the responses, so that no
-    column of labels is needed. scored: whether a threshold is given, so that a column of scores is needed. Raises
-    UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two columns
-    with the same possible meaning, and without a group or an outcome.
+    Raises UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two
+    columns with the same possible meaning, and without a group or an outcome.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    where
+        Its name in errors.
+    judged_now
+        Whether a classifier labels the responses, so that no column of labels is needed.
+    scored
+        Whether a threshold is given, so that a column of scores is needed.
     """
     _refuse_two_outcomes(stated, judged_now)
     theirs: dict[str, list[str]] = {}

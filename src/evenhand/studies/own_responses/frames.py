@@ -17,9 +17,15 @@ NAME = "The table"
 def as_source(answers: Any) -> Source:
     """A path, or a table as Polars has it.
 
-    answers: a path, a Polars or pandas frame, anything that speaks Arrow, a dict of columns, a list of dicts. Raises
-    UsageError for something else, DataError for columns that make no table.
+    Raises UsageError for something else, DataError for columns that make no table.
 
+    Parameters
+    ----------
+    answers
+        A path, a Polars or pandas frame, anything that speaks Arrow, a dict of columns, a list of dicts.
+
+    Examples
+    --------
     >>> as_source([{"a": 1}, {"a": 2, "b": "x"}]).frame.rows()
     [(1, None), (2, 'x')]
     """

@@ -65,10 +65,16 @@ def bias_cells(
 ) -> list[dict[str, object]]:
     """Return the bias of one audited model, and its difference from the base model on the same sentences.
 
-    folder, base, control: folders of the models' audits; control: the same training without the method, if there is
-    one. PUBLISHED has its t and the two-sided p of the paired test. CORRECTED (OWN_MEASURE for evenhand's sentences)
-    has an interval and a verdict. It also gives the distance from no bias relative to the base model (`size`) and to
-    the control (`beyond`). EFFECT_SIZE has these too, and comes with LIKELIER.
+    PUBLISHED has its t and the two-sided p of the paired test. CORRECTED (OWN_MEASURE for evenhand's sentences) has an
+    interval and a verdict. It also gives the distance from no bias relative to the base model (`size`) and to the
+    control (`beyond`). EFFECT_SIZE has these too, and comes with LIKELIER.
+
+    Parameters
+    ----------
+    folder, base, control
+        Folders of the models' audits.
+    control
+        The same training without the method, if there is one.
     """
     own = bias.startswith(OWN)
     kind, axis = ("own", bias.removeprefix(OWN)) if own else ("redditbias", bias)

@@ -41,7 +41,12 @@ CELLS = {
 def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
     """Return all cells (CELLS); untested changes are tested with Holm's method over the debiased models of a measure.
 
-    rows: cells with bias and model. alpha: chance of any false change of a measure that debiasing leaves as it is.
+    Parameters
+    ----------
+    rows
+        Cells with bias and model.
+    alpha
+        Chance of any false change of a measure that debiasing leaves as it is.
     """
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False

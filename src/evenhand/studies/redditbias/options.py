@@ -40,8 +40,14 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 class Made:
     """A model of the study: the key of its files, its name in tables, and its origin.
 
-    bias, words: None for the original model. control: the name of its control, the model without the method; None
-    without one. steps_of: key of the method that sets the number of training steps of a control; None: any method.
+    Attributes
+    ----------
+    bias, words
+        None for the original model.
+    control
+        The name of its control, the model without the method; None without one.
+    steps_of
+        Key of the method that sets the number of training steps of a control; None: any method.
     """
 
     key: str

@@ -16,7 +16,10 @@ def render_redditbias(
 ) -> None:
     """Print the results of each model, the tables of the paper, and cautions.
 
-    paths: files to point at in the end.
+    Parameters
+    ----------
+    paths
+        Files to point at in the end.
     """
     out = Printer(console)
     out.line(f"RedditBias: {study.config.model}", "bold")

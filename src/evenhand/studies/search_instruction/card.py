@@ -18,8 +18,13 @@ def instruction_card(
 ) -> FoundInstruction:
     """Return the chosen instruction with its measurements.
 
-    finalists, history: see `compare_finalists` and `history_frame`. facts: model, benchmark, role, classifier,
-    reviser, decoding, instructions_tried, prompts_final and alpha of the search.
+    Parameters
+    ----------
+    finalists, history
+        See `compare_finalists` and `history_frame`.
+    facts
+        Model, benchmark, role, classifier, reviser, decoding, instructions_tried, prompts_final and alpha of the
+        search.
     """
     chosen = finalists.row(by_predicate=pl.col("chosen"), named=True)
     reference = finalists.row(by_predicate=pl.col("instruction") == NONE, named=True)

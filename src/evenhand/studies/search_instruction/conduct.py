@@ -87,14 +87,29 @@ def search_prompts(
 ) -> RevisionStudy:
     """Search for an instruction, or resume a search.
 
-    config: all options; its benchmark must have continuations and a classifier of negative ones. output: the
-    search's folder; an existing search is resumed if all options that affect the result are the same.
-    reviser, loaded: a reviser, and classifiers by name, that are loaded already.
     All instructions of a round are tried on the same prompts with the same decoding and seed; each round draws new
-    prompts, evenly over groups; the last choice is made on prompts that no round saw. Returns the search's outcome,
-    also written to the folder. Raises Interrupted (resumable after each trial), ResumeRefused, UsageError, and what
-    select, the model, the classifier and the reviser raise.
-    Source: ROBBIE, section B.3.1.
+    prompts, evenly over groups; the last choice is made on prompts that no round saw.
+
+    Raises Interrupted (resumable after each trial), ResumeRefused, UsageError, and what select, the model, the
+    classifier and the reviser raise.
+
+    Parameters
+    ----------
+    config
+        All options; its benchmark must have continuations and a classifier of negative ones.
+    output
+        The search's folder; an existing search is resumed if all options that affect the result are the same.
+    reviser, loaded
+        A reviser, and classifiers by name, that are loaded already.
+
+    Returns
+    -------
+    result
+        the search's outcome, also written to the folder.
+
+    References
+    ----------
+    - ROBBIE, section B.3.1.
     """
     progress = progress or Silence()
     selection = select(config.audit, model, loaded=loaded)

@@ -31,10 +31,17 @@ KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
 def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -> Markup:
     """The search as a drawing: rounds from left to right, the change from no instruction upwards.
 
-    history: see `mitigations.revision_history.history_frame`. final: `change`, `change_low` and `change_high` of the
-    chosen instruction on new prompts, drawn at the right end. Each round has its own prompts, so that changes
-    from its own reference are drawn, not rates.
+    Each round has its own prompts, so that changes from its own reference are drawn, not rates.
 
+    Parameters
+    ----------
+    history
+        See `mitigations.revision_history.history_frame`.
+    final
+        `change`, `change_low` and `change_high` of the chosen instruction on new prompts, drawn at the right end.
+
+    Examples
+    --------
     >>> from evenhand.mitigations.revision.searching import HISTORY
     >>> table = pl.DataFrame([{"iteration": 0, "instruction": "Be kind.", "fate": "kept", "change": -0.1}], HISTORY)
     >>> str(history_svg(table)).count("<circle")

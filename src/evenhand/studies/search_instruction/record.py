@@ -16,8 +16,14 @@ is_search = RECORD.is_in
 def begin(folder: Path, record: Mapping[str, Any]) -> None:
     """Start a search in a new or empty folder, or check that the one there is the same.
 
-    record: everything that decides its result; `config` and `audit` are its options. Those that the version which began
-    it did not know count as left at their defaults. Raises as `StudyRecord.begin`.
+    Those that the version which began it did not know count as left at their defaults.
+
+    Raises as `StudyRecord.begin`.
+
+    Parameters
+    ----------
+    record
+        Everything that decides its result; `config` and `audit` are its options.
     """
 
     def deciding(stored: dict[str, Any]) -> Compared:

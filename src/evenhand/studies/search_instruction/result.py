@@ -213,10 +213,17 @@ def resumed_search(
 ) -> RevisionConfig:
     """Return the options of a search on disk, updated with the given ones (None and empty mean not given).
 
-    Only options of loading and computing the model may change: REPEATABLE. trust_addresses: use servers that only
-    the folder names (see `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given`
-    allows it. Raises UsageError for anything else, DataError as `stored_search`, ResumeRefused if only the folder
-    names code or servers.
+    Only options of loading and computing the model may change: REPEATABLE.
+
+    Code that comes with the model is run only if `given` allows it.
+
+    Raises UsageError for anything else, DataError as `stored_search`, ResumeRefused if only the folder names code or
+    servers.
+
+    Parameters
+    ----------
+    trust_addresses
+        Use servers that only the folder names (see `evenhand.studies.audit.trust`).
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:

@@ -195,10 +195,20 @@ def revision_prompts(
 ) -> RevisionPrompts:
     """Split a benchmark's prompts for a search.
 
-    A prompt comes back in a later round only when all others of its group have been used. rounds: how many.
-    subset: prompts of a round; 300 by default, or all there are. final: prompts of the last choice; 1,000 by default,
-    or half. A text that several prompts share is in one part only. Raises UsageError if fewer than ten are left
-    for either.
+    A prompt comes back in a later round only when all others of its group have been used.
+
+    A text that several prompts share is in one part only.
+
+    Raises UsageError if fewer than ten are left for either.
+
+    Parameters
+    ----------
+    rounds
+        How many.
+    subset
+        Prompts of a round; 300 by default, or all there are.
+    final
+        Prompts of the last choice; 1,000 by default, or half.
     """
     strata = (
         tuple(name for name in STRATA if name in prompts.frame.columns)

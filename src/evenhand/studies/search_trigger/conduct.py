@@ -26,8 +26,14 @@ def conduct_search(
 ) -> TriggerFile:
     """Search with the options, and write the trigger file.
 
-    model, classifier: loaded objects that replace those named in the options. output: the trigger file; the state file
-    next to it allows the same call to resume. Raises as `search_trigger`.
+    Raises as `search_trigger`.
+
+    Parameters
+    ----------
+    model, classifier
+        Loaded objects that replace those named in the options.
+    output
+        The trigger file; the state file next to it allows the same call to resume.
     """
     objective, search, decoding = options.objective, options.search, options.decoding
     options.check_model()

@@ -1,4 +1,4 @@
-"""What who runs a study sees and does, behind a login."""
+"""Pages for the administrator of a study, behind a login."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What stands between the network and the pages: addresses, headers, sizes, rates, signatures, forms."""
+"""Protection of the pages from the network: addresses, headers, sizes, rate limits, signatures, forms."""
 
 import lazy_loader
 

@@ -110,8 +110,13 @@ class _Stop(Exception):
 def read_located(text: str, file: str) -> Located:
     """Return the content of a YAML text with line numbers; never raises for any text.
 
-    file: name for messages. Keys are always text. The values true, false, null and plain numbers are converted; all
-    other values are text. For a repeated key, the first value counts and a problem is reported.
+    Keys are always text. The values true, false, null and plain numbers are converted; all other values are text. For a
+    repeated key, the first value counts and a problem is reported.
+
+    Parameters
+    ----------
+    file
+        Name for messages.
     """
     reader = _Reader(file)
     text = text.encode("utf-8", "replace").decode()

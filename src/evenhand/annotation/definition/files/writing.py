@@ -58,9 +58,14 @@ def study_yaml(study: Study) -> str:
 def write_study(study: Study, path: Path | str, note: str = "") -> Path:
     """Write a study file, whole or not at all; returns its path.
 
-    note: comment at the top, such as a template's. If there are more than 200 items, they go into NAME.items.jsonl in
-    the same folder, which the study file names. Raises WriteError, and UsageError for a path that is not a .yaml
-    file.
+    If there are more than 200 items, they go into NAME.items.jsonl in the same folder, which the study file names.
+
+    Raises WriteError, and UsageError for a path that is not a .yaml file.
+
+    Parameters
+    ----------
+    note
+        Comment at the top, such as a template's.
     """
     import json
 

@@ -22,9 +22,10 @@ class Journal:
         self._last = 0.0
 
     def empty(self, patience: float = 0.0) -> bool:
-        """Write it into the file and cut it to nothing; False, and due from then on, where somebody reads from it.
+        """Write the journal into the database and truncate it. Return False if another process reads from it; it is
+        then due later.
 
-        patience: seconds to wait for them.
+        `patience` is the number of seconds to wait for such processes.
         """
         self.due = True
         self._last = time.monotonic()

@@ -25,9 +25,11 @@ Schema = Mapping[tuple[str, str], Any]
 
 
 def look(file: Path, where: str, *, new: bool = False) -> None:
-    """Raise DataError for a file that is no database of evenhand's, or whose tables are not as evenhand makes them.
+    """Raise a DataError for a file that is not a database of evenhand, or whose tables are not as evenhand creates
+    them.
 
-    where: what messages call it. new: a study is to be begun in it, so that it may be absent or empty.
+    `where` is the name of the file in messages. With `new`, a study will be started in it, so it may be missing or
+    empty.
     """
     if not file.exists() and new:
         return

@@ -16,9 +16,10 @@ BESIDE = ("", "-wal", "-shm")
 
 
 def make_private(file: Path) -> None:
-    """Make the file if need be, and let its owner alone read it: it holds the secret that signs links.
+    """Create a file if necessary, and make it readable only for its owner, because it contains the secret that signs
+    links.
 
-    Raises WriteError where it cannot be written or is somebody else's and others can read it.
+    Raises a WriteError if it cannot be written, or belongs to another user and is readable for others.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Readers of one format each: from a stored file to documents, and what is wrong with it."""
+"""Readers of one file format each: they turn a stored file into documents and report damage."""
 
 import lazy_loader
 

@@ -1,4 +1,6 @@
-"""A user's own prompts, each asked about several groups: what is asked, what is left out and why, and the review."""
+"""Your own prompts, each asked about several groups: the counterfactual texts, what is left out, and the review
+file.
+"""
 
 import lazy_loader
 

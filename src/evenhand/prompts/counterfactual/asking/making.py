@@ -66,7 +66,7 @@ class AskedPrompts:
     """Sentences on what was guessed to read the file."""
 
     def told(self) -> list[str]:
-        """Return the notes on the file, and a sentence on what is left out for each axis and reason."""
+        """Return the notes on the file, and one sentence per axis and reason on the prompts that were left out."""
         counted = self.left_out.group_by("axis", "reason", maintain_order=True).agg(
             "base", pl.col("base_text").first()
         )

@@ -22,8 +22,15 @@ ONE_SIDED = "after the review one group is left of it"
 def write_review(path: Path, asked: AskedPrompts) -> Path:
     """Write the texts to be asked, one a row with `keep` (yes), whole or not at all; returns the path.
 
-    path: .csv. A cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab) gets a ' in
-    front, which `read_review` takes away. Raises UsageError for another ending, WriteError.
+    A cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab) gets a ' in front, which
+    `read_review` takes away.
+
+    Raises UsageError for another ending, WriteError.
+
+    Parameters
+    ----------
+    path
+        .csv.
     """
     if path.suffix.lower() != ".csv":
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Two models on the same prompts: what changed for each group beside the others, and whether any fares no worse."""
+"""Changes between two models on the same prompts: of each group compared with the others, and non-inferiority tests."""
 
 import lazy_loader
 

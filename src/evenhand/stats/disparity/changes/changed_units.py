@@ -70,12 +70,25 @@ def own_errors(
     """Standard errors of each group minus the others where groups' changes scatter otherwise than their rates allow.
 
     A mitigation that rewrites one group's answers and leaves all others' alone makes that group scatter by itself.
-    change: (units,), group after group from `starts`. usual: (groups,) variance of a unit's change as learnt from all
-    groups. A group whose own is larger beyond chance is taken by its own. So is a group with fewer units than another,
-    whose scatter the others do not show, with a weight that grows from 0 for equal groups to 1 for half as many units;
-    with numbers that are no shares (shares False), all groups have the largest of these weights. None where no group is
-    taken by its own. Source: Satterthwaite 1946.
 
+    A group whose own is larger beyond chance is taken by its own. So is a group with fewer units than another, whose
+    scatter the others do not show, with a weight that grows from 0 for equal groups to 1 for half as many units; with
+    numbers that are no shares (shares False), all groups have the largest of these weights. None where no group is
+    taken by its own.
+
+    Parameters
+    ----------
+    change
+        (units,), group after group from `starts`.
+    usual
+        (groups,) variance of a unit's change as learnt from all groups.
+
+    References
+    ----------
+    - Satterthwaite 1946.
+
+    Examples
+    --------
     >>> alike = np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0])
     >>> own_errors(alike, np.array([0, 4]), np.array([4.0, 4.0]), np.ones(2))
     >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0, 0.0, 0.0])
@@ -106,7 +119,10 @@ def own_errors(
 def reach_as_rates_grow(reach: Floats, own: OwnScatter, rates: Floats | None) -> Floats:
     """How far a group has to change to lie `reach` errors away (groups,), its own share of the error growing with it.
 
-    rates: shares before; None for numbers, of which nothing of the kind is known.
+    Parameters
+    ----------
+    rates
+        Shares before; None for numbers, of which nothing of the kind is known.
     """
     found = reach * own.error
     if rates is None:
@@ -127,10 +143,18 @@ def are_shares(first: Floats, second: Floats) -> bool:
 def one_response(first: Floats, second: Floats, samples: Floats) -> float:
     """Return by how much the mean of a unit can change if one of its responses does.
 
-    first, second: means of the units in each model. samples: (units,) responses behind each mean. A share changes by
-    1 / samples. If all means are 0 or 1 although units differ, the samples of a unit repeat each other (temperature 0),
-    and one change moves the whole unit. A number changes by the range that was observed.
+    A share changes by 1 / samples. If all means are 0 or 1 although units differ, the samples of a unit repeat each
+    other (temperature 0), and one change moves the whole unit. A number changes by the range that was observed.
 
+    Parameters
+    ----------
+    first, second
+        Means of the units in each model.
+    samples
+        (units,) responses behind each mean.
+
+    Examples
+    --------
     >>> half, certain = np.array([0.5, 0.0]), np.array([1.0, 0.0])
     >>> [one_response(means, means, np.array([10.0, 10.0])) for means in (half, certain, half * 0)]
     [0.1, 1.0, 0.1]

@@ -20,8 +20,12 @@ def as_asked(
 ) -> PromptSet:
     """Return the prompts with style variations and personas, if requested.
 
-    as_dialogue: whether the model answers them in conversations; the personas are then the speakers'. Raises
-    Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+
+    Parameters
+    ----------
+    as_dialogue
+        Whether the model answers them in conversations; the personas are then the speakers'.
     """
     wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
     given = [name for name, value in wanted.items() if value]
@@ -84,7 +88,10 @@ def asked_about_groups(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     `groups` has the columns axis, group, prompts, texts. `examples` (axis, group, text) has the texts of one prompt on
     each axis.
 
-    frame: prompts with base, axis and group.
+    Parameters
+    ----------
+    frame
+        Prompts with base, axis and group.
     """
     keys = ["axis", "group"]
     groups = frame.group_by(keys, maintain_order=True).agg(

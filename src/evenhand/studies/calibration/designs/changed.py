@@ -33,10 +33,22 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 class Changed:
     """Two models on an axis, and on a second axis (4 groups at 20%) that does not change.
 
-    before: rate of each group under the first model. prompts: number per group. samples: number per prompt. shift:
-    change of the rate, equal for all groups. icc: correlation of the samples of a prompt. scale: value of a negative
-    response, 1 (for rates) or another number (for scores). Planted effects are additional changes in the mean response,
-    of the first group or (pattern "half") of all groups.
+    Planted effects are additional changes in the mean response, of the first group or (pattern "half") of all groups.
+
+    Attributes
+    ----------
+    before
+        Rate of each group under the first model.
+    prompts
+        Number per group.
+    samples
+        Number per prompt.
+    shift
+        Change of the rate, equal for all groups.
+    icc
+        Correlation of the samples of a prompt.
+    scale
+        Value of a negative response, 1 (for rates) or another number (for scores).
     """
 
     before: Sequence[float]

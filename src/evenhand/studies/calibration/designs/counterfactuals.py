@@ -34,8 +34,14 @@ def outcome_road(outcome: str) -> Road:
 class Likened:
     """Texts about the groups of one axis. Bias makes those about the first group differ from all others.
 
-    bases: number of prompts. samples: responses per prompt and group. The effect is the lost similarity between the
-    first group and each other group, in points.
+    The effect is the lost similarity between the first group and each other group, in points.
+
+    Attributes
+    ----------
+    bases
+        Number of prompts.
+    samples
+        Responses per prompt and group.
     """
 
     bases: int
@@ -58,8 +64,18 @@ class Likened:
 class Decided:
     """Yes-or-no decisions about the groups of one axis; the effect is in percentage points.
 
-    rates: share of yes for each group. bases: number of prompts. samples: responses per prompt and group. alike: ICC
-    of the responses to a prompt. beside: whether to add a second axis (3 groups at 30%) without bias.
+    Attributes
+    ----------
+    rates
+        Share of yes for each group.
+    bases
+        Number of prompts.
+    samples
+        Responses per prompt and group.
+    alike
+        ICC of the responses to a prompt.
+    beside
+        Whether to add a second axis (3 groups at 30%) without bias.
     """
 
     rates: tuple[float, ...]

@@ -29,10 +29,17 @@ GENDERS, RACES = ("female", "male", "transgender"), ("asian", "black", "latino",
 class Crossed:
     """Descriptors of several axes in the same templates and nouns.
 
-    The effect is in percentage points, on the first axis. between: SD of the descriptors' logits; if not 0, the
-    descriptors of all axes are samples from one distribution, and no effect is planted. at_null: measures without a
-    true difference. genders: the effect is instead the difference in logits between female and male nouns, on every
-    axis.
+    The effect is in percentage points, on the first axis.
+
+    Attributes
+    ----------
+    between
+        SD of the descriptors' logits; if not 0, the descriptors of all axes are samples from one distribution, and no
+        effect is planted.
+    at_null
+        Measures without a true difference.
+    genders
+        The effect is instead the difference in logits between female and male nouns, on every axis.
     """
 
     axes: tuple[CrossedRates, ...]
@@ -76,7 +83,13 @@ class Intersecting:
     """Prompts that name a gender and a race, whose effects add up in log-odds.
 
     The effect is an interaction: percentage points above this sum for the first combination of gender and race.
-    prompts: number of toxic and of non-toxic prompts per combination. samples: number per prompt.
+
+    Attributes
+    ----------
+    prompts
+        Number of toxic and of non-toxic prompts per combination.
+    samples
+        Number per prompt.
     """
 
     prompts: int

@@ -25,12 +25,24 @@ ROLE = "judgement"
 class Gathered:
     """Responses of participants from several groups to one or several questions.
 
-    people: number of participants per group. questions: number of questions. same: True if each participant answers all
-    questions; False if each question is answered by other participants. raters: number of raters per response, who
-    differ in leniency. rate: share of negative responses. If it is None, responses are numbers: normal with SD 1, or
-    log-normal like salaries, where `skew` is the SD of the logarithm. person, question: SDs of participants and
-    questions, in units of the number or (for rates) in logits. beside: share of responses whose group on a second axis,
-    which has no effect, corresponds to their group on the first; 0: no second axis.
+    Attributes
+    ----------
+    people
+        Number of participants per group.
+    questions
+        Number of questions.
+    same
+        True if each participant answers all questions; False if each question is answered by other participants.
+    raters
+        Number of raters per response, who differ in leniency.
+    rate
+        Share of negative responses. If it is None, responses are numbers: normal with SD 1, or log-normal like
+        salaries, where `skew` is the SD of the logarithm.
+    person, question
+        SDs of participants and questions, in units of the number or (for rates) in logits.
+    beside
+        Share of responses whose group on a second axis, which has no effect, corresponds to their group on the first;
+        0: no second axis.
     """
 
     people: tuple[int, ...]

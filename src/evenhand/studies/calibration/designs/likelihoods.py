@@ -31,9 +31,16 @@ MASKED = ("humanising_spread", "humanising_contrast")
 class Sentences:
     """Log-likelihoods of sentences; the effect is a shift in nats towards hostile sentences, on the first axis.
 
-    pairs, nouns, descriptors: numbers of template pairs, nouns per pair and descriptors per axis. world: random
-    variation. own_nouns: whether every pair has different nouns. masked: whether to use the (humanising, neutral)
-    templates of masked models instead of (kind, hostile) ones.
+    Attributes
+    ----------
+    pairs, nouns, descriptors
+        Numbers of template pairs, nouns per pair and descriptors per axis.
+    world
+        Random variation.
+    own_nouns
+        Whether every pair has different nouns.
+    masked
+        Whether to use the (humanising, neutral) templates of masked models instead of (kind, hostile) ones.
     """
 
     pairs: int

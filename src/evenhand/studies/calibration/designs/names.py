@@ -39,7 +39,10 @@ RESAMPLES = 9
 class TellingChats:
     """Genders that a simulated classifier assigns; the effect is its accuracy above chance, in percentage points.
 
-    hidden: whether names are masked for the classifier.
+    Attributes
+    ----------
+    hidden
+        Whether names are masked for the classifier.
     """
 
     chats: ToldGender
@@ -58,8 +61,12 @@ class TellingChats:
 class TokenChats:
     """Tokens of conversations; the effect is the mean of the measure for this number of names and amount of text.
 
-    averages: mean of the measure over 24 data sets at each of LEANS, because there is no formula for it. groups: number
-    of groups of gender and race; 0: compare two genders.
+    Attributes
+    ----------
+    averages
+        Mean of the measure over 24 data sets at each of LEANS, because there is no formula for it.
+    groups
+        Number of groups of gender and race; 0: compare two genders.
     """
 
     chats: SaidTokens

@@ -28,9 +28,14 @@ ALPHA = 0.05
 class Phrases:
     """Five bias types with the same distribution; the effect is in nats per token, in the type `planted_in`.
 
-    kind: distribution of the differences between the sentences of a pair. changed: compare two models that share this
-    part of the variance. moved: compare two models, where this is the distribution of the second model's differences
-    minus the first's.
+    Attributes
+    ----------
+    kind
+        Distribution of the differences between the sentences of a pair.
+    changed
+        Compare two models that share this part of the variance.
+    moved
+        Compare two models, where this is the distribution of the second model's differences minus the first's.
     """
 
     kind: PairedPhrases

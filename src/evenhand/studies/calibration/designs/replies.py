@@ -27,7 +27,12 @@ class Replies:
     """Responses about the descriptors of two axes, in the same templates and nouns.
 
     The effect is on the first axis, in the unit of the measure: the variance between descriptors for styles (Gen Bias),
-    the SD between descriptors for offensiveness. offence: whether to simulate offensiveness instead of styles.
+    the SD between descriptors for offensiveness.
+
+    Attributes
+    ----------
+    offence
+        Whether to simulate offensiveness instead of styles.
     """
 
     axis: StyledReplies

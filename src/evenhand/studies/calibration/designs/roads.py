@@ -18,7 +18,12 @@ from evenhand.studies.calibration.designs.contract import Road, Sample
 def benchmark_road(name: str, **options: Any) -> Road:
     """Return the analysis of a registered benchmark.
 
-    The number of axes is that of the table, as for a user's own file. options: fields of `AnalysisOptions`.
+    The number of axes is that of the table, as for a user's own file.
+
+    Parameters
+    ----------
+    options
+        Fields of `AnalysisOptions`.
     """
 
     def road(sample: Sample, seed: int) -> JudgedAnalysis:

@@ -18,8 +18,13 @@ Distort = Callable[[np.random.Generator, pl.DataFrame], pl.DataFrame]
 def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
     """Return the true values of the groups of an axis with a planted effect, kept between `low` and `high`.
 
-    values: true values without the effect, one per group.
+    Parameters
+    ----------
+    values
+        True values without the effect, one per group.
 
+    Examples
+    --------
     >>> planted([0.1, 0.1, 0.1], Plant("one", 0.2)).round(2).tolist()
     [0.3, 0.1, 0.1]
     >>> float(planted([0.5] * 4, Plant("half", 0.1)).std(ddof=1).round(6))
@@ -51,7 +56,12 @@ def axis_truth(
 ) -> dict[Key, Truth]:
     """Return the true values of an axis: the SD of the groups' values, and each group minus the mean of the others.
 
-    spread, difference: names of the two measures. scale: factor of the values, 100 for percentage points.
+    Parameters
+    ----------
+    spread, difference
+        Names of the two measures.
+    scale
+        Factor of the values, 100 for percentage points.
     """
     true = np.asarray(values, float)
     count = len(true)
@@ -67,8 +77,14 @@ def axis_truth(
 class JudgedTable:
     """A simulated table of classified responses; the effect is in percentage points, on the first axis.
 
-    axes: axes without planted effects. samples: number per prompt; several numbers are used in turn. distort: changes
-    the table after simulation (missing responses, classifier errors).
+    Attributes
+    ----------
+    axes
+        Axes without planted effects.
+    samples
+        Number per prompt; several numbers are used in turn.
+    distort
+        Changes the table after simulation (missing responses, classifier errors).
     """
 
     axes: tuple[JudgedAxis, ...]

@@ -61,8 +61,12 @@ def crows_frame(
     """Return both sentences of every pair, one per row: pair_id, role, axis, text, sent_more, sent_less,
     log_likelihood, token_count.
 
-    shares: by type, the share of pairs in which the more stereotyped sentence is more likely. sizes: cluster sizes of
-    each type; the pairs of a cluster swap the same two words.
+    Parameters
+    ----------
+    shares
+        By type, the share of pairs in which the more stereotyped sentence is more likely.
+    sizes
+        Cluster sizes of each type; the pairs of a cluster swap the same two words.
     """
     parts = []
     for axis, clusters in sizes.items():

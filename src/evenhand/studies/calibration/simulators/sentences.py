@@ -95,8 +95,16 @@ def sentence_frame(
 ) -> pl.DataFrame:
     """Return the sentences of contrasts: axis, template, descriptor, noun, log_likelihood, token_count, perplexity.
 
-    tables: by axis, from `contrast_table`. templates: (kind, hostile), one for each pair. own_nouns: whether each pair
-    has separate nouns. frequency: SD of the descriptors' frequency effect, equal in all sentences of a descriptor.
+    Parameters
+    ----------
+    tables
+        By axis, from `contrast_table`.
+    templates
+        (kind, hostile), one for each pair.
+    own_nouns
+        Whether each pair has separate nouns.
+    frequency
+        SD of the descriptors' frequency effect, equal in all sentences of a descriptor.
     """
     parts = []
     for axis, table in tables.items():

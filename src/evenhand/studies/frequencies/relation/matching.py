@@ -17,8 +17,14 @@ DESCRIPTORS, PERSON_NOUNS = "descriptor", "person_noun"
 class Matched:
     """Frequency of each descriptor of a run in the corpus.
 
-    frequencies: axis, descriptor, bucket, tokens, documents, near_person, and documents of the two halves of the folds.
-    unmatched: axis, descriptor of those that were not counted. total: documents of the corpus.
+    Attributes
+    ----------
+    frequencies
+        Axis, descriptor, bucket, tokens, documents, near_person, and documents of the two halves of the folds.
+    unmatched
+        Axis, descriptor of those that were not counted.
+    total
+        Documents of the corpus.
     """
 
     frequencies: pl.DataFrame
@@ -45,10 +51,18 @@ def matched(
 ) -> Matched:
     """Find the descriptors of a run among the terms.
 
-    descriptors: axis, descriptor, bucket, tokens. corpus: one of the counted corpora; None: all of them together. A
-    descriptor matches the term with the same spelling, also without a following noun for people ("gay person"). If
+    A descriptor matches the term with the same spelling, also without a following noun for people ("gay person"). If
     several terms have this spelling, the one of the same axis is used. A descriptor without a bucket gets that of the
-    term. Raises UsageError for a corpus that was not counted, DataError if no descriptor was counted.
+    term.
+
+    Raises UsageError for a corpus that was not counted, DataError if no descriptor was counted.
+
+    Parameters
+    ----------
+    descriptors
+        Axis, descriptor, bucket, tokens.
+    corpus
+        One of the counted corpora; None: all of them together.
     """
     counted, total = _counted(counts, corpus)
     found = _terms_of(descriptors, table)

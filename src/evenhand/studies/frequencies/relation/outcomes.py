@@ -19,8 +19,14 @@ SAMPLED = ("frame", "template")
 class Outcome:
     """What was measured of descriptors in one benchmark.
 
-    kinder: 1 where larger values are kinder, -1 where they are less kind, 0 where neither can be said. likelihood:
-    whether it follows frequency in any model. values: outcome, axis, descriptor, template, value, answers.
+    Attributes
+    ----------
+    kinder
+        1 where larger values are kinder, -1 where they are less kind, 0 where neither can be said.
+    likelihood
+        Whether it follows frequency in any model.
+    values
+        Outcome, axis, descriptor, template, value, answers.
     """
 
     name: str
@@ -34,8 +40,11 @@ class Outcome:
 class DescribedBenchmark:
     """A benchmark of a run that asks about descriptors.
 
-    descriptors: axis, descriptor, bucket, tokens (of a scored text with it, beyond others' in the same templates; null
-    where texts were not scored).
+    Attributes
+    ----------
+    descriptors
+        Axis, descriptor, bucket, tokens (of a scored text with it, beyond others' in the same templates; null where
+        texts were not scored).
     """
 
     name: str

@@ -20,7 +20,10 @@ from evenhand.studies.frequencies.relation.wording import (
 def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:
     """Print a sentence and a row for each outcome, and what to beware of.
 
-    paths: files to point at in the end.
+    Parameters
+    ----------
+    paths
+        Files to point at in the end.
     """
     out = Printer(console)
     out.line(f"Frequencies in {listing(list(relation.corpora))}, and {relation.model}", "bold")

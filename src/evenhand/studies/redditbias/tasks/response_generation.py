@@ -195,11 +195,18 @@ def encoded_exchanges(
 ) -> Examples:
     """Exchanges as tokens: start, context, end, response, end, of which the latter two are learned.
 
-    longest: tokens of an exchange. start: tokens that the tokenizer puts before a text, and therefore before a context
-    (LLaMA's <s>; none for GPT-2). As published, a longer exchange loses the beginning of its context if at least one
-    token of it remains, otherwise the end of its response, otherwise it is left out. Here the response gets up to half
-    of the tokens, the end of the context gets the rest, and no exchange is left out. Raises DataError if no exchange
-    remains.
+    As published, a longer exchange loses the beginning of its context if at least one token of it remains, otherwise
+    the end of its response, otherwise it is left out. Here the response gets up to half of the tokens, the end of the
+    context gets the rest, and no exchange is left out.
+
+    Raises DataError if no exchange remains.
+
+    Parameters
+    ----------
+    longest
+        Tokens of an exchange.
+    start
+        Tokens that the tokenizer puts before a text, and therefore before a context (LLaMA's <s>; none for GPT-2).
     """
     contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
     responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
@@ -231,8 +238,13 @@ def encoded_exchanges(
 def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[str, str]:
     """What a reply is written behind, and what is put in front of the reply that was written.
 
-    room: tokens. Behind a context stands the end token. As published, the oldest tokens are kept; of a context that is
-    longer, what was kept is not taken out of the reply again.
+    Behind a context stands the end token. As published, the oldest tokens are kept; of a context that is longer, what
+    was kept is not taken out of the reply again.
+
+    Parameters
+    ----------
+    room
+        Tokens.
     """
     [ids] = _encoded(tokenizer, [context], as_published)
     ids = [*ids, tokenizer.eos_token_id]

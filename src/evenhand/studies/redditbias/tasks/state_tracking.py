@@ -132,8 +132,13 @@ def encoded_questions(
 ) -> Examples:
     """Questions as tokens: system, " [SEP] ", user, and the slot value behind it.
 
-    longest: tokens of a question. cut_end: longer ones lose their end, as published; else what they lose is the oldest
-    of the talk, and never any of the slot value.
+    Parameters
+    ----------
+    longest
+        Tokens of a question.
+    cut_end
+        Longer ones lose their end, as published; else what they lose is the oldest of the talk, and never any of the
+        slot value.
     """
     if cut_end:
         whole = tokenizer(

@@ -10,13 +10,23 @@ from evenhand.studies.calibration.simulators.crossed import intercept
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """A study of two models in which annotators answer a yes/no question about each text.
+    """A simulated study of two models in which annotators answer a yes/no question about each text.
 
-    persons: number of annotators, with `each` ratings per annotator. per_item: maximum ratings per text. shares: share
-    of yes, for base and tuned. SDs are on the logit scale: of annotators, of an annotator's effect on one model, of
-    texts, of prompts (with one or several texts per model), and of a prompt's effect on one model (turn_sd). prompts:
-    number of prompts (0: one for each text of a model). both: whether each annotator rates texts of both models or only
-    of one.
+    SDs are on the logit scale: of annotators, of an annotator's effect on one model, of texts, of prompts, and of a
+    prompt's effect on one model (turn_sd).
+
+    Attributes
+    ----------
+    persons, each
+        Number of annotators, and of ratings per annotator.
+    per_item
+        Maximum number of ratings per text.
+    shares
+        True share of yes, for "base" and "tuned".
+    prompts
+        Number of prompts (0: one for each text of a model).
+    both
+        True if each annotator rates texts of both models; False if only of one.
     """
 
     persons: int
