@@ -144,16 +144,10 @@ class StudyResult(ABC):
         callback(self.scalars(groups=groups), **told)
 
     def picture(self, path: Path | str, *, benchmark: str | None = None) -> Path:
-        """Write the forest plot as one picture of 1600 x 900, for slides; returns its path.
+        """Write the forest plot as a picture of 1600 x 900 pixels, for slides, and return its path.
 
-        Raises UsageError for results without such a plot; WriteError.
-
-        Parameters
-        ----------
-        path
-            Ends in .svg or .png (`pip install 'evenhand[pictures]'`).
-        benchmark
-            The one to draw; by default the first with a finding.
+        `path` ends in .svg or .png (`pip install 'evenhand[pictures]'`). `benchmark` is the one to draw; default: the
+        first with a finding. Raises a UsageError for results without such a plot, or a WriteError.
         """
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 

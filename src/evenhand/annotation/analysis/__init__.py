@@ -1,4 +1,4 @@
-"""What people's answers say, from the export alone."""
+"""Analysis of human judgements from an export."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What a study is: items, questions, rules, surveys; read from YAML with line numbers."""
+"""Definition of a study: items, questions, rules and surveys, read from YAML with line numbers in errors."""
 
 import lazy_loader
 

@@ -41,7 +41,7 @@ class Study(Data):
     consent: Consent = Consent()
     questions: tuple[Question, ...] = Field(min_length=1, max_length=100)
     items: tuple[Item, ...] = Field(min_length=1, max_length=1_000_000)
-    """In the file a list, or `{file: items.jsonl}` in the same folder."""
+    """Items to judge. In the file, a list or `{file: items.jsonl}` in the same folder."""
     onboarding: Onboarding | None = None
     hidden: Hidden = Hidden()
     rules: tuple[Rule, ...] = (OnboardingBelow(),)

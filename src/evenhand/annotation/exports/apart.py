@@ -23,10 +23,10 @@ LOWER_PRIORITY = 10
 
 
 def write_export_apart(store: "Store", path: Path) -> Path:
-    """Write all answers as `write_export` does, in another process, and return the path.
+    """Write all judgements as `write_export` does, in another process, and return the path.
 
-    store: of the study; the other process opens its database by the same address. Raises what `write_export` and
-    `open_store` raise, and EvenhandError if the process is killed.
+    `store` is that of the study; the other process opens its database by the same URL. Raises the errors of
+    `write_export` and `open_store`, and an EvenhandError if the process is killed.
     """
     url = store.engine.url
     is_file = url.get_backend_name() == "sqlite"

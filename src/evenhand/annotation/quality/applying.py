@@ -61,9 +61,9 @@ def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
 def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
     """Return VOTES with `excluded` filled in: the names of rules that block or exclude the annotator, and "rejected".
 
-    votes: of all annotators. Existing values that are not rule names (such as "blocked") are kept, in front; names of
-    rules that no longer apply are removed. "place_taken" is kept if no rule applies, because another annotator may have
-    the place by now. Null: the row counts.
+    `votes` are those of all annotators. Existing values that are not rule names (such as "blocked") are kept in front.
+    Names of rules that no longer apply are removed. "place_taken" is kept, because another annotator may have the item
+    by now. Null: the row counts.
     """
     by_person: dict[str, list[str]] = {}
     for broken in broken_rules(votes, [rule for rule in rules if rule.action != "flag"]):

@@ -17,10 +17,9 @@ Draws = np.random.Generator
 def marginal_rate(logit: float, sd: float = 0.0, *, side: float = 0.0, spammers: float = 0.0) -> float:
     """Return the expected share of votes for a, given a planted preference.
 
-    logit: of choosing a, for the median annotator and item. sd: combined SD of annotator and item effects. side: added
-    to the logit if a is on the left, subtracted if it is on the right (half of the time each). spammers: share of
-    random votes. The result is the mean of the logistic function over a normal distribution (Gauss-Hermite
-    quadrature).
+    `logit` is that of choosing a, for the median annotator and item, and `sd` the combined SD of annotator and item
+    effects. `side` is added to the logit if a is on the left, and subtracted if it is on the right. `spammers` is the
+    share of random votes. The result is the mean of the logistic function over a normal distribution.
 
     >>> round(marginal_rate(0.5), 4), round(marginal_rate(0.5, 2.0), 4)
     (0.6225, 0.5752)

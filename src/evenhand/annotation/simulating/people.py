@@ -79,7 +79,7 @@ class SimulatedPerson:
         self.taste = float(rng.standard_normal())
 
     def answers(self, shown: Shown, questions: Sequence[Question]) -> dict[str, Answer]:
-        """Return the annotator's answers for one presentation. questions: the study's."""
+        """Return the annotator's answers for one presentation. `questions` are those of the study."""
         asked = {question.id: question for question in questions}
         return {
             name: self._answer(

@@ -51,7 +51,7 @@ class Store:
     """Key of the study in the database."""
     transactions: Transactions
     begun: datetime
-    """When this definition became the study's."""
+    """Time at which this definition became that of the study."""
 
     def __init__(self, transactions: Transactions, study: Study, key: int, secret: bytes, begun: datetime):
         if not isinstance(transactions, Transactions):
@@ -67,10 +67,10 @@ class Store:
         self.begun = begun
 
     def renewed(self, connection: Connection, row: Record) -> None:
-        """Update the definition to the one in the database, when a person arrives.
+        """Return the store with the definition in the database, when a person arrives.
 
-        row: of the study, locked. Another process may replace the study while this one serves it. The first person
-        gets the version in the database; after that the study can no longer be replaced.
+        `row` is that of the study, locked. Another process may replace the study while this one serves it. After the
+        first person has arrived, it can no longer be replaced.
         """
         if row.begun_at != self.begun:
             self.study, self.begun = _stored_study(connection, row), row.begun_at

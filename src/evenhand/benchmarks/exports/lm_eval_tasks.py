@@ -52,14 +52,13 @@ def write_lm_eval_tasks(
     seed: int = 0,
     data: Mapping[str, Path] | None = None,
 ) -> list[str]:
-    """Write benchmarks as lm_eval tasks and return the names of the tasks, `evenhand_...`.
+    """Write benchmarks as tasks of lm_eval, and return the names of the tasks, `evenhand_...`.
 
-    names: of benchmarks that ask causal models for likelihoods of whole texts, or for continuations. folder: gets a
-    YAML and a JSON Lines file for each, and a short Python file that lm_eval loads. limit: maximum number of prompts
-    per benchmark; an audit with this limit and seed uses the same ones. samples: continuations a prompt, in place of
-    the benchmark's own number. data: folders of published data by name, in place of the cache. Raises UsageError for an
-    unknown benchmark, DatasetMissing, Unsupported for one whose request lm_eval cannot make (masked models, parts of a
-    text, conversations), WriteError.
+    `names` are benchmarks that use likelihoods of whole texts, or continuations. `folder` gets a YAML and a JSON Lines
+    file for each, and a Python file that lm_eval loads. `limit` is the maximum number of prompts; an audit with this
+    limit and seed uses the same ones. `samples` replaces the benchmark's number of continuations per prompt. `data` are
+    folders of published data by name. Raises a UsageError for an unknown benchmark, DatasetMissing, Unsupported for a
+    request that lm_eval cannot make (masked models, parts of a text, conversations), and a WriteError.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

@@ -25,7 +25,7 @@ PACKED_BY = 4
 
 @dataclass(frozen=True)
 class Survey:
-    """What will be read from some sources.
+    """Plan of what to read from some sources.
 
     Attributes
     ----------
@@ -80,18 +80,17 @@ def survey(
     documents: Documents = "auto",
     largest: int = LARGEST,
 ) -> Survey:
-    """Divide sources into pieces, in the order of sources and file names; each document is in exactly one piece.
+    """Divide sources into pieces, in the order of sources and file names. Each document is in exactly one piece.
 
-    sources: each `[NAME=]ADDRESS`. An address is a file, a folder (without files that begin with a dot or underscore)
-    or a pattern, on this machine or at s3://, hf://datasets/ or https://. Sources with the same name form one corpus.
-    column: the text column in Parquet, CSV and JSON. kind: format of the files (parquet, jsonl, text, csv, warc),
-    instead of inferring it from their suffixes. documents: unit of plain text; auto: a file, for folders and patterns
-    with several files of at most 100 kB on average, else a line. largest: maximum bytes of a piece, if a file can be
-    divided.
+    `sources` are `[NAME=]ADDRESS`: a file, a folder (without files that begin with a dot or underscore) or a pattern,
+    local or at s3://, hf://datasets/ or https://. Sources with the same name form one corpus. `column` is the text
+    column in Parquet, CSV and JSON. `kind` is the file format, instead of inferring it from suffixes. `documents` is
+    what counts as a document in plain text. "auto": a file, for folders and patterns with several files of at most 100
+    kB on average, otherwise a line. `largest` is the maximum size of a piece in bytes.
 
-    Raises UsageError for sources that conflict: a file twice in a corpus, two unnamed sources that would get the same
-    name, or a corpus with lines as documents in one source and files in another. Raises DataError if nothing is found,
-    a file cannot be read, or the column is missing.
+    Raises a UsageError for sources that conflict: a file twice in a corpus, two unnamed sources with the same name, or
+    lines and files as documents in one corpus. Raises a DataError if nothing is found, a file cannot be read, or the
+    column is missing.
     """
     notes: list[str] = []
     found: list[Piece] = []

@@ -128,15 +128,18 @@ def explain_changes(part: pl.DataFrame, rows: Sequence[dict[str, Any]], *, share
 
 
 def explain_levels(frame: pl.DataFrame, levels: pl.DataFrame) -> list[str | None]:
-    """Return, for each level, why its change is not measurable if missing responses could explain it.
+    """Return, for each level, the reason why its change is not measurable if missing responses could explain it.
 
-    What one model lacks in excess of the other is taken to speak against the finding. Numbers that are not shares are
-    as extreme, on average, as an equal share of the observed numbers of either model.
+    It is assumed that the excess of missing responses of one model contradicts the finding. Outcomes that are not
+    shares are then as extreme, on average, as an equal share of the observed outcomes of either model.
 
     Parameters
     ----------
-    frame : pairs with prompt_id, `before`, `after` and, if there are axes, axis; rows of one `pair` count once.
-    levels : of `evenhand.measures.paired_change`, over all and by axis.
+    frame : polars.DataFrame
+        One row per pair of responses with ``prompt_id``, ``before``, ``after`` and, if there are axes, ``axis``. Rows
+        with equal ``pair`` count once.
+    levels : polars.DataFrame
+        Result of `evenhand.measures.paired_change`, overall and by axis.
     """
     pairs = _with_bounds(frame)
     numbers = pl.concat([pairs["before"], pairs["after"]]).drop_nulls()

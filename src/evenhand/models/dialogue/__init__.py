@@ -1,4 +1,4 @@
-"""Conversations: what a speaker knows, the format of each model family, and the replies."""
+"""Conversations: their history, the format of each model family, and the replies."""
 
 import lazy_loader
 

@@ -132,10 +132,10 @@ def read_texts(path: Path, column: str = "text", *, told: list[str] | None = Non
 
 
 def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
-    """Return one row for each change.
+    """Return one row for each change in a table of counterfactuals.
 
-    frame: as `counterfactuals` returns it. Columns: row (counted from 1), start, end, from, to, rule, two_way,
-    original, counterfactual, contradiction. Texts without a change have no row.
+    `frame` is the result of `counterfactuals`. The columns are row (counted from 1), start, end, from, to, rule,
+    two_way, original, counterfactual and contradiction. Texts without a change have no row.
 
     >>> table = counterfactuals(pl.DataFrame({"text": ["She left."]}), "gender", target="male")
     >>> changes_of(table).select("row", "from", "to", "rule").row(0)

@@ -68,13 +68,14 @@ def read_continuations(
     judged_now: Collection[str] = (),
     optional: Collection[str] = (),
 ) -> UserContinuations:
-    """Read a file of continuations for a benchmark; see CONTINUATION_FORMAT.
+    """Read a file of continuations for a benchmark (for the format, see CONTINUATION_FORMAT).
 
-    path: .csv, .jsonl, .ndjson or .parquet. needed_columns: groups the benchmark compares by. roles: who judges
-    in it. threshold: from which score on a continuation is negative. judged_now: roles whose judgements in the
-    file, if any, are not wanted. optional: roles that need not be judged, and of which a score is enough. Without
-    `prompt_id` rows of the same `text` and groups, or without that of the same `prompt` and groups, are samples of one
-    prompt; without any of them each row is a separate prompt. Raises DataError naming the column or row at fault.
+    `path` is .csv, .jsonl, .ndjson or .parquet. `needed_columns` are the groups that the benchmark compares, and
+    `roles` its classifiers. A continuation is negative from the score `threshold`. Labels in the file for the roles
+    `judged_now` are ignored. Roles in `optional` need no label, or only a score.
+
+    Rows with the same `prompt_id` are samples of one prompt. Without it, rows with the same `text`, or else `prompt`,
+    and the same groups are. Otherwise, each row is a separate prompt. Raises a DataError that names the column or row.
     """
     path = source_of(path)
     frame = read_table(path, CONTINUATION_FORMAT)

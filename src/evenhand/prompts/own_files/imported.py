@@ -38,13 +38,12 @@ def import_dataset(
     revision: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Imported:
-    """Write a split of a data set to a Parquet file, and its origin to OUTPUT.source.json next to it.
+    """Write a split of a Hugging Face data set to a Parquet file, and its origin to OUTPUT.source.json next to it.
 
-    name: as `datasets.load_dataset` takes it: OWNER/NAME, or a folder. config, split, revision: likewise; a branch is
-    recorded as the commit it was. columns: new names by those of the data set, such as {"question": "text"}; fields of
-    records are named with dots.
-    Raises UsageError where `datasets` is absent, for a column that is not there or two of one name; DataError where the
-    data set cannot be loaded, naming its splits where the split is unknown; WriteError.
+    `name`, `config`, `split` and `revision` are as in `datasets.load_dataset`; a branch is recorded as its commit.
+    `columns` gives new names of columns, such as {"question": "text"}; fields of records have names with dots. Raises a
+    UsageError if `datasets` is not installed or a column is missing or repeated, a DataError if the data set cannot be
+    loaded, and a WriteError.
     """
     loading = _datasets()
     output = Path(output)

@@ -41,15 +41,16 @@ def read_self_chats(
     threshold: float | None = None,
     judged_now: Collection[str] = (),
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Read a file of conversations for a benchmark; see CHAT_FORMAT.
+    """Read a file of conversations for a benchmark (for the format, see CHAT_FORMAT).
 
-    path: .csv, .jsonl, .ndjson or .parquet. needed_columns: those the benchmark compares by. roles: who judges in it.
-    threshold: from which score on an utterance is negative. judged_now: roles whose judgements in the file, if any, are
-    not wanted. An empty cell of text is an utterance that is missing; an empty reply is "" in JSON Lines and Parquet.
-    Returns the table, one row an utterance in the file's order: its columns, and prompt_id, sample, continuation (the
-    text), lines_before (up to four before it, the opener among them), error, and of each judged role `<role>_label`,
-    `_score`, `_negative`, `_scores`, `_error`; and the roles that the file judges. Raises DataError naming the row or
-    column at fault.
+    `path` is .csv, .jsonl, .ndjson or .parquet. `needed_columns` are those that the benchmark compares by, and `roles`
+    its classifiers. An utterance is negative from the score `threshold`. Labels in the file for the roles `judged_now`
+    are ignored. An empty cell is a missing utterance; an empty reply is "" in JSON Lines and Parquet.
+
+    Returns the table and the roles that the file labels. It has one row per utterance with the file's columns, and
+    prompt_id, sample, continuation (the text), lines_before (up to four earlier utterances) and error. For each
+    labelled role, it has `<role>_label`, `_score`, `_negative`, `_scores` and `_error`. Raises a DataError that names
+    the row or column.
     """
     path = source_of(path)
     frame = read_table(path, CHAT_FORMAT)

@@ -1,6 +1,7 @@
-"""Differences within an axis: which groups lie apart, and which changed otherwise than the rest.
+"""Tests of the groups of one axis: which groups differ from the others, and which changed differently between two
+models.
 
-Arrays of one axis in; numbers, arrays and small frozen dataclasses out.
+All functions take arrays of one axis, and return numbers, arrays or frozen dataclasses.
 """
 
 import lazy_loader

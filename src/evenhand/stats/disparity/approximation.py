@@ -74,7 +74,9 @@ class Approximation:
         return float(np.quantile(np.minimum(*ranks) / draws, 0.05))
 
     def common_level(self, level: float = 0.05) -> float:
-        """Return the level for each of the two statistics at which their combination has this `level`."""
+        """Return the p that the sum of squares or the largest z must reach, so that the test of both has this
+        `level`.
+        """
         return self._common * level / 0.05
 
     def quantile(self, share: float) -> Floats:

@@ -135,7 +135,9 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
 def compare_with_others(
     units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0
 ) -> Comparison:
-    """Compare the groups of an axis by their units, each with all others. Arguments: as `compare_units`."""
+    """Compare the groups of an axis by their sampling units, each with all others. Parameters are those of
+    `compare_units`.
+    """
     places = np.flatnonzero(units.sizes > 0)
     known = _only(units, places)
     limits = GroupLimits.of(known)

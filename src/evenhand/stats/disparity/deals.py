@@ -168,7 +168,9 @@ class Deals:
         return 1.0 if self.variance is None else float(self._shares(self.variance)[0])
 
     def common_level(self, level: float = 0.05) -> float:
-        """Return the level for each of the two statistics at which their combination has this `level`."""
+        """Return the p that the sum of squares or the largest z must reach, so that the test of both has this
+        `level`.
+        """
         ordered = np.sort(self._ranks[2][1:] if self.exact else self._ranks[2])
         place = int(np.floor(level * ordered.size + 1e-9))
         if place == 0:

@@ -122,20 +122,26 @@ def tail_mean(values: Floats, share: float) -> float:
 def extremes_of_missing(
     means: Floats, deviations: Sequence[Floats], absent: Floats, base: float | None = None
 ) -> tuple[Floats, Floats]:
-    """Return how far below and above the group's mean the numbers may lie that it lacks in excess (groups,).
+    """Return how far below and above the group's mean the numbers may be that are missing in excess, each (groups,).
 
-    They are as extreme, on average, as an equal share of the observed numbers: the highest or the lowest ones, of the
-    group itself or of the groups that lack fewest (together), whichever are farther away. If the groups do not differ,
-    this covers whatever way in which it depends on a number whether it is missing.
+    They are assumed to be as extreme, on average, as an equal share of the observed numbers (the highest or the
+    lowest). These are the group's own numbers, or those of the groups with the fewest missing, whichever are farther
+    away.
 
     Parameters
     ----------
-    means : (groups,) means of the groups.
-    deviations : for each group its observed numbers minus their mean, sorted.
-    absent : (groups,) the share of its numbers that each group lacks.
-    base : as in `MissingExcess.of`.
+    means : numpy.ndarray, shape (groups,)
+        Means of the groups.
+    deviations : sequence of numpy.ndarray
+        For each group, its observed numbers minus their mean, sorted.
+    absent : numpy.ndarray, shape (groups,)
+        Share of missing numbers of each group.
+    base : float, optional
+        As in `MissingExcess.of`.
 
-    Source: Lee 2009, Training, Wages, and Sample Selection, who trims such a share of the numbers.
+    References
+    ----------
+    - Lee 2009, Training, Wages, and Sample Selection: trimming such a share of the numbers.
     """
     excess = excess_missing(absent, base)
     fewest = np.flatnonzero(absent == absent.min())

@@ -88,10 +88,10 @@ class Supports:
     def from_moments(
         means: Floats, variance: Floats, prompts: Floats, inverse: Floats, *, counts: Floats | None = None
     ) -> "Supports":
-        """Return the supports from moments (groups,).
+        """Return the supports from moments of the prompts' means, each of shape (groups,).
 
-        variance: of the prompts' means, divisor one less than the prompts. inverse: mean over prompts of 1 / samples.
-        counts: how many groups have each row's moments; 1 unless given.
+        `variance` is that of the prompts' means (divisor: prompts - 1). `inverse` is the mean over prompts of 1 /
+        samples. `counts` is the number of groups with the moments of a row; default 1.
         """
         counts = np.ones(len(means)) if counts is None else counts
         dispersion = CORRELATIONS + (1 - CORRELATIONS) * inverse[:, None]

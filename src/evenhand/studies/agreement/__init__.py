@@ -1,4 +1,4 @@
-"""How far the classifiers that judged a run agree, and how far people who labelled the same things do."""
+"""Agreement of the classifiers of a run, and agreement of people who labelled the same items."""
 
 import lazy_loader
 

@@ -94,12 +94,30 @@ class AgreementStudy(StudyResult):
 
 
 def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0) -> AgreementStudy:
-    """Compare all classifiers that have judged the same role of a benchmark, on the texts that both judged.
+    """Compare all classifiers with the same role in a benchmark, on the responses that both classified.
 
-    directory: of a run; `evenhand rescore` adds classifiers. alpha: of the tests between groups. seed: of their
-    permutations. Rows of one cluster, or samples of one prompt, count as hanging together. Raises DataError if no
-    role has two classifiers.
-    Source: Cohen 1960; Cicchetti & Feinstein 1990; the statistics: `evenhand.measures.agreement`.
+    Parameters
+    ----------
+    directory
+        Folder of a run. `evenhand rescore` adds classifiers to it.
+    alpha
+        Significance level of the tests between groups.
+    seed
+        Random seed of their permutations.
+
+    Returns
+    -------
+    AgreementStudy
+        Agreement of each pair of classifiers. Rows of one cluster, or samples of one prompt, are one sampling unit.
+
+    Raises
+    ------
+    DataError
+        No role has two classifiers.
+
+    References
+    ----------
+    - Cohen 1960; Cicchetti & Feinstein 1990. Statistics: `evenhand.measures.agreement`.
     """
     pairs, notes = compared_pairs(directory, alpha=alpha, seed=seed)
     return AgreementStudy(directory.path, tuple(pairs), tuple(notes))

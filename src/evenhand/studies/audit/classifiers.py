@@ -43,10 +43,9 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
 
 
 def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
-    """Parse `--classifier`: ROLE=NAME, or NAME alone if the benchmarks have a single role.
+    """Return classifier names by role from the values of `--classifier`: ROLE=NAME, or NAME if there is a single role.
 
-    named: the values as given. benchmarks: those selected. Returns
-    classifier names by role. Raises UsageError naming the roles there are.
+    `named` are the values, and `benchmarks` the selected benchmarks. Raises a UsageError that lists the roles.
 
     >>> named_by_role([], [])
     {}
@@ -144,9 +143,8 @@ class ClassifierShelf:
         return FarClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
-        """Raise UsageError for an unknown classifier, before any error about the model.
-
-        named: as the user named them, by role.
+        """Raise a UsageError for an unknown classifier, before any error about the model. `named` are the names by
+        role.
         """
         for role, name in named.items():
             if role == MODEL_ROLE:  # weights are loaded at once

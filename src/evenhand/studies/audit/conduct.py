@@ -58,8 +58,8 @@ def preview(
 ) -> dict[str, Any]:
     """Return the plan that `--plan` prints: cost from a short probe, minimum detectable effects, classifiers.
 
-    Asks the model as many texts as it answers in some ten seconds (a service: a few) and no classifier; writes
-    nothing. A service that does not answer leaves the plan without a time, and `not_estimated` says why.
+    The probe runs the model for about ten seconds (a service: a few requests), and no classifier. Nothing is written.
+    If a service does not respond, the plan has no time, and `not_estimated` gives the reason.
     """
     selection = select(config, model, loaded=loaded)
     try:
@@ -140,11 +140,10 @@ def conduct_audit(
 ) -> AuditResult:
     """Run or resume an audit: generate, classify, measure.
 
-    config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
-    provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
-    classifiers that need no loading, by the name the options give them. check: called with the axes of each benchmark
-    before the model is asked; it may raise. Every classifier is loaded before anything is asked. Raises Interrupted
-    (resumable), ResumeRefused, and whatever select, execute and label raise.
+    `config` has all options, and `model` is already loaded. `output` is the run's folder; a run there is resumed if its
+    options are equal. `given` are the arguments as the user wrote them. `loaded` are classifiers that need no loading,
+    by name. `check` is called with the axes of each benchmark before the model is used, and may raise. Raises
+    Interrupted (the run can be resumed), ResumeRefused, and the errors of select, execute and label.
     """
     if config.timing_runs:
         raise UsageError(
@@ -308,9 +307,9 @@ def audited_model(
 ) -> LanguageModel:
     """Return the model of an audit with its mitigations.
 
-    model, chain: in place of those the options name, where they are there already. pool: of workers that load it in
-    place of this process (`evenhand.studies.placing.placed`). Raises what loading raises, UsageError for a model that
-    workers cannot load, and Unsupported where the model cannot do what a mitigation needs.
+    `model` and `chain` replace those that the options name. `pool` are cluster workers that load the model instead of
+    this process. Raises the errors of loading, a UsageError for a model that workers cannot load, and Unsupported for
+    unsuitable mitigations.
     """
     refuse_objects(config, model)
     if pool is not None:

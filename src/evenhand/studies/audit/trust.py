@@ -61,14 +61,7 @@ class Asked:
 def check_code(where: Path, stored: bool, given: bool) -> None:
     """Raise ResumeRefused if only a folder, not the user, allows the code of its model to run.
 
-    Parameters
-    ----------
-    where
-        The folder, or the options file.
-    stored
-        Its `trust_remote_code`.
-    given
-        The user's present value.
+    `where` is the folder or options file, `stored` its `trust_remote_code`, and `given` the user's present value.
     """
     if stored and not given:
         raise ResumeRefused(
@@ -87,13 +80,25 @@ def check_addresses(
     named: Iterable[str] = (),
     trusted: bool = False,
 ) -> None:
-    """Raise ResumeRefused if resuming a folder would use a server or a private file that only the folder names.
+    """Raise ResumeRefused if resuming a folder would use a server or private file that only the folder names.
 
-    where: the folder, or an options file. stored: names of models and classifiers in it that would be loaded.
-    mitigations: those in it, as `--mitigate` takes them. files: those in it that would be read, by option
-    (`files_of`). named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
-    trusts every address and file in the folder. Official services with their own key, and servers on this machine that
-    get no key, need no naming. Nor do files within the folder, or any that no service would get to read.
+    Official services with their own key, servers on this machine without a key, and files in the folder are always
+    allowed. So are files that no service would read.
+
+    Parameters
+    ----------
+    where
+        The folder, or an options file.
+    stored
+        Names of stored models and classifiers that would be loaded.
+    mitigations
+        Stored mitigations, as in `--mitigate`.
+    files
+        Stored files that would be read, by option (`files_of`).
+    named
+        What the user names now, as NAME or ROLE=NAME.
+    trusted
+        True if the user trusts every URL and file in the folder.
     """
     if trusted:
         return
@@ -177,16 +182,10 @@ def check_options_file(
     classifiers: Sequence[str] = (),
     trusted: bool = False,
 ) -> None:
-    """Raise ResumeRefused for what only the file of `-c` names, as for a folder.
+    """Raise ResumeRefused for servers and files that only the options file of `-c` names, as for a folder.
 
-    Parameters
-    ----------
-    config
-        The combined options.
-    settings, given, classifiers
-        The user's own options, as `read_config` and `--classifier` take it.
-    trusted
-        Whether the user trusts every address and file in it.
+    `config` are the combined options. `settings`, `given` and `classifiers` are the user's own options, as in
+    `read_config` and `--classifier`. `trusted` is True if the user trusts every URL and file in the file.
     """
     said = read_config(None, settings, {"model": config.model, **given})
     own = said.model_fields_set if given.get("model") else said.model_fields_set - {"model"}

@@ -332,18 +332,9 @@ def check_going_on(
 ) -> None:
     """Raise ResumeRefused if resuming a study would run code or use servers that only its folder names.
 
-    Parameters
-    ----------
-    path
-        The study's folder.
-    config
-        Options for resuming.
-    said
-        The user's present arguments without the model.
-    classifiers
-        The user's present classifiers, as NAME or ROLE=NAME.
-    trust_addresses
-        Whether the user trusts the URLs in the folder.
+    `path` is the study's folder, `config` the options for resuming, and `said` the user's present arguments without the
+    model. `classifiers` are the user's present ones, as NAME or ROLE=NAME. `trust_addresses` is True if the user trusts
+    the URLs in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(

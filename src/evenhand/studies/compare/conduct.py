@@ -110,13 +110,13 @@ def compare_outputs(
 ) -> Comparison:
     """Compare models with the first one, paired on prompts and samples.
 
-    sources: run folders or files of other programs (see `read_outputs`). names: one for each, to replace theirs.
-    alpha: chance of any false verdict on a benchmark and outcome without a change. margin: how much worse a group may
-    become relative to the others, in the outcome's unit (0.05: five points), to pass as no worse. by: variable that
-    orders the models: "size", "date", or "NAME=NUMBER,NUMBER,...".
-    Raises UsageError for fewer than two sources, names that do not match, and an invalid alpha or margin. Raises
-    DataError for unreadable files, outputs without pairs, and labels of different classifiers.
-    Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
+    `sources` are run folders or files of other programs (see `read_outputs`), and `names` their display names. `alpha`
+    is the probability of any false verdict on a benchmark and outcome without a change. `margin` is the largest
+    acceptable increase for a group relative to the others, in the outcome's unit (0.05: five points). `by` is the
+    variable that orders the models: "size", "date", or "NAME=NUMBER,NUMBER,...".
+
+    Raises a UsageError for fewer than two sources or an invalid option, and a DataError for unreadable or unpaired
+    outputs. Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
         raise UsageError("A comparison needs at least two runs.", "evenhand compare RUN_A RUN_B")

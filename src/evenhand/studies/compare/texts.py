@@ -181,16 +181,10 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
 def levels(
     known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | None]:
-    """Return separate 95% CIs of before and after (LEVELS).
+    """Return separate 95% CIs of the values before and after (columns: LEVELS).
 
-    None assumes so if all are between 0 and 1, which can also be true of nats and lengths.
-
-    Parameters
-    ----------
-    known
-        Rows with both, and the column cluster of dependent rows.
-    share
-        Whether the values are labels or shares of labels.
+    `known` are rows with both values, and a column cluster of dependent rows. `share` is True if values are labels or
+    shares of labels. None: it is assumed if all are between 0 and 1.
     """
     found: dict[str, float | None] = {}
     for side in ("before", "after"):

@@ -209,8 +209,9 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
 def moved_word(row: Mapping[str, Any]) -> str:
     """Return the direction of a group's change relative to the other groups of its axis.
 
-    row: of CHANGES. Returns worse or better if the harmful side is known, and above or below if not. For likelihoods in
-    kind and hostile sentences, it returns the kind that became more likely. A verdict without a change is returned.
+    `row` has the columns CHANGES. The direction is worse or better if the harmful side is known, and otherwise above or
+    below. For likelihoods in kind and hostile sentences, it is the kind that became more likely. A verdict without a
+    change is returned unchanged.
     """
     if row["verdict"] not in (LOWER, HIGHER):
         return str(row["verdict"] or "")

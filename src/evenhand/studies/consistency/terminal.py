@@ -56,9 +56,9 @@ def render_consistency(
 
 
 def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print the plan of a check. Only a probe has been run.
+    """Print the plan of a consistency check, for which only a probe was run.
 
-    plan: as `evenhand.studies.consistency.plan.preview` gives it.
+    `plan` is the result of `evenhand.studies.consistency.plan.preview`.
     """
     out = Printer(console)
     out.line(plan_title(plan), "bold")

@@ -315,17 +315,11 @@ def resumed(
     trust_addresses: bool = False,
     progress: Progress | None = None,
 ) -> Frequencies:
-    """Resume the count in a folder, or show it if it is finished; its options cannot be changed.
+    """Resume the count in a folder, or show it if it is finished. Its options cannot be changed.
 
-    Raises UsageError for other options, ResumeRefused for locations that were not named again, DataError as
-    `stored_options`.
-
-    Parameters
-    ----------
-    others
-        Options given with the folder; only options that do not affect counts are allowed.
-    trust_addresses
-        Whether to trust sources, clusters and locations that only the folder names.
+    `others` are options given with the folder; only options that do not affect counts are allowed. With
+    `trust_addresses`, sources, clusters and locations that only the folder names are used. Raises a UsageError for
+    other options, ResumeRefused for locations that were not named again, and the DataError of `stored_options`.
     """
     stored = stored_options(folder)
     named = given(others)

@@ -42,7 +42,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """Whether a result passes release conditions, with the reasons; what `gate` returns.
+    """The outcome of a gate: whether a result passes the release conditions, with reasons. Result of `gate`.
 
     Use `passed` in a script, or `raise_for_failure` to end it with an error.
 

@@ -71,15 +71,39 @@ def names_study(
     progress: Progress | None = None,
     **options: Any,
 ) -> NamesTables:
-    """Compare the self-chats of models on the same names; prints nothing.
+    """Compare the self-chats of several models on the same names (the study of Smith & Williams 2021). Prints nothing.
 
-    model: as `evenhand.audit` takes it; the row `original`. rows: further models by label, such as what `evenhand
-    debias` made of it. decoding: published, greedy (the default) or sampling, for every row; several: each. output: the
-    study's folder; an existing study is resumed, and rows may be added to it. options: any other option of
-    `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data, seed, device, ...).
-    Returns the finished study with its page. Raises UsageError and DataError with advice, Unsupported
-    for models that cannot converse, Interrupted (resumable), ResumeRefused.
-    Source: Smith & Williams 2021, tables 2 to 10, figures 1 and 2.
+    Parameters
+    ----------
+    model
+        As in `evenhand.audit`; its row is called `original`.
+    rows
+        Further models by label, such as debiased ones.
+    decoding
+        Decoding presets: published, greedy (the default) or sampling. With several, every model is decoded with each.
+    output
+        Folder of the study. An existing study is resumed, and rows may be added to it.
+    options
+        Other fields of `evenhand.studies.names.options.NamesConfig` (limit, classifiers, personas, dialogue, data,
+        seed, device, ...).
+
+    Returns
+    -------
+    NamesTables
+        The finished study with its page.
+
+    Raises
+    ------
+    UsageError, DataError
+        An option or a file is invalid.
+    Unsupported
+        A model cannot have conversations.
+    Interrupted, ResumeRefused
+        The study was interrupted (it can be resumed), or cannot be resumed with these options.
+
+    References
+    ----------
+    - Smith & Williams 2021, tables 2 to 10, figures 1 and 2.
     """
     given = {
         "model": model,

@@ -1,4 +1,4 @@
-"""How a model is asked: with prompts of the user, and in a conversation."""
+"""How prompts are sent to a model: your own prompts, and conversations."""
 
 import lazy_loader
 
