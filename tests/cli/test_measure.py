@@ -184,3 +184,11 @@ def test_swapped_columns_are_refused_with_the_right_command(evenhand, tmp_path):
     table.write_text("pay,who\n" + "".join(f"{n}.5,{'ab'[n % 2]}\n" for n in range(12)))
     ended = evenhand("measure", table, "--column", "pay=group", "--column", "who=score")
     ended.refused(2, "look swapped", f"evenhand measure {table} --column who=group --column pay=score")
+    others = ("--missing", "no answer", "--seed", 3, "-o", tmp_path / "found")
+    ended = evenhand("measure", table, "--column", "pay=group", "--column", "who=score", *others)
+    kept = f"--missing 'no answer' --seed 3 --output {tmp_path / 'found'}"
+    ended.refused(2, f"evenhand measure {table} --column who=group --column pay=score {kept}")
+
+
+def test_a_device_is_not_called_missing(evenhand):
+    evenhand("measure", "/dev/null").refused(1, "/dev/null is a device or a pipe, and a file was expected")

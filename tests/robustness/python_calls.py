@@ -34,6 +34,7 @@ FRAMES: dict[str, Callable[[pl.DataFrame], Any]] = {
 COLUMNS: dict[str, Callable[[pl.DataFrame, str], pl.DataFrame]] = {
     "is absent": lambda frame, name: frame.drop(name),
     "holds lists": lambda frame, name: frame.with_columns(pl.Series(name, [["x"]] * frame.height)),
+    "contains durations": lambda frame, name: frame.with_columns(pl.duration(seconds=1).alias(name)),
     "contains bytes": lambda frame, name: frame.with_columns(pl.lit(b"\xff").alias(name)),
     "holds objects": lambda frame, name: frame.with_columns(pl.Series(name, [{"a": 1}] * frame.height)),
 }

@@ -16,6 +16,7 @@ import pandas
 import polars as pl
 import pytest
 
+from evenhand import stats
 from evenhand.models import LanguageModel, TextGenerator
 from evenhand.schema import (
     DataError,
@@ -219,3 +220,82 @@ def test_public_functions_refuse_wrong_objects_by_an_error_of_ours(face: str, na
         with suppress(EvenhandError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # values that fit by chance, such as an empty list
             function(*positional, **named)
+
+
+def _flat(error: UsageError) -> str:
+    return " ".join(str(error).split())
+
+
+VALUES, GROUPS = [0.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b"]
+CODES = np.array([[0, 0, 1, 1]])
+SUMS = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: stats.permutation_null(stats.group_gap, VALUES, GROUPS, seed=-1), "invalid seed=-1"),
+        (
+            lambda: stats.krippendorff_alpha([[1, 0], [1, 0]], level=2.0),
+            "level=2.0. It must be between 0 and 1",
+        ),
+        (lambda: stats.pearson(SUMS[:, 0], SUMS[:, 0], np.arange(4), 10**400), "expected a number"),
+        (lambda: stats.holm(np.ma.masked_array([0.1, 0.2], [True, False])), "p is a masked array"),
+        (
+            lambda: stats.group_gap(VALUES, np.full((1, 4), 2**64 - 1, np.uint64)),
+            "labels contains 18446744073709551615",
+        ),
+        (lambda: stats.group_gap(VALUES, CODES - 1), "labels contains codes from -1 to 0"),
+        (
+            lambda: stats.permutation_null(stats.group_gap, VALUES, ["a", 1, "b", 2], seed=0),
+            "labels mixes labels of different types: 'a' at position 0 and 1 at position 1",
+        ),
+        (
+            lambda: stats.permutation_null(
+                stats.group_gap, VALUES, np.array(["a", 1, "b", 2], object), seed=0
+            ),
+            "labels mixes labels of different types",
+        ),
+        (
+            lambda: stats.permutation_null(lambda v, c: None, VALUES, GROUPS, seed=0),
+            "statistic returned None",
+        ),
+        (lambda: stats.permutation_null(lambda v, c: v, VALUES, GROUPS, seed=0), "array of shape (4,)"),
+        (lambda: stats.permutation_null(lambda: 1, VALUES, GROUPS, seed=0), "statistic cannot be called"),
+        (lambda: stats.sums_bootstrap(SUMS, GROUPS, lambda s: 1.0, seed=0), "array of shape ()"),
+        (lambda: stats.exchange_test(SUMS, SUMS, GROUPS, lambda s: "x", seed=0), "str without real numbers"),
+        (lambda: stats.cluster_t([1.0, -1.0], 3, ["a"]), "clusters=['a']; expected numbers of clusters"),
+        (lambda: stats.clustered_mean(SUMS[:, 0], ["a"], seed=0), "clusters of shape (1,)"),
+        (lambda: stats.outlying_pairs([1.0], [1.0, 2.0]), "second of shape (2,)"),
+        (lambda: stats.mean_of_known(SUMS, 2), "invalid axis=2; values has 2 dimensions"),
+        (lambda: stats.jackknife([1.0, 2.0], [[1.0], [2.0]]), "estimate has the shape (2,)"),
+        (lambda: stats.find_common_level(np.zeros(4), lambda r: None), "compare returned NoneType"),
+        (lambda: stats.sign_flip_test(np.zeros((2, 2, 2))), "differences has shape (2, 2, 2)"),
+        (
+            lambda: stats.remove_other_effects(np.zeros(2), [np.array([0, 9])] * 3, 0, 1),
+            "columns[0] contains codes from 0 to 9",
+        ),
+    ],
+)
+def test_statistics_name_the_argument_that_is_wrong(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        call()
+    assert told in _flat(error.value)
+
+
+def test_numbers_of_other_sizes_give_the_same_results() -> None:
+    rising, other = np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 4])
+    expected = stats.pearson(rising, other, np.arange(4))
+    for kind in (np.longdouble, np.float16, np.uint64):
+        assert stats.pearson(rising.astype(kind), other.astype(kind), np.arange(4)) == expected
+    large = stats.pearson(
+        (rising * 1e4).astype(np.float16), other, np.arange(4)
+    )  # its squares exceed 16 bits
+    assert large.estimate == pytest.approx(expected.estimate, abs=1e-3)
+    assert stats.group_gap(VALUES, CODES.astype(np.uint64)).tolist() == [1.0]
+
+
+def test_cluster_codes_need_not_be_consecutive() -> None:
+    rising, other = np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 4])
+    expected = stats.pearson(rising, other, np.array([0, 0, 1, 2]))
+    assert stats.pearson(rising, other, np.array([-7, -7, 10**18, 2**62])) == expected

@@ -105,7 +105,7 @@ def test_impossible_counts_are_refused(counts):
     for interval in (wilson_interval, clopper_pearson_interval, binomial_quantile_interval):
         with pytest.raises(UsageError, match="counts that cannot be"):
             interval(*counts)
-    with pytest.raises(UsageError, match="level is 95"):
+    with pytest.raises(UsageError, match="level=95"):
         wilson_interval(1, 2, level=95)
     with pytest.raises(UsageError, match="fractional"):
         binomial_quantile_interval(1.5, 4)

@@ -1,6 +1,7 @@
 """What the verbs share: flags as options, progress, and how a verb ends."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from inspect import cleandoc
@@ -198,6 +199,25 @@ def _is_in_the_way(folder: Path) -> bool:
     from evenhand.schema import is_folder
 
     return os.path.lexists(folder) and not is_folder(folder)
+
+
+def rebuild_command(context: typer.Context, **corrected: list[str]) -> str:
+    """Return the command that the user gave, with other values for some repeatable options, quoted for a shell."""
+    words = ["evenhand", context.info_name or ""]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value = corrected.get(name, context.params.get(name))
+        source = context.get_parameter_source(name)
+        if name not in corrected and (source is None or source.name != "COMMANDLINE"):
+            continue
+        flag = max(parameter.opts, key=len)
+        if parameter.param_type_name == "argument":
+            words.append(str(value))
+        elif isinstance(value, list | tuple):
+            words += [word for one in value for word in (flag, str(one))]
+        else:
+            words += [flag] if value is True else [flag, str(value)]
+    return shlex.join(words)
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import gating
-from evenhand.cli.common import ClassifierError, Reference, say, show
+from evenhand.cli.common import ClassifierError, Reference, rebuild_command, say, show
 
 
 def measure(
+    context: typer.Context,
     file: Path = typer.Argument(
         ...,
         help="CSV (any delimiter), TSV, JSON Lines, Parquet or Excel workbook with one row per response. With "
@@ -91,27 +92,33 @@ def measure(
       evenhand measure replies.csv --column who=group --column answer=continuation --classifier vader
       evenhand measure responses.jsonl -b regard -o results
     """
-    from evenhand.studies.own_responses import measure as measured_by
+    from evenhand.studies.own_responses import SwappedColumns, measure as measured_by
 
-    measured = measured_by(
-        file,
-        benchmark,
-        columns=column,
-        negative=negative,
-        threshold=threshold,
-        classifiers=classifier,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        sheet=sheet,
-        missing=missing,
-        seed=seed,
-        margin=margin,
-        alpha=alpha,
-        reference=reference,
-        classifier_error=classifier_error,
-        device=device,
-    )
+    try:
+        measured = measured_by(
+            file,
+            benchmark,
+            columns=column,
+            negative=negative,
+            threshold=threshold,
+            classifiers=classifier,
+            delimiter=delimiter,
+            encoding=encoding,
+            decimal=decimal,
+            sheet=sheet,
+            missing=missing,
+            seed=seed,
+            margin=margin,
+            alpha=alpha,
+            reference=reference,
+            classifier_error=classifier_error,
+            device=device,
+        )
+    except SwappedColumns as error:
+        kept = [pair for pair in column if pair.rpartition("=")[0] not in error.columns]
+        right = [f"{theirs}={ours}" for theirs, ours in error.columns.items()]
+        error.hint = rebuild_command(context, column=[*right, *kept])
+        raise
     for line in measured.told:
         say(line, err=True)
     show(measured, None if output is None else measured.write(output))

@@ -32,6 +32,10 @@ IN_LOGS = frozenset({"perplexity", "perplexity_more", "perplexity_less"})
 """Columns of which measures read logarithms: the largest floating-point number is fine."""
 THRESHOLD = "Put scores through a threshold first: pl.col('score') >= 0.5."
 RATES_OR_NUMBERS = f"{THRESHOLD} If the outcomes are numbers, use numbers=True."
+LARGEST_LOG = 1e15
+"""Largest absolute value of a log-likelihood or log-perplexity, in nats: no text is less likely."""
+UNNAMED = (pl.Binary, pl.Object, pl.Duration, pl.Time, pl.Decimal)
+"""Types of columns that cannot be names: some are not comparable, others have no text."""
 MOST_COUNTED = 2**53
 """Largest count: floating-point numbers are exact up to it."""
 UNLIKE = frozenset({"annotations"})
@@ -224,16 +228,13 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
     elif numbers or name in NUMBERS:
         fits, expected = kind.is_numeric() or kind == pl.Boolean, "a number"
     else:
-        fits, expected = not (kind.is_nested() or kind in (pl.Binary, pl.Object)), "a name or a text"
+        fits, expected = not (kind.is_nested() or kind in UNNAMED), "a name or a text"
     if fits and kind.is_float() and name not in IN_LOGS:
-        values = frame[name]
-        size = values.abs()
-        if (
-            size > LARGEST
-        ).any():  # infinity and NaN are for the measure to judge: most count them as missing
-            _refuse_first(
-                values, (size > LARGEST) & values.is_finite(), measure, f"from -{LARGEST:g} to {LARGEST:g}"
-            )
+        values, most = frame[name], LARGEST_LOG if name.startswith("log_") else LARGEST
+        # infinity and NaN are for the measure to judge: most count them as missing
+        if (values.abs() > most).any():
+            large = (values.abs() > most) & values.is_finite()
+            _refuse_first(values, large, measure, f"from -{most:g} to {most:g}")
     if not fits:
         raise DataError(
             f"{measure} needs {expected} in each row of the column {name}, which contains {kind}.",

@@ -140,6 +140,8 @@ def crossed_rows(
     """
     if least_cells < 1:
         raise UsageError(f"least_cells is {least_cells}; each unit needs at least 1 cell.")
+    if not cross:
+        raise UsageError("cross names no column, so there are no cells.", "Name columns, or use `sample`.")
     present = [column for column in balance if column in frame.columns]
     codes = frame.select(
         pl.int_range(pl.len()).alias("row"),

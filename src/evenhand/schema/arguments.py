@@ -9,7 +9,6 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
-from math import isnan
 from os import PathLike
 from pathlib import Path
 from typing import (
@@ -28,7 +27,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.schema.arrays import categories_as_text, check_labels, check_size, is_array, takes_array
+from evenhand.schema.arrays import (
+    categories_as_text,
+    check_labels,
+    check_size,
+    convert_numbers,
+    is_array,
+    takes_array,
+)
 from evenhand.schema.errors import DataError, EvenhandError, UsageError
 from evenhand.schema.files import without_surrogates
 
@@ -101,9 +107,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function check the types of its arguments, but not the ranges of numbers.
+    """Make a function check its arguments as `checked` does, but allow NaN as a number.
 
-    Use it instead of `checked` if the function reports invalid numbers itself, in the words of its users.
+    Use it instead of `checked` if NaN has a meaning, or if the function reports it in the words of its users.
     """
     return _guarded(function, numbers=False)
 
@@ -117,7 +123,14 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
         given = signature.bind(*args, **kwargs)
         for name, value in given.arguments.items():
             if signature.parameters[name].kind not in several:
-                _check(function.__name__, name, value, _hints(function).get(name, Any), numbers)
+                owner, hint = function.__name__, _hints(function).get(name, Any)
+                _check(owner, name, value, hint, numbers)
+                if takes_array(hint) or get_origin(hint) is np.ndarray:
+                    value = given.arguments[name] = convert_numbers(owner, name, value, _dtype_of(hint))
+                elif isinstance(value, np.longdouble):
+                    given.arguments[name] = float(value)
+                elif isinstance(value, pl.Series | np.ndarray) and _takes_sequence(hint):
+                    value = given.arguments[name] = list(value)  # an array has no truth value
                 if isinstance(value, pl.DataFrame | pl.Series):
                     # mypy does not try the alternatives of a union one by one
                     given.arguments[name] = categories_as_text(value)  # type: ignore[type-var]
@@ -144,15 +157,15 @@ def check_fields(value: Any, *names: str) -> None:
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
         if name in (names or kind.__dataclass_fields__):
-            _check(kind.__name__, name, getattr(value, name), hint, numbers=False)
+            _check(kind.__name__, name, getattr(value, name), hint, numbers=False, ranges=False)
 
 
-def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
+def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool, ranges: bool = True) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if name in LABELS and takes_array(hint) and is_array(value, "biufOUS"):
         check_labels(owner, name, value)
         return
-    if not _fits(value, hint) or (numbers and number and isnan(value)):
+    if not _fits(value, hint) or (numbers and number and value != value):  # NaN differs from itself
         raise _wrong_kind(owner, name, value, hint)
     if value is not None and (takes_array(hint) or isinstance(value, np.ndarray)):
         check_size(owner, name, value)
@@ -161,7 +174,7 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
         raise UsageError(
             f"{owner}: invalid {name}={value}.", f"It must be a whole number from {least:,} to {most:,}."
         )
-    if not (numbers and number):
+    if not (ranges and number):
         return
     if name in BETWEEN and not 0 < value < 1:
         raise UsageError(f"{owner} got {name}={value}.", "It must be between 0 and 1.")
@@ -191,9 +204,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if hint is int:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
     if hint is float:
-        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        return isinstance(value, float | np.floating) or (_fits(value, int) and abs(int(value)) < 2**1023)
     if hint is str:
         return isinstance(value, str) and without_surrogates(value) == value
     if hint is Path:
@@ -211,7 +224,9 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, tuple | list) and len(value) == len(kinds) and all(map(_fits, value, kinds))
     if (origin or hint) in SEVERAL:
         ordered = (origin or hint) not in (Collection, Iterable)
-        return not (ordered and isinstance(value, Mapping | Set)) and _are(value, inner)
+        if ordered and (isinstance(value, Mapping | Set) or not isinstance(value, Collection)):
+            return False
+        return _are(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
     if getattr(hint, "_is_protocol", False):  # whether or not `isinstance` may be asked of it
@@ -276,6 +291,18 @@ def _are(value: Any, inner: tuple[Any, ...]) -> bool:
 def _open(hint: Any) -> Any:
     """Return str for a Literal: the function that knows the names lists them, with what may be meant."""
     return str if get_origin(hint) is Literal else hint
+
+
+def _takes_sequence(hint: Any) -> bool:
+    """Return whether an annotation is Sequence, or Sequence or None."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return any(get_origin(kind) is Sequence for kind in kinds)
+
+
+def _dtype_of(hint: Any) -> Any:
+    """Return the type of the numbers of an annotated array, or None if it allows several."""
+    kinds = get_args(get_args(hint)[-1]) if get_origin(hint) is np.ndarray else ()
+    return next((kind for kind in kinds if kind is not Any and kind in (np.float64, np.int64)), None)
 
 
 def _kinds_of(inner: tuple[Any, ...]) -> str:

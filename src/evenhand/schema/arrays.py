@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Mapping
+from numbers import Number
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import numpy as np
@@ -27,16 +28,67 @@ def takes_array(hint: Any) -> bool:
 
 
 def check_labels(owner: str, name: str, value: Any) -> None:
-    """Raise a UsageError if a label is None; NaN is for the function to judge."""
-    labels = np.asarray(value).ravel()
-    if labels.dtype != object:
+    """Raise a UsageError if a label is None, or if labels cannot be sorted; NaN is for the function to judge."""
+    array = np.asarray(value)
+    was_merged = array.dtype.kind in "US" and isinstance(value, list | tuple)  # numpy makes texts of numbers
+    if array.dtype != object and not was_merged:
         return
+    labels = list(value) if was_merged else array.ravel().tolist()
     places = [place for place, label in enumerate(labels) if label is None]
     if places:
         raise UsageError(
             f"{owner}: {name} contains None at position {places[0]} ({len(places):,} of {len(labels):,}).",
             "Give a label for each row, or leave these rows out.",
         )
+    kinds: dict[Any, int] = {}
+    for place, label in enumerate(labels):
+        kinds.setdefault(_kind_of_label(label), place)
+    if len(kinds) > 1:
+        first, second = list(kinds.values())[:2]
+        raise UsageError(
+            f"{owner}: {name} mixes labels of different types: {labels[first]!r} at position {first} and "
+            f"{labels[second]!r} at position {second}.",
+            "Give either texts or numbers, for example [str(label) for label in labels].",
+        )
+    try:
+        sorted(labels[:1] * 2)
+    except TypeError:
+        raise UsageError(
+            f"{owner}: {name} contains {labels[0]!r} at position 0, which cannot be sorted.",
+            "Give texts or whole numbers as labels.",
+        ) from None
+
+
+def _kind_of_label(label: Any) -> Any:
+    return next((kind for kind in (str, Number) if isinstance(label, kind)), type(label))
+
+
+def convert_numbers(owner: str, name: str, value: Any, kind: Any = None) -> Any:
+    """Return an array with 64-bit numbers in place of others that calculations would round, overflow or refuse.
+
+    kind: type of the numbers that the function expects, such as numpy.float64. None: only unsigned and long numbers are
+    converted. Raises UsageError for a masked array, and for whole numbers that are too large.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(
+            f"{owner}: {name} is a masked array, whose mask would be ignored.",
+            f"Give {name}.astype(float).filled(numpy.nan).",
+        )
+    if not is_array(value, "biuf"):
+        return value
+    array = np.asarray(value)
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise UsageError(
+            f"{owner}: {name} contains {int(array.max())}.", "Whole numbers must be less than 2**63."
+        )
+    if kind is None:
+        kind = {"u": np.int64, "g": np.float64}.get(
+            array.dtype.char if array.dtype.char == "g" else array.dtype.kind
+        )
+    if kind is None or array.dtype == kind:
+        return value
+    with np.errstate(over="ignore"):  # infinity, which is reported
+        return array.astype(kind)
 
 
 def check_size(owner: str, name: str, value: Any) -> None:

@@ -1,5 +1,9 @@
 """Array types that the statistics take and return, and means and medians that ignore missing values."""
 
+import inspect
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
@@ -33,6 +37,75 @@ def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
         ) from None
 
 
+def require_same_length(owner: str, **arrays: ArrayLike | None) -> None:
+    """Raise a UsageError unless all arrays have one dimension and the same length; None counts as absent.
+
+    >>> require_same_length("f", first=[1, 2], second=[5, 6])
+    """
+    shapes = {name: np.shape(array) for name, array in arrays.items() if array is not None}
+    if len({*shapes.values()}) > 1 or any(len(shape) != 1 for shape in shapes.values()):
+        raise UsageError(
+            f"{owner} got {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
+            "They must be one-dimensional and have the same length: one value of each per row.",
+        )
+
+
+def require_codes(owner: str, name: str, codes: NDArray[Any], most: int) -> None:
+    """Raise a UsageError unless all codes of groups are from 0 to `most` - 1.
+
+    >>> require_codes("f", "groups", np.array([0, 1]), 2)
+    """
+    if codes.size and not 0 <= codes.min() <= codes.max() < most:
+        raise UsageError(
+            f"{owner}: {name} contains codes from {codes.min()} to {codes.max()}.",
+            f"Number the groups 0, 1, ..., for example by numpy.unique({name}, return_inverse=True).",
+        )
+
+
+def call_statistic(
+    owner: str, name: str, function: Callable[..., Any], *given: Any, shape: tuple[int, ...] | None = None
+) -> Floats:
+    """Call a function of the user and return its result, which must be an array of numbers.
+
+    owner, name: the function and its argument, for errors. shape: required shape; None allows any one-dimensional one.
+    Raises UsageError if the function takes other arguments, or returns anything else.
+
+    >>> call_statistic("f", "statistic", np.cumsum, [1, 2]).tolist()
+    [1.0, 3.0]
+    """
+    expected = "one dimension" if shape is None else f"shape {shape}"
+    returned = call_back(owner, name, function, *given)
+    try:
+        array = np.asarray(returned)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        described = "None" if returned is None else f"{type(returned).__name__} without real numbers"
+        raise UsageError(f"{owner}: {name} returned {described}.", f"It must return an array of {expected}.")
+    if (array.ndim != 1) if shape is None else (array.shape != shape):
+        raise UsageError(
+            f"{owner}: {name} returned an array of shape {array.shape}.", f"It must return {expected}."
+        )
+    return array.astype(np.float64)
+
+
+def call_back(owner: str, name: str, function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function of the user; UsageError if it takes other arguments. owner, name: as in `call_statistic`.
+
+    >>> call_back("f", "count", len, [1, 2])
+    2
+    """
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError as error:
+        raise UsageError(
+            f"{owner}: {name} cannot be called: {error}.", f"It gets {len(given)} positional argument(s)."
+        ) from None
+    except ValueError:  # a function without a known signature
+        pass
+    return function(*given)
+
+
 @checked_kinds
 def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     """Return the mean along an axis, ignoring NaN.
@@ -56,6 +129,7 @@ def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     >>> mean_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
     array([ 2., nan])
     """
+    _require_axis("mean_of_known", values, axis)
     known = np.count_nonzero(~np.isnan(values), axis=axis)
     return np.asarray(np.nansum(values, axis=axis) / np.where(known > 0, known, np.nan))
 
@@ -83,6 +157,7 @@ def median_of_known(values: Floats, axis: int) -> Floats:
     >>> median_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
     array([ 2., nan])
     """
+    _require_axis("median_of_known", values, axis)
     if not np.isnan(values).any():
         return np.asarray(np.median(values, axis=axis))
     ordered = np.moveaxis(np.sort(values, axis=axis), axis, -1)  # NaN sorts last
@@ -91,6 +166,17 @@ def median_of_known(values: Floats, axis: int) -> Floats:
     upper = np.minimum(known // 2, ordered.shape[-1] - 1)[..., None]
     high = np.take_along_axis(ordered, upper, axis=-1)[..., 0]
     return np.where(known > 0, (low + high) / 2, np.nan)
+
+
+def _require_axis(owner: str, values: Floats, axis: int | tuple[int, ...]) -> None:
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if any(np.ndim(one) or not -values.ndim <= one < values.ndim for one in axes):
+        raise UsageError(
+            f"{owner}: invalid axis={axis}; values has {values.ndim} dimension{'s' if values.ndim != 1 else ''}.",
+            f"Axes are from 0 to {values.ndim - 1}." if values.ndim else "Give an array.",
+        )
+    if len({one % values.ndim for one in axes}) < len(axes):
+        raise UsageError(f"{owner}: axis={axis} names an axis twice.", "Name each axis once.")
 
 
 def middle_ranks(values: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError, checked, checked_kinds
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Floats, call_statistic
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 from evenhand.stats.clusters import (
     CELLS,
@@ -240,7 +241,8 @@ def sums_bootstrap(
     codes = _codes(labels)
     groups = int(codes.max()) + 1 if len(codes) else 0
     sums = np.stack([np.bincount(codes, weights=column, minlength=groups) for column in table.T], axis=-1)
-    estimate = np.asarray(statistic(sums.sum(axis=0)), dtype=np.float64)
+    apply = partial(call_statistic, "sums_bootstrap", "statistic", statistic)
+    estimate = apply(sums.sum(axis=0))
     present = np.full(len(estimate), groups, dtype=np.int64)
     if groups < 2:
         unknown = np.full(len(estimate), np.nan)
@@ -250,7 +252,7 @@ def sums_bootstrap(
     starts = range(0, resamples, step)
     for start, block in zip(starts, np.random.SeedSequence(seed).spawn(len(starts)), strict=True):
         counts = resample_counts(groups, min(step, resamples - start), block)
-        draws[start : start + step] = statistic(counts @ sums)
+        draws[start : start + step] = apply(counts @ sums, shape=(len(counts), len(estimate)))
     draws = np.where(np.isfinite(draws), draws, np.nan)
     known = np.count_nonzero(~np.isnan(draws), axis=0) > 1
     variance = np.full(len(estimate), np.nan)
@@ -279,7 +281,7 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
     -------
     Intervals
         m rows. Student's t has clusters - 1 degrees of freedom. The bounds are NaN with fewer than two clusters.
-        Raises UsageError if `others` is a single number.
+        Raises UsageError if the shapes do not match.
 
     Notes
     -----
@@ -290,13 +292,14 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
     >>> jackknife([2.0], [[2.5], [2.0], [1.5]]).standard_error.round(4).tolist()  # of 1, 2 and 3
     [0.5774]
     """
-    value, without = (
-        np.atleast_1d(np.asarray(estimate, dtype=np.float64)),
-        np.asarray(others, dtype=np.float64),
-    )
-    if without.ndim == 0:
+    value = np.atleast_1d(np.asarray(estimate, dtype=np.float64))
+    without = np.asarray(others, dtype=np.float64)
+    if without.ndim == 1:
+        without = without[:, None]
+    if value.ndim != 1 or without.ndim != 2 or without.shape[1:] != value.shape:
         raise UsageError(
-            "jackknife: others must be an array, got one number.", "Give one estimate for each cluster."
+            f"jackknife: invalid others of shape {np.shape(others)}; estimate has the shape {value.shape}.",
+            "Give m estimates, and others of shape (clusters, m): one row for each cluster.",
         )
     groups = len(without)
     present = np.full(len(value), groups, dtype=np.int64)
@@ -388,12 +391,8 @@ def _observations(
     if not np.all(mass >= 0):
         raise UsageError("A weight is negative or NaN; weights count observations and are 0 or more.")
     known = ~np.isnan(numbers) & (mass > 0)
-    return (
-        numbers[known],
-        mass[known],
-        _codes(first[known]),
-        None if second is None else _codes(second[known]),
-    )
+    second_codes = None if second is None else _codes(second[known])
+    return numbers[known], mass[known], _codes(first[known]), second_codes
 
 
 def _codes(labels: npt.NDArray[np.generic]) -> Codes:

@@ -95,24 +95,31 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
         raise UsageError(
             "cluster_t: sums must be an array, got one number.", "Give one sum for each cluster."
         )
-    number = np.asarray(moved.shape[-1] if clusters is None else clusters, dtype=np.intp)
+    counts = np.asarray(moved.shape[-1] if clusters is None else clusters)
+    if counts.dtype.kind not in "iuf" or not (counts.size and np.all(counts >= 0)):
+        raise UsageError(
+            f"cluster_t: invalid clusters={np.array2string(counts, threshold=4)}; expected numbers of clusters.",
+            "Give a whole number for each row of sums, or leave clusters out: it is not an array of labels.",
+        )
     try:
-        np.broadcast_shapes(np.shape(size), moved.shape[:-1])
+        np.broadcast_shapes(np.shape(size), counts.shape, moved.shape[:-1])
     except ValueError as error:
         raise UsageError(
-            f"cluster_t: sums of shape {moved.shape} and size of shape {np.shape(size)} do not match.",
-            "Give one size for each row of sums.",
+            f"cluster_t: sums of shape {moved.shape}, size of shape {np.shape(size)} and clusters of shape "
+            f"{counts.shape} do not match.",
+            "Give one size and one number of clusters for each row of sums.",
         ) from error
     if not np.isfinite(moved).all():
         raise UsageError(
             "A sum over a cluster is not finite.",
             "Leave missing observations out of the sums: 0 adds nothing.",
         )
-    if np.any(number > moved.shape[-1]):
+    if np.any(counts > moved.shape[-1]):
         raise UsageError(
-            f"There are said to be {int(number.max())} clusters, and sums of {moved.shape[-1]}.",
+            f"There are said to be {counts.max():.0f} clusters, and sums of {moved.shape[-1]}.",
             "Give one sum for each cluster.",
         )
+    number = counts.astype(np.intp)
     enough = (number > 1) & (np.asarray(size, dtype=np.float64) > 0)
     factor = np.where(enough, number / np.where(enough, number - 1, 1), np.nan)
     mass = np.where(enough, np.asarray(size, dtype=np.float64), 1.0)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from evenhand.schema import checked_kinds
-from evenhand.stats.arrays import Floats, Indices, mean_of_known
+from evenhand.stats.arrays import Floats, Indices, mean_of_known, require_same_length
 from evenhand.stats.bootstrap import cluster_bootstrap
 from evenhand.stats.cluster_interval import cluster_t
 from evenhand.stats.intervals import Interval
@@ -163,6 +163,7 @@ def clustered_mean(
     >>> interval.estimate, interval.clusters
     (2.0, 2)
     """
+    require_same_length("clustered_mean", values=values, clusters=clusters)
     nan = float("nan")
     if not len(values):
         return Interval(nan, nan, nan, nan, 0, 0)

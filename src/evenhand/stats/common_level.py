@@ -6,12 +6,13 @@ group then seems to be treated better. Here, a group is compared with the groups
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from evenhand.schema import checked
-from evenhand.stats.arrays import Flags, Floats
+from evenhand.schema import UsageError, checked
+from evenhand.stats.arrays import Flags, Floats, call_back, require_same_length
 from evenhand.stats.multiplicity import benjamini_hochberg
 
 LEVEL = 0.05
@@ -80,6 +81,7 @@ def reference_contrasts(reference: Flags) -> Floats:
     >>> reference_contrasts(np.array([False, True, True])).tolist()
     [[1.0, -0.5, -0.5], [0.0, 1.0, -1.0], [0.0, -1.0, 1.0]]
     """
+    require_same_length("reference_contrasts", reference=reference)
     groups = len(reference)
     others = np.tile(reference.astype(float), (groups, 1))
     np.fill_diagonal(others, 0.0)
@@ -136,7 +138,14 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     >>> find_common_level(x, compare).reference.astype(int).tolist()
     [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0]
     """
+    require_same_length("find_common_level", estimates=estimates)
     groups = len(estimates)
+    if groups < 3 or np.isnan(estimates).any():
+        raise UsageError(
+            f"find_common_level: estimates contains {groups} groups, {np.isnan(estimates).sum()} of them NaN.",
+            "Give estimates of three or more groups, none of them missing.",
+        )
+    compare = partial(_check_compared, compare)
     everyone = np.ones(groups, dtype=bool)
     if groups == 3:
         return CommonLevel(everyone, _p_of_three(compare), True)
@@ -156,6 +165,19 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     by_all = benjamini_hochberg(compare(everyone).p) <= LEVEL
     exists = settled and 2 * int(reference.sum()) > groups and bool(named.any() or not by_all.any())
     return CommonLevel(reference, p, True) if exists else CommonLevel(everyone, p, False)
+
+
+def _check_compared(compare: Callable[[Flags], Compared], reference: Flags) -> Compared:
+    """Return the comparison by the user's function; UsageError unless it has numbers for each group."""
+    found: Compared = call_back("find_common_level", "compare", compare, reference)
+    for name in ("estimate", "p"):
+        if np.shape(getattr(found, name, ())) != reference.shape:
+            raise UsageError(
+                f"find_common_level: compare returned {type(found).__name__}, without {name} of shape "
+                f"{reference.shape}.",
+                "It must return an object with estimate and p, such as the result of t_inference.",
+            )
+    return found
 
 
 def detectable_factor(groups: int) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.schema import checked_kinds
-from evenhand.stats.arrays import Flags
+from evenhand.stats.arrays import Flags, require_same_length
 
 DEVIATIONS = 3.0
 
@@ -41,6 +41,7 @@ def outlying_pairs(first: npt.ArrayLike, second: npt.ArrayLike, *, by_value: boo
     >>> outlying_pairs(np.r_[np.ones(19), 100.0], np.ones(20)).nonzero()[0].tolist()
     [19]
     """
+    require_same_length("outlying_pairs", first=first, second=second)
     lists = [np.asarray(values, dtype=np.float64) for values in (first, second)]
     far = [np.abs(values - values.mean()) > DEVIATIONS * values.std() for values in lists]
     if by_value:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.schema import UsageError, checked_kinds
-from evenhand.stats.arrays import Floats, Indices
+from evenhand.stats.arrays import Floats, Indices, call_statistic, require_codes
 
 Labels = Indices
 LabelStatistic = Callable[[Floats, Labels], npt.ArrayLike]
@@ -119,7 +119,8 @@ def permutation_null(
     block = np.unique(places[known], return_inverse=True)[1]
     order = np.argsort(block, kind="stable")
     numbers, codes, block = numbers[known][order], codes[order].astype(np.intp), block[order]
-    observed = float(np.asarray(statistic(numbers, codes[None, :])).ravel()[0])
+    owner, name = "permutation_null", "statistic"
+    observed = float(call_statistic(owner, name, statistic, numbers, codes[None, :], shape=(1,))[0])
     generator = np.random.default_rng(seed)
     simulated = np.empty(draws)
     step = max(1, _CELLS // len(numbers))
@@ -127,7 +128,9 @@ def permutation_null(
         size = min(step, draws - start)
         # sorting block number + random fraction shuffles every block in place, all draws at once
         shuffled = np.argsort(block + generator.random((size, len(numbers))), axis=1)
-        simulated[start : start + size] = np.asarray(statistic(numbers, codes[shuffled]))
+        simulated[start : start + size] = call_statistic(
+            owner, name, statistic, numbers, codes[shuffled], shape=(size,)
+        )
     return Null(
         observed=observed,
         mean=float(simulated.mean()),
@@ -172,6 +175,11 @@ def group_gap(values: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
             f"group_gap: values of shape {numbers.shape} and labels of shape {codes.shape} do not match.",
             "Give values of shape (n,) and whole numbers as labels of shape (permutations, n).",
         )
+    if not codes.size:
+        raise UsageError(
+            "group_gap: values or labels are empty.", "Give at least one value and one permutation."
+        )
+    require_codes("group_gap", "labels", codes, len(numbers))
     draws, groups = len(codes), int(codes.max()) + 1
     cells = (codes + np.arange(draws)[:, None] * groups).ravel()
     sums = np.bincount(cells, weights=np.tile(numbers, draws), minlength=draws * groups)
@@ -230,6 +238,11 @@ def sign_flip_test(
     ([3.0], [0.0625])
     """
     rows = np.atleast_2d(np.asarray(differences, dtype=np.float64))
+    if rows.ndim > 2:
+        raise UsageError(
+            f"sign_flip_test: differences has shape {rows.shape}.",
+            "Give differences of shape (n,) or (m, n).",
+        )
     present = np.count_nonzero(~np.isnan(rows), axis=1)
     amounts = np.nan_to_num(rows)  # a missing pair adds nothing whichever way it is flipped
     mean = np.divide(amounts.sum(axis=1), present, out=np.full(len(rows), np.nan), where=present > 0)
@@ -320,15 +333,24 @@ def exchange_test(
         [np.bincount(codes, weights=column, minlength=groups) for column in (sides[1] - sides[0]).T], axis=-1
     )
     middle, half = (sides[0] + sides[1]).sum(axis=0) / 2, moved / 2
-    observed = np.abs(statistic(middle + half.sum(axis=0)) - statistic(middle - half.sum(axis=0)))
+    moved_all = half.sum(axis=0)
+    shape = call_statistic("exchange_test", "statistic", statistic, middle + moved_all).shape
+
+    def differ(by: Floats) -> Floats:
+        wanted = (*by.shape[:-1], *shape)
+        sums = (middle + by, middle - by)
+        one, other = (
+            call_statistic("exchange_test", "statistic", statistic, side, shape=wanted) for side in sums
+        )
+        return np.abs(one - other)
+
+    observed = differ(moved_all)
     as_far = np.zeros(len(observed), dtype=np.int64)
     generator = np.random.default_rng(seed)
     step = max(1, _CELLS // max(1, groups))
     for start in range(0, draws, step):
         signs = 1.0 - 2.0 * generator.integers(0, 2, size=(min(step, draws - start), groups))
-        turned = signs @ half
-        apart = np.abs(statistic(middle + turned) - statistic(middle - turned))
-        as_far += np.count_nonzero(apart >= observed * (1 - 1e-9), axis=0)
+        as_far += np.count_nonzero(differ(signs @ half) >= observed * (1 - 1e-9), axis=0)
     return np.where(np.isfinite(observed), (1 + as_far) / (1 + draws), np.nan)
 
 

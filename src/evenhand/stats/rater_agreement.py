@@ -271,7 +271,8 @@ def _variance_influence(values: Floats, standard: Floats, scale: float) -> Float
 
 
 def _spread(influence: Floats, clusters: Codes) -> ClusterT:
-    return cluster_t(np.bincount(clusters, weights=influence), len(influence))
+    codes = np.unique(clusters, return_inverse=True)[1]
+    return cluster_t(np.bincount(codes, weights=influence), len(influence))
 
 
 def _interval(

@@ -178,14 +178,13 @@ def reach_verdicts(
             f"The measurements table has no column(s) {', '.join(missing)}.",
             "Build it with evenhand.schema.measurement_frame.",
         )
+    measurements = _require_kinds(measurements)
     sides = dict(harmful or {})
     for measure, side in sides.items():
         if side not in ("above", "below", "either"):
             raise UsageError(
                 f"The harmful side of {measure!r} is {side!r}; it can be above, below or either."
             )
-    if not 0.0 < alpha < 1.0:
-        raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
     rows = [_without_nan(row) for row in measurements.select(list(MEASUREMENTS)).to_dicts()]
     tested = [_is_tested(row) for row in rows]
     obstacles = [_obstacle(row) for row in rows]
@@ -199,6 +198,29 @@ def reach_verdicts(
     q_column = pl.Series("q", [row["q"] for row in rows], dtype=pl.Float64)
     table = pl.DataFrame([asdict(finding) for finding in findings], schema=FINDINGS)
     return measurements.with_columns(q_column), table
+
+
+def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with names as texts; DataError for a column that contains something else than it should."""
+    names = {name: kind for name, kind in MEASUREMENTS.items() if kind == pl.String}
+    for name, kind in measurements.schema.items():
+        is_number = kind.is_numeric() or kind in (pl.Boolean, pl.Null)
+        if name in MEASUREMENTS and not (is_number or (name in names and kind == pl.String)):
+            expected = "names" if name in names else "numbers"
+            raise DataError(
+                f"reach_verdicts needs {expected} in the column {name}, which contains {kind}.",
+                "Build the table with evenhand.schema.measurement_frame.",
+            )
+    for name in ("p", "axis_p"):
+        number = measurements[name].cast(pl.Float64).fill_nan(None)
+        outside = (~number.is_between(0.0, 1.0)).fill_null(False)
+        if outside.any():
+            row = outside.arg_max() or 0
+            raise DataError(
+                f"reach_verdicts found {number[row]:g} in row {row} of the column {name}.",
+                "A p-value is from 0 to 1, or null. Rows are numbered from 0.",
+            )
+    return measurements.cast({name: pl.String for name in names})
 
 
 def _is_tested(row: dict[str, Any]) -> bool:

@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions, benchmark_names, load_benchmark
-from evenhand.benchmarks.analysis import INTERACTION, planned_rates
+from evenhand.benchmarks.analysis import INTERACTION, planned_rates, same_cells
 from evenhand.measures import disparity
+from evenhand.prompts import PromptSet
+from evenhand.schema import Card, UsageError
 from evenhand.studies.calibration.simulators import CrossedRates, crossed_judgements
 
 CROSSED = ("evenhand-likelihood", "evenhand-pll", "holisticbias-likelihood", "holisticbias-pll")
@@ -51,6 +53,16 @@ def test_a_larger_limit_has_more_and_the_seed_decides_which(ours, name):
     one, same, other = (benchmark.sample(prompts, 1500, seed) for seed in (0, 0, 1))
     assert one.content_hash == same.content_hash != other.content_hash
     assert len(benchmark.sample(prompts, len(prompts), 0)) == len(prompts)
+
+
+def test_prompts_without_templates_are_sampled_evenly_over_groups():
+    rows = [
+        {"prompt_id": str(i), "text": f"text {i}", "axis": "age", "group": f"g{i % 4}"} for i in range(40)
+    ]
+    drawn = same_cells(("noun", "template"))(PromptSet(pl.DataFrame(rows), Card("mine", "x")), 8, 0)
+    assert drawn.frame["group"].value_counts()["count"].to_list() == [2] * 4
+    with pytest.raises(UsageError, match="cross names no column"):
+        PromptSet(pl.DataFrame(rows), Card("mine", "x")).sample_crossed(8, unit="group", cross=[])
 
 
 def test_pairs_and_clusters_stay_whole(small_crows_pairs, small_stereoset):

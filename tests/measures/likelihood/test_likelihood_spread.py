@@ -177,6 +177,8 @@ def test_bad_input_is_explained() -> None:
         likelihood_spread(world(), margin=-1)
     with pytest.raises(UsageError, match="'words'"):
         likelihood_spread(world(), per="words")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"1e\+99 in row 0 of the column log_likelihood"):
+        likelihood_spread(world().with_columns(log_likelihood=pl.lit(1e99)))
     with pytest.raises(DataError, match="no axis"):
         likelihood_spread(world().with_columns(axis=pl.lit(None, pl.String)))
     with pytest.raises(DataError, match="perplexity"):

@@ -62,6 +62,14 @@ def beside_the_others(shift: NDArray[np.float64]) -> list[float]:
     return list((shift - shift.mean()) * len(shift) / (len(shift) - 1))
 
 
+def test_templates_may_be_a_column_or_an_array() -> None:
+    frame = world(np.array([1.0, 0.0, 0.0, 0.0]))
+    expected = measure(frame).valence
+    for kind in (pl.Series, np.array):
+        given = valence_shift(frame, positive=kind(LOVE[:6]), negative=kind(HATE[:6]), margin=0.0)
+        assert given.valence.equals(expected)
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_planted_shifts_are_recovered_beside_the_others(own: bool) -> None:
     shift = np.array([1.0, 0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0])

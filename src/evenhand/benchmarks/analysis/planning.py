@@ -126,6 +126,8 @@ def same_cells(
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in cross if name in prompts.frame.columns]
+        if not present:  # prompts of the user without the columns of templates
+            return evenly_over("axis", unit)(prompts, limit, seed)
         cells = prompts.frame.select(present).unique().height
         return prompts.sample_crossed(
             limit, unit=unit, cross=present, seed=seed, least_cells=max(min(least, cells), 1)

@@ -131,7 +131,8 @@ def disparity_change(
     if not numbers:
         check_flags(frame, ["before", "after"], "disparity_change", RATES_OR_NUMBERS)
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null()).with_columns(
-        pl.col(name).cast(pl.Float64).fill_nan(None) for name in ("before", "after")
+        pl.col("group").cast(pl.String),
+        *(pl.col(name).cast(pl.Float64).fill_nan(None) for name in ("before", "after")),
     )
     both = pl.col("before").is_not_null() & pl.col("after").is_not_null()
     infinite = about.filter(both).select((~pl.col("before", "after").is_finite()).any()).row(0)

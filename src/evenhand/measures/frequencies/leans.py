@@ -117,6 +117,10 @@ def pronoun_leans(
         raise UsageError(
             f"pronoun_leans got groups of {len(first)} and {len(second)} terms.", "Each has at least one."
         )
+    if any(abs(term) >= 2**63 for term in (*first, *second, *of)):
+        raise UsageError(
+            "pronoun_leans got a number of a term of 2**63 or more.", "Terms are numbered from 0."
+        )
     groups, wanted = (list(first), list(second)), np.unique(np.array(of, dtype=np.int64))
     parts = [
         _leans(corpus, of_corpus(terms, corpus), of_corpus(pairs, corpus), groups, wanted)

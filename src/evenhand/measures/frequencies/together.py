@@ -1,6 +1,6 @@
 """Find terms that occur together more often than expected: PMI and odds ratios with intervals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -55,7 +55,7 @@ def associations(
     pairs: pl.DataFrame,
     *,
     window: int,
-    levels: tuple[str, ...] = tuple(LEVELS),
+    levels: Sequence[str] = tuple(LEVELS),
 ) -> pl.DataFrame:
     """Return how much more often two terms occur together than if they were independent.
 
@@ -77,7 +77,7 @@ def associations(
         - ``windows``: pairs of hits at most `window` words apart.
     window : int
         Maximum distance in words, as in the counts.
-    levels : tuple of str
+    levels : sequence of str
         Where terms occur together: "documents", "sentences", "windows". Default: all.
 
     Returns

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from evenhand.measures.columns import require_counts, require_texts
+from evenhand.measures.columns import check_kinds, require_counts, require_texts
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card, checked
 
@@ -60,6 +60,7 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
         share_here=100 * pl.col("documents_here") / pl.col("of"),
     )
     table = table.with_columns(difference=pl.col("share_here") - pl.col("share_published")).drop("of")
+    check_kinds(table, ("term", "kind", "axis", "group"), "counting_differences")
     named = [name for name in ("corpus", "term", "kind", "axis", "group") if name in table.columns]
     return table.sort(pl.col("difference").abs(), *named, descending=[True, *[False] * len(named)])
 

@@ -115,7 +115,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
             tables.append(
                 {
                     "dataset_type": kind or "overall",
-                    "domain": domain or "overall",
+                    "domain": "overall" if domain is None else str(domain),
                     "count": len(part) * (1 if domain is None else 3),
                     "lms": lms,
                     "ss": ss,

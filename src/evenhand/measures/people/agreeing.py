@@ -132,7 +132,7 @@ def person_agreement(votes: pl.DataFrame, question: str | None = None) -> pl.Dat
 
 def _answers(votes: pl.DataFrame, measure: str, question: str | None) -> pl.DataFrame:
     rows = real_rows(votes, measure, [], [PREFERENCE, *RATED], question)
-    return rows.filter("counts").select("question", "item", "person", "answer")
+    return rows.filter("counts").select("question", "item", pl.col("person").cast(pl.String), "answer")
 
 
 def _person(name: str, part: pl.DataFrame, person: str) -> dict[str, object]:

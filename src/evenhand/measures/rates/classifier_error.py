@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import check_kinds, require_columns
+from evenhand.measures.columns import check_kinds, require_columns, require_texts
 from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats, require_same_shape
 from evenhand.stats.disparity import LabelCounts
@@ -209,6 +209,7 @@ def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
     """
     if "role" not in counts.columns:
         raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")
+    require_texts(counts, ["role"], "of_role", null=True)
     return counts.filter(pl.col("role").is_null() | (pl.col("role") == role))
 
 

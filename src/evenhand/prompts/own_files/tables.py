@@ -68,6 +68,8 @@ def read_table(
         return path.frame
     if is_folder(path):
         raise DataError(f"{path} is a folder, and a file was expected.", expected)
+    if not is_file(path) and path.exists():
+        raise DataError(f"{path} is a device or a pipe, and a file was expected.", expected)
     if not is_file(path):
         raise DataError(f"File not found: {path}.", expected)
     kind = path.suffix.lower()

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import lsmr
 
-from evenhand.schema import checked
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.schema import UsageError, checked
+from evenhand.stats.arrays import Codes, Floats, require_codes, require_same_length
 
 
 @checked
@@ -41,6 +41,16 @@ def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, s
     >>> remove_other_effects(values, [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), other], 0, 1).round(6)
     array([0.5, 0.5, 0.5, 0.5])
     """
+    owner = "remove_other_effects"
+    require_same_length(owner, values=values, **{f"columns[{i}]": codes for i, codes in enumerate(columns)})
+    for name, place in {"first": first, "second": second}.items():
+        if not 0 <= place < len(columns):
+            raise UsageError(
+                f"{owner}: invalid {name}={place}; there are {len(columns)} columns.",
+                f"Give a position from 0 to {len(columns) - 1}.",
+            )
+    for place, codes in enumerate(columns):
+        require_codes(owner, f"columns[{place}]", codes, len(values))
     others = [place for place in range(len(columns)) if place not in (first, second)]
     if not others:
         return values.astype(float)

@@ -1,6 +1,6 @@
 """From somebody's table to the answers that the benchmark `answers` compares: a row for each answer and axis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -38,6 +38,14 @@ class Answers:
     frame: pl.DataFrame
     called: str
     told: tuple[str, ...]
+
+
+class SwappedColumns(UsageError):
+    """Two columns have each other's meaning. columns: their right meanings."""
+
+    def __init__(self, message: str, hint: str, columns: Mapping[str, str]):
+        super().__init__(message, hint)
+        self.columns = columns
 
 
 def answers_of(
@@ -137,11 +145,12 @@ def _refuse_swapped(table: pl.DataFrame, columns: Columns, score: str, where: So
     for group in columns.theirs["group"]:
         numbers = table[group].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
         if numbers.len() == table.height and numbers.n_unique() > table.height / 2:
-            raise UsageError(
+            raise SwappedColumns(
                 f"{where}: the columns of the group and the score look swapped: {group!r}, given as group, contains "
                 f"{numbers.n_unique()} different numbers in {table.height} rows, and {score!r}, given as score, "
                 "contains words.",
                 f"evenhand measure {where} {flag(score, 'group')} {flag(group, 'score')}",
+                {score: "group", group: "score"},
             )
 
 
