@@ -126,7 +126,7 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
                 owner, hint = function.__name__, _hints(function).get(name, Any)
                 _check(owner, name, value, hint, numbers)
                 if takes_array(hint) or get_origin(hint) is np.ndarray:
-                    value = given.arguments[name] = convert_numbers(owner, name, value, _dtype_of(hint))
+                    value = given.arguments[name] = convert_numbers(owner, name, value, _find_dtype(hint))
                 elif isinstance(value, np.longdouble):
                     given.arguments[name] = float(value)
                 elif isinstance(value, pl.Series | np.ndarray) and _takes_sequence(hint):
@@ -299,7 +299,7 @@ def _takes_sequence(hint: Any) -> bool:
     return any(get_origin(kind) is Sequence for kind in kinds)
 
 
-def _dtype_of(hint: Any) -> Any:
+def _find_dtype(hint: Any) -> Any:
     """Return the type of the numbers of an annotated array, or None if it allows several."""
     kinds = get_args(get_args(hint)[-1]) if get_origin(hint) is np.ndarray else ()
     return next((kind for kind in kinds if kind is not Any and kind in (np.float64, np.int64)), None)
