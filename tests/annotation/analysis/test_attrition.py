@@ -56,12 +56,12 @@ def test_everybody_who_came_is_told_once_where_they_were_lost(tmp_path: Path, lo
         "counted": (16, 63, 125),
     }
     told = (
-        "30 persons answered something: 7 did not pass the onboarding, 1 left before the first item, 1 was blocked by "
-        "an admin, 2 were rejected by a reviewer, 3 were excluded by a rule and 16 count."
+        "Of 30 annotators, 7 did not pass the onboarding, 1 left before the first item, 1 was blocked by "
+        "an admin, 2 were rejected by a reviewer, 3 were excluded by a rule and 16 are included."
     )
     shown, page = " ".join(text_of(study).split()), study.html()
     assert told in shown and told in page
-    assert "63 votes" in shown and "125 answers" in shown and "63 votes" in page
+    assert "63 votes" in shown and "125 judgements" in shown and "63 votes" in page
     answers = study.tables()["answers"]
     assert answers["n"].sum() == 125 and answers["n_missing"].sum() == 1
     assert answers["n_excluded"].sum() == 8 + 16 + 24 + 2
@@ -82,4 +82,4 @@ def test_no_rules_take_nobody_out_however_many_were_rejected(tmp_path: Path, los
 
 def test_nobody_lost_is_said(tmp_path: Path) -> None:
     study = analyse(pairs(tmp_path, {"new": 1.0, "old": 0.0}, persons=20, seed=1))
-    assert "20 persons answered something, and all of them count." in study.html()
+    assert "Of 20 annotators, 20 are included." in study.html()

@@ -50,7 +50,25 @@ def test_a_planted_preference_is_found_and_named_the_right_way_round(
     assert verdict == "preferred" and f"{winner} was preferred to {loser}" in sentence
     shown = text_of(study)
     assert f"{winner} was preferred to {loser}" in " ".join(shown.split())
+    assert (">◆</span> less preferred<" in study.html()) == (
+        new < old
+    )  # the baseline stays second in its row
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_the_row_of_the_preferred_model_has_the_larger_share_and_the_mark(tmp_path: Path) -> None:
+    study = analyse(
+        pairs(tmp_path, {"one": 1.0, "two": 0.0}, **PLANTED)
+    )  # stored for two against one, or reverse
+    (stored,) = ours(study).values()
+    share = max(stored["estimate"], 1 - stored["estimate"])
+    (row,) = re.findall(
+        r'<tr><th scope="row">one <small>against two</small>.*?</tr>', study.html(), re.DOTALL
+    )
+    assert f"<b>{100 * share:.1f}%</b>" in row and "</span> preferred<" in row
+    assert not re.search(r'<th scope="row">two <small>against one', study.html())
+    (line,) = [line for line in text_of(study).splitlines() if line.rstrip().endswith("◆")]
+    assert line.startswith("one ") and f"{100 * share:.1f}%" in line
 
 
 def test_where_nothing_is_planted_nothing_is_found_and_the_smallest_effect_is_told(tmp_path: Path) -> None:
@@ -58,9 +76,10 @@ def test_where_nothing_is_planted_nothing_is_found_and_the_smallest_effect_is_to
     ((verdict, sentence),) = study.headlines
     assert verdict == "not detected"
     told = re.search(
-        r"This human evaluation had 80% power to detect (\d+)% or more, or (\d+)% or less\.", sentence
+        r"This human evaluation had 80% power to detect a preference of (\d+)% or more for either model\.",
+        sentence,
     )
-    assert told is not None and int(told[1]) > 50 and int(told[1]) + int(told[2]) == 100  # as far from 50%
+    assert told is not None and 50 < int(told[1]) < 100
 
 
 def test_the_published_row_is_scipys(tmp_path: Path) -> None:

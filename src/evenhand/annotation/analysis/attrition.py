@@ -87,10 +87,8 @@ def told_attrition(table: pl.DataFrame) -> str:
     total = sum(ended.values())
     lost = [_lost(state, ended[state]) for state in STATES[:-1] if ended.get(state)]
     counted = ended.get(COUNTED, 0)
-    whom = f"{total:,} person{'' if total == 1 else 's'} answered something"
-    if not lost:
-        return f"{whom}, and {'all of them count' if total > 1 else 'counts'}."
-    return f"{whom}: {listing([*lost, f'{counted:,} count' + ('s' if counted == 1 else '')])}."
+    included = f"{counted:,} {'is' if counted == 1 else 'are'} included"
+    return f"Of {total:,} annotator{'' if total == 1 else 's'}, {listing([*lost, included])}."
 
 
 def _lost(state: str, n: int) -> str:

@@ -82,8 +82,7 @@ def _facts(analysis: Analysis) -> list[tuple[str, str]]:
     return [
         ("annotators", f"{used['person'].n_unique():,}"),
         ("items", f"{used['item'].n_unique():,}"),
-        ("judgements", f"{used['presentation'].n_unique():,}"),
-        ("answers", f"{int(analysis.tables.answers['n'].sum()):,}"),
+        ("judgements", f"{int(analysis.tables.answers['n'].sum()):,}"),
         ("exclusion rules", "of the study" if analysis.rules.name == "the study's" else analysis.rules.name),
         ("evenhand", VERSION),
     ]

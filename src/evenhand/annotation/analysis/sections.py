@@ -11,6 +11,7 @@ from evenhand.studies import PlainTable
 
 COLOURS = {
     "preferred": "biased",
+    "less preferred": "biased",
     "differs": "biased",
     "left": "biased",
     "right": "biased",
@@ -20,6 +21,7 @@ COLOURS = {
 """CSS classes of verdicts."""
 MARKS = {
     "preferred": "◆",
+    "less preferred": "◆",
     "differs": "◆",
     "left": "←",
     "right": "→",

@@ -10,16 +10,17 @@ from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.page import title_of
 from evenhand.annotation.analysis.sections import MARKS
 from evenhand.annotation.analysis.shown import amount, told_changes, told_rules
-from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.verdicts import headlines, promise, summary
 from evenhand.annotation.analysis.wording import (
     limits,
     name_of,
     percent,
+    preference_rows,
     published_cell,
     published_rows,
     rows_of,
     told_options,
+    verdict_on_first,
 )
 from evenhand.reports import Printer, known, label, number, probability
 
@@ -43,7 +44,7 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
         out.gap()
         out.sentences((f"{MARKS[verdict]} ", text, STYLES.get(verdict, "")) for verdict, text in told[:SHOWN])
         if len(told) > SHOWN:
-            out.line(f"and {len(told) - SHOWN:,} further comparisons in the page", "dim")
+            out.line(f"and {len(told) - SHOWN:,} more comparisons on the page", "dim")
     _win_rates(analysis, out)
     _ratings(analysis, out)
     _agreement(analysis, out)
@@ -56,13 +57,12 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
 
 
 def _win_rates(analysis: Analysis, out: Printer) -> None:
-    rows = rows_of(analysis.tables.win_rates, WIN_RATE)
+    rows = preference_rows(analysis)
     published = {(row["question"], row["model"], row["against"]): row for row in published_rows(analysis)}
     if rows:
         out.gap()
         out.line(
-            "Win rates (share: of all answers; weighted: many of one person or item weigh less; publ.: the exact test "
-            "with stars, answers taken as independent)",
+            "Win rates: how often annotators preferred the first model to the second (50%: no preference)",
             "bold",
         )
     width = _names_width(out, 2, NUMBERS)
@@ -77,7 +77,8 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
             ("95% CI", "right"),
             ("q", "right"),
             ("publ.", "right"),
-            ("answers", "right"),
+            ("n", "right"),
+            ("", "left"),
         )
         for row in mine[:SHOWN]:
             out.row(
@@ -90,10 +91,17 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
                 probability(row["q"]),
                 published_cell(published.get((row["question"], row["model"], row["against"]))),
                 f"{row['n']:,}",
+                MARKS.get(verdict_on_first(row), ""),
             )
         out.show(table)
         if len(mine) > SHOWN:
-            out.line(f"and {len(mine) - SHOWN:,} rows more in the page", "dim")
+            out.line(f"and {len(mine) - SHOWN:,} more rows on the page", "dim")
+    if rows:
+        out.line(
+            "n: judgements. Weighted: many judgements of one annotator or item have less weight; CI and q refer to it. "
+            "Publ.: percent without ties, with the stars of an exact test that treats judgements as independent.",
+            "dim",
+        )
 
 
 def _ratings(analysis: Analysis, out: Printer) -> None:
@@ -105,7 +113,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
     if not rows:
         return
     out.gap()
-    out.line("Ratings (share: of all answers; weighted: many of one person or item weigh less)", "bold")
+    out.line("Ratings: how often annotators gave an answer, or their mean rating", "bold")
     width = _names_width(out, 2, NUMBERS)
     for place in dict.fromkeys((row["question"], row["by"], row["within"]) for row in rows):
         mine = [row for row in rows if (row["question"], row["by"], row["within"]) == place]
@@ -116,7 +124,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
             ("share", "right"),
             ("weighted", "right"),
             ("95% CI", "right"),
-            ("answers", "right"),
+            ("n", "right"),
         )
         for row in mine[:SHOWN]:
             means = row["option"] is None
@@ -132,7 +140,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
             )
         out.show(table)
         if len(mine) > SHOWN:
-            out.line(f"and {len(mine) - SHOWN:,} rows more in the page", "dim")
+            out.line(f"and {len(mine) - SHOWN:,} more rows on the page", "dim")
 
 
 def _names_width(out: Printer, names: int, numbers: int) -> int:
@@ -161,7 +169,7 @@ def _agreement(analysis: Analysis, out: Printer) -> None:
     if not rows:
         return
     out.gap()
-    out.line("Agreement", "bold")
+    out.line("Agreement between annotators (alpha: 0 by chance, 1 perfect)", "bold")
     table = out.table(
         ("question", "left"),
         ("alpha", "right"),

@@ -18,6 +18,7 @@ from evenhand.annotation.analysis.wording import (
     difference,
     more_of,
     name_of,
+    order_pair,
     percent,
     points,
     power_of_rows,
@@ -133,7 +134,7 @@ def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
         ):
             if rows_for:
                 where = [
-                    f"{name_of(label(row['level']))} ({share_told(row, turned=row['estimate'] < 0.5)})"
+                    f"{name_of(label(row['level']))} ({share_told(order_pair(row))})"
                     for row in rows_for[:NAMED]
                 ]
                 more = [f"{len(rows_for) - NAMED:,} more"] if len(rows_for) > NAMED else []

@@ -11,8 +11,9 @@ from evenhand.reports import known, label, number, probability, smallest_effect
 from evenhand.reports.sentences import judgements
 from evenhand.reports.wording import printable
 
-PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE = (
+PREFERRED, LESS_PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE = (
     "preferred",
+    "less preferred",
     "differs",
     "not detected",
     "not measurable",
@@ -74,6 +75,41 @@ def verdict_of(row: Row) -> str:
     return PREFERRED if row["measure"].startswith(WIN_RATE) else DIFFERS
 
 
+def verdict_on_first(row: Row) -> str:
+    """Return the verdict on the first model of a pair, as a table shows it next to that model's share.
+
+    >>> row = {"measure": "win_rate", "verdict": "differs", "estimate": 0.2}
+    >>> verdict_on_first(row), verdict_on_first(row | {"estimate": 0.8})
+    ('less preferred', 'preferred')
+    """
+    verdict = verdict_of(row)
+    return LESS_PREFERRED if verdict == PREFERRED and row["estimate"] < 0.5 else verdict
+
+
+def swap_models(row: Row) -> Row:
+    """Return the row of the same pair with its models in reverse order, and all shares counted for the other model.
+
+    >>> swap_models({"model": "A", "against": "B", "raw": 0.25, "estimate": 0.25, "low": 0.125, "high": None})
+    {'model': 'B', 'against': 'A', 'raw': 0.75, 'estimate': 0.75, 'low': None, 'high': 0.875}
+    """
+    other = {"model": "against", "against": "model", "low": "high", "high": "low"}
+    turned = {name: row[other.get(name, name)] for name in row}
+    shares = {"raw", "estimate", "low", "high", "left_share", "published"} & turned.keys()
+    return turned | {name: 1 - turned[name] for name in shares if turned[name] is not None}
+
+
+def order_pair(row: Row, baseline: str | None = None) -> Row:
+    """Return the row with the model that has more judgements first; a baseline stays second."""
+    is_behind = row["estimate"] is not None and row["estimate"] < 0.5
+    return swap_models(row) if is_behind and row["against"] != baseline else row
+
+
+def preference_rows(analysis: Analysis) -> list[Row]:
+    """Return the win rates as reports show them, in the order of `order_pair`."""
+    baseline = analysis.options.baseline
+    return [order_pair(row, baseline) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
+
+
 def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
     """A table's rows, or those of a measure; none of a table that was not made."""
     if table.is_empty():
@@ -82,33 +118,27 @@ def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, A
 
 
 def preference(row: Row) -> Headline:
-    """The verdict on two models, and the sentence that tells it."""
+    """Return the verdict on two models and its sentence, which names the preferred model first."""
+    row = order_pair(row)
     verdict, asked = verdict_of(row), label(row["question"]).capitalize()
     model, against = name_of(row["model"]), name_of(row["against"])
     if verdict == NOT_MEASURABLE:
         return verdict, judgements.not_measurable_for(asked, f"{model} and {against}", reason(row))
     if verdict == NOT_DETECTED:
         return verdict, judgements.no_preference(asked, model, against, share_told(row), _power(row))
-    if row["estimate"] < 0.5:
-        model, against = against, model
-    share = share_told(row, turned=row["estimate"] < 0.5)
-    return verdict, judgements.preferred(asked, model, against, share)
+    return verdict, judgements.preferred(asked, model, against, share_told(row))
 
 
-def share_told(row: Row, *, turned: bool = False) -> str:
-    """The share of all answers and, where that is another number, the estimate that interval and q belong to.
-
-    turned: for the model that stands second.
+def share_told(row: Row) -> str:
+    """Return the first model's share of the judgements and, if it differs, the weighted share with its CI and q.
 
     >>> row = {"raw": 0.55, "estimate": 0.55, "low": 0.45, "high": 0.65, "q": 0.2, "n": 80}
     >>> share_told(row)
     '55.0% of 80 judgements (95% CI 45.0 to 65.0, q = 0.200)'
-    >>> share_told(row | {"raw": 0.6}, turned=True)
-    '40.0% of 80 judgements; weighted 45.0% (95% CI 35.0 to 55.0, q = 0.200)'
+    >>> share_told(row | {"raw": 0.6})
+    '60.0% of 80 judgements; weighted 55.0% (95% CI 45.0 to 65.0, q = 0.200)'
     """
     raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
-    if turned:
-        raw, share, low, high = 1 - raw, 1 - share, 1 - high, 1 - low
     if row.get("weighing") == "sides":
         weighted = f"; weighted equally for left and right position: {percent(share)}"
     else:
@@ -246,6 +276,15 @@ def published_cell(row: Row | None) -> str:
     return f"{100 * row['estimate']:.0f}{row['stars'] or ''}"
 
 
-def published_rows(analysis: Analysis) -> list[dict[str, Any]]:
-    """The win rates as ACUTE-Eval counts them."""
-    return rows_of(analysis.tables.win_rates, PUBLISHED_RATE)
+def order_as_shown(analysis: Analysis, rows: Sequence[Row]) -> list[Row]:
+    """Return rows of pairs with the models of each pair in the order of `preference_rows`."""
+    shown = {(row["question"], row["model"], row["against"]) for row in preference_rows(analysis)}
+    turned = {(question, against, model) for question, model, against in shown} - shown
+    return [
+        swap_models(row) if (row["question"], row["model"], row["against"]) in turned else row for row in rows
+    ]
+
+
+def published_rows(analysis: Analysis) -> list[Row]:
+    """Return the win rates as ACUTE-Eval counts them."""
+    return order_as_shown(analysis, rows_of(analysis.tables.win_rates, PUBLISHED_RATE))

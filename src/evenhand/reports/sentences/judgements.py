@@ -30,7 +30,7 @@ def power_of_share(points: str, share: tuple[str, str] | None = None) -> str:
         return f"In this {STUDY}, {NOTHING}."
     if share is None:
         return f"This {STUDY} had 80% power to detect a preference of {points} points or more from 50%."
-    return f"This {STUDY} had 80% power to detect {share[0]} or more, or {share[1]} or less."
+    return f"This {STUDY} had 80% power to detect a preference of {share[0]} or more for either model."
 
 
 def power_of_difference(size: str, without: int = 0, comparisons: int = 0) -> str:

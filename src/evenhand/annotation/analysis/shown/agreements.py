@@ -27,7 +27,7 @@ def agreement_section(analysis: Analysis) -> Section | None:
     scale = scale_over((end for end in ends if end is not None and known(end)), include=[0.0, 1.0])
     drawing = Drawing(
         "Krippendorff’s alpha of each question",
-        ("question", "0: as by chance; 1: perfect agreement", "alpha"),
+        ("question", "0: agreement by chance; 1: perfect agreement", "alpha"),
         [
             DrawnRow(
                 label(row["question"]).capitalize(),
@@ -53,32 +53,33 @@ def agreement_section(analysis: Analysis) -> Section | None:
             for row in rows
         ],
         axis_of(scale),
-        ("shared items", "answers", "majority", "pairs agree", "no majority"),
+        ("shared items", "n", "majority", "pairs agree", "no majority"),
     )
     parts: list[Part] = [drawing]
     if people := rows_of(analysis.tables.reliability):
         parts.append(_reliability(people))
     return Section(
         "agreement",
-        "How far people agree",
+        "How much annotators agree",
         "Agreement",
         tuple(parts),
         lead=(
-            "Alpha is 1 less the disagreement on an item over that between answers to any items. Of a matter of taste "
-            "it may be low without anybody having been careless; what it limits is how much one person’s answer says. "
-            "Its interval is for persons and items like these.",
-            "Shared items have two answers or more. Majority: the mean share of the commonest answer to them; pairs "
-            "agree: of all pairs of answers to an item; no majority: items on which no answer is the commonest.",
+            "Krippendorff’s alpha compares the disagreement about the same item with the disagreement between random "
+            "judgements. It may be low for matters of taste although nobody was careless. The lower it is, the less "
+            "one annotator’s judgement shows.",
+            "These numbers cover shared items: items with at least two judgements. Majority: the mean share of the "
+            "most common judgement. Pairs agree: the share of pairs of judgements of one item that are equal. No "
+            "majority: the share of items without a single most common judgement. n: judgements.",
         ),
         hints=_why_none(rows)
         if any(known(row["alpha"]) for row in rows)
-        else ("Alpha is not known where no item has two answers, or all answers are the same.",),
+        else ("Alpha cannot be computed if no item has two judgements, or if all judgements are the same.",),
     )
 
 
 def _between(row: Row) -> str:
     if not (known(row["low"]) and known(row["high"])):
-        return "no items with two answers" if not row["n_items"] else "no interval"
+        return "no items with two judgements" if not row["n_items"] else "no interval"
     return f"{number(row['low'], 2)} to {number(row['high'], 2)}"
 
 
@@ -95,12 +96,12 @@ def _why_none(rows: Sequence[Row]) -> tuple[str, ...]:
 def _reliability(rows: Sequence[Row]) -> PlainTable:
     quartiles = ("lowest", "lower", "middle", "upper", "highest")
     return PlainTable(
-        "How reliable persons are",
+        "Reliability of annotators",
         (
             ("question", "left"),
-            ("persons", "right"),
-            ("too few answers", "right"),
-            *((name, "right") for name in ("lowest", "quarter", "half", "three quarters", "highest", "null")),
+            ("annotators", "right"),
+            ("too few", "right"),
+            *((name, "right") for name in ("lowest", "25%", "median", "75%", "highest", "null")),
             ("agree beyond chance", "right"),
         ),
         [
@@ -116,11 +117,12 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
         ],
         (
             "Reliability is the probability that an annotator gives the most likely answer of an item (Dawid and Skene "
-            "model). The quartiles cover all annotators with enough judgements; no annotator is identified. Null: the "
+            "model). Lowest, quartiles (25% and 75%), median and highest are over annotators; those with too few "
+            "judgements are left out. Null: the "
             "reliability of always giving the most common answer. The model assumes that each item has one right "
             "answer, which may not hold for taste or offence. A weak prior matters for annotators with few "
-            "judgements: each starts with two assumed judgements for each answer, 70 % of them right. Agreeing beyond "
-            "chance: agrees with the others on the same items more often than random answers drawn from all "
+            "judgements: each starts with two assumed judgements for each answer, 70% of them right. Agree beyond "
+            "chance: the number of annotators who agree with the others on the same items more often than random "
             "judgements would (one-sided tests, Holm correction).",
             *(f"{label(row['question']).capitalize()}: {row['obstacle']}" for row in rows if row["obstacle"]),
         ),
@@ -141,7 +143,7 @@ def classifier_section(analysis: Analysis) -> Section | None:
         if row["level"] is None and row["measure"] != PEARSON
     }
     drawing = Drawing(
-        "Correlation of a classifier’s scores with the share of people who chose the answer, over items",
+        "Correlation over items between a classifier’s scores and the share of annotators who chose the answer",
         ("answer", "Pearson’s r", "r"),
         [_correlation(row, others, scale) for row in pooled],
         axis_of(scale),
@@ -149,13 +151,13 @@ def classifier_section(analysis: Analysis) -> Section | None:
     )
     return Section(
         "classifiers",
-        "Classifiers beside people",
+        "Classifiers compared with annotators",
         "Classifiers",
         (drawing, *_tables_18(rows)),
         lead=(
-            "Agreement between the classifier and the annotators; an uninformative classifier has 0. Annotators "
-            "disagree with each other, so even a perfect classifier cannot correlate better than the ceiling. The "
-            "ceiling is the square root of the correlation between two groups of the same number of annotators.",
+            "A correlation of 0 means that the scores are uninformative. Annotators disagree with each other, so even "
+            "a perfect classifier cannot exceed the ceiling. The ceiling is the square root of the correlation "
+            "between two groups of the same number of annotators.",
         ),
     )
 

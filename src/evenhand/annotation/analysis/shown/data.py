@@ -7,7 +7,15 @@ from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.options import PUBLISHED
 from evenhand.annotation.analysis.rules import rows_of as rule_rows
 from evenhand.annotation.analysis.sections import Folded, Part, Quotes, Section
-from evenhand.annotation.analysis.wording import Row, limits, name_of, percent, rows_of, verdict_of
+from evenhand.annotation.analysis.wording import (
+    Row,
+    limits,
+    name_of,
+    order_as_shown,
+    percent,
+    rows_of,
+    verdict_on_first,
+)
 from evenhand.reports import label, probability
 from evenhand.reports.sentences import count
 from evenhand.reports.wording import duration
@@ -25,34 +33,38 @@ def data_section(analysis: Analysis) -> Section:
     parts: list[Part] = [_answers(rows_of(analysis.tables.answers))]
     if about := rows_of(analysis.tables.about):
         parts.append(Folded("Who took part", [_about(about)]))
-    return Section("data", "What the numbers rest on", "Data", tuple(parts), lead=(amount(analysis),))
+    return Section("data", "Data and annotators", "Data", tuple(parts), lead=(amount(analysis),))
 
 
 def amount(analysis: Analysis) -> str:
-    """Return how many answers are included, and the time they took, in a sentence."""
+    """Return how many judgements are included, and the time they took, in sentences."""
     used = analysis.used
     if used.is_empty():
-        return "No answer is included."
+        return "No judgement is included."
     shown = used.unique("presentation")["seconds"].sum()
     persons, votes = used["person"].n_unique(), used["presentation"].n_unique()
     answers = int(analysis.tables.answers["n"].sum())
+    grouped = (
+        f" They were given in {count(votes, 'vote')} (a vote is everything that one annotator judged about one item)."
+        if votes != answers
+        else ""
+    )
+    time = f" Total time: {duration(float(shown))}." if shown else ""
     return (
-        f"Included: {count(answers, 'answer')} by {count(persons, 'annotator')} on "
-        f"{count(used['item'].n_unique(), 'item')}. They were given in {count(votes, 'vote')} (a vote is everything "
-        "that one annotator answered about one item)"
-        + (f" and took {duration(float(shown))} in all." if shown else ".")
+        f"Included: {count(answers, 'judgement')} by {count(persons, 'annotator')} about "
+        f"{count(used['item'].n_unique(), 'item')}.{grouped}{time}"
     )
 
 
 def _answers(rows: Sequence[Row]) -> PlainTable:
     return PlainTable(
-        "Answers",
+        "Judgements",
         (
             ("question", "left"),
             ("measured as", "left"),
             *(
                 (name, "right")
-                for name in ("count", "skipped", "left out", "persons", "items", "median time")
+                for name in ("included", "skipped", "excluded", "annotators", "items", "median time")
             ),
         ),
         [
@@ -65,8 +77,9 @@ def _answers(rows: Sequence[Row]) -> PlainTable:
             for row in rows
         ],
         (
-            "Skipped: by persons who count. Left out: answers of persons whom a rule excludes or an admin blocked, "
-            "rejected by a reviewer, or given after the place had gone to somebody else.",
+            "Skipped: questions that included annotators left open. Excluded: judgements of annotators whom a rule "
+            "excludes or an admin blocked, judgements that a reviewer rejected, and judgements that came after "
+            "somebody else had taken the place.",
         ),
     )
 
@@ -74,7 +87,7 @@ def _answers(rows: Sequence[Row]) -> PlainTable:
 def _about(rows: Sequence[Row]) -> PlainTable:
     return PlainTable(
         "",
-        (("question", "left"), ("answer", "left"), ("persons", "right")),
+        (("question", "left"), ("answer", "left"), ("annotators", "right")),
         [
             [
                 label(row["question"]),
@@ -96,7 +109,7 @@ def rules_section(analysis: Analysis) -> Section:
         parts.append(
             PlainTable(
                 "The rules",
-                (("rule", "left"), ("what follows", "left"), ("", "left")),
+                (("rule", "left"), ("action", "left"), ("settings", "left")),
                 rule_rows(rules),
             )
         )
@@ -104,10 +117,10 @@ def rules_section(analysis: Analysis) -> Section:
     if out := [row for row in rows_of(analysis.tables.exclusions) if row["rule"] not in NO_RULES]:
         parts.append(
             PlainTable(
-                "Who broke which rule",
+                "Annotators who broke a rule",
                 (
                     ("rule", "left"),
-                    ("persons", "right"),
+                    ("annotators", "right"),
                     ("of them with votes", "right"),
                     ("votes", "right"),
                 ),
@@ -119,10 +132,10 @@ def rules_section(analysis: Analysis) -> Section:
             )
         )
     if sensitivity := rows_of(analysis.tables.sensitivity):
-        parts += _sensitivity(sensitivity)
+        parts += _sensitivity(order_as_shown(analysis, sensitivity))
     return Section(
         "rules",
-        "Whose answers count",
+        "Whose judgements are included",
         "Rules",
         tuple(parts),
         lead=(told_rules(analysis), *told_changes(analysis)),
@@ -134,13 +147,12 @@ def _attrition(rows: Sequence[Row]) -> PlainTable:
     body = [[str(row["state"]), *(f"{row[name]:,}" for name in names)] for row in rows]
     body.append(["all", *(f"{sum(row[name] for row in rows):,}" for name in names)])
     return PlainTable(
-        "Who came, and what counts",
-        (("", "left"), ("persons", "right"), ("votes", "right"), ("answers", "right")),
+        "Included and excluded annotators",
+        (("state", "left"), ("annotators", "right"), ("votes", "right"), ("judgements", "right")),
         body,
         (
-            "Each annotator, each vote (everything that one annotator answered about one item) and each answer to a "
-            "question is counted in one row. Annotators who answered nothing, not even in the onboarding, are not in "
-            "the export.",
+            "A vote is everything that one annotator judged about one item. Each annotator, vote and judgement is "
+            "counted in one row. Annotators who answered nothing, not even in the onboarding, are not in the export.",
         ),
     )
 
@@ -149,12 +161,12 @@ def told_rules(analysis: Analysis) -> str:
     """Return sentences on the rules that were applied and the persons who were excluded or dropped out."""
     named = {
         "the study's": "The study’s rules were applied",
-        "published": "ACUTE-Eval’s published rule was applied: one onboarding item wrong, and all of a person’s "
-        "answers are out",
-        "none": "No rules were applied; only whom an admin blocked or a reviewer rejected is left out",
+        "published": "ACUTE-Eval’s published rule was applied: it excludes all judgements of an annotator with one "
+        "wrong onboarding item",
+        "none": "No rules were applied; only annotators whom an admin blocked or a reviewer rejected are excluded",
     }.get(analysis.rules.name, f"The rules of {analysis.rules.name} were applied")
     if analysis.rules.rules is None:
-        named = "What the export marks as excluded is left out"
+        named = "Judgements that the export marks as excluded are excluded"
     if analysis.rules.rules == () and analysis.rules.name == "the study's":
         named = "The study has no rules"
     return f"{named}. {told_attrition(analysis.tables.attrition)}"
@@ -164,16 +176,17 @@ def told_changes(analysis: Analysis) -> list[str]:
     """Return sentences on the verdicts that change with the exclusion rules."""
     rows = rows_of(analysis.tables.sensitivity)
     pairs: dict[tuple[str, str, str], dict[str, str]] = {}
-    for row in rows:
+    for row in order_as_shown(analysis, rows):
         key = (row["question"], row["model"], row["against"])
-        pairs.setdefault(key, {})[row["rules"]] = verdict_of({**row, "measure": "win_rate"})
+        pairs.setdefault(key, {})[row["rules"]] = verdict_on_first({**row, "measure": "win_rate"})
     changed = [key for key, verdicts in pairs.items() if len(set(verdicts.values())) > 1]
     if not pairs or len({row["rules"] for row in rows}) < 2:
         return []
     if not changed:
-        return ["No verdict on a preference hangs on which of these rules are applied."]
+        return ["All preferences have the same verdict under the other exclusion rules that were tried."]
     return [
-        f"{label(question).capitalize()}, {name_of(model)} against {name_of(against)}: the verdict hangs on the rules ("
+        f"{label(question).capitalize()}, {name_of(model)} against {name_of(against)}: the verdict depends on the "
+        "exclusion rules ("
         + ", ".join(
             f"{verdict} under {rules}" for rules, verdict in pairs[(question, model, against)].items()
         )
@@ -190,9 +203,9 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
             (
                 ("model", "left"),
                 ("rules", "left"),
-                ("persons", "right"),
-                ("answers", "right"),
-                ("share", "right"),
+                ("annotators", "right"),
+                ("n", "right"),
+                ("published", "right"),
                 ("exact p", "right"),
                 ("weighted", "right"),
                 ("95% CI", "right"),
@@ -210,14 +223,14 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
                     percent(row["estimate"]),
                     limits(row["low"], row["high"]),
                     probability(row["q"]),
-                    verdict_of({**row, "measure": "win_rate"}),
+                    verdict_on_first({**row, "measure": "win_rate"}),
                 ]
                 for row in sorted(rows, key=lambda row: (row["model"], row["against"]))
                 if row["question"] == question
             ],
             (
-                "Share and exact p are ACUTE-Eval’s (of all votes but ties, each taken as independent); with the "
-                "published rule they are what its analysis gives. The rest is ours.",
+                "Shares of the first model. n: judgements. Published and exact p: as in ACUTE-Eval, without ties, with "
+                "all judgements treated as independent. Weighted, with its CI and q: as in the chart of preferences.",
             ),
         )
         for question in dict.fromkeys(row["question"] for row in rows)
@@ -240,10 +253,8 @@ def texts_section(analysis: Analysis) -> Section | None:
     )
     return Section(
         "texts",
-        "What people wrote",
+        "What annotators wrote",
         "Texts",
         parts,
-        lead=(
-            "Reasons and free texts, in people’s own words: examples to read, and no estimate of anything.",
-        ),
+        lead=("Reasons and free texts of annotators. They are examples, and no estimate rests on them.",),
     )

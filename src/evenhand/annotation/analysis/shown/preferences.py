@@ -5,17 +5,19 @@ from typing import Any
 
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Section, axis_of, drawn
-from evenhand.annotation.analysis.tables import WIN_RATE
 from evenhand.annotation.analysis.wording import (
     Row,
     detectable_points,
     limits,
     name_of,
+    order_as_shown,
     percent,
+    preference_rows,
     published_cell,
     published_rows,
     rows_of,
-    verdict_of,
+    swap_models,
+    verdict_on_first,
 )
 from evenhand.reports import Scale, known, label, number, probability, scale_over
 from evenhand.studies import PlainTable
@@ -27,7 +29,7 @@ LARGEST_GRID = 12
 
 def preference_section(analysis: Analysis) -> Section | None:
     """Show the win rates of every question and pair: a chart, the published estimates, and the papers' grid."""
-    rows = rows_of(analysis.tables.win_rates, WIN_RATE)
+    rows = preference_rows(analysis)
     if not rows:
         return None
     published = {(row["question"], row["model"], row["against"]): row for row in published_rows(analysis)}
@@ -46,18 +48,21 @@ def preference_section(analysis: Analysis) -> Section | None:
         "Preferences",
         tuple(parts),
         lead=(
-            "Share: judgements for the first model as a share of all judgements; a tie counts half. Weighted: the same "
-            "share, with less weight for each of many judgements by one annotator or about one item. The interval, q "
-            "and verdict are those of the weighted share. They account for correlation within annotators, items and "
-            "conversations that several pairs share. “MDE” is the distance from 50 % that this study would probably "
-            "detect (–: no distance). Intervals are not corrected for multiple comparisons; q is corrected for "
-            "all pairs and questions. If a model was shown more often on one side, the share is the mean of its shares "
-            "on the left and on the right.",
-            "As published: the exact binomial test of ACUTE-Eval (* p < .05, ** p < .01, *** p < .001). It treats all "
-            "judgements as independent and does not correct for multiple comparisons. Its agreement is the mean share "
-            "of the more common answer, over pairs with at least two judgements; it is 0 for one against one.",
+            "Each row shows how often annotators preferred the first model to the second. 50% means no preference; "
+            "a tie counts half.",
         ),
-        hints=_design(rows),
+        hints=(
+            "Weighted share: many judgements of one annotator, or about one item, have less weight than the same "
+            "number from several. The 95% CI, q and verdict refer to this share. They account for correlation within "
+            "annotators, items and conversations. If a model was shown more often on one side, this is the mean of "
+            "its shares on the left and on the right.",
+            "q is corrected for all pairs and questions; intervals are not. MDE (minimum detectable effect): the "
+            "smallest distance from 50%, in points, that this study had 80% power to detect. n: judgements.",
+            "Published: the share in percent without ties, with the stars of ACUTE-Eval’s exact binomial test (* p < "
+            ".05, ** p < .01, *** p < .001). This test treats all judgements as independent and does not correct for "
+            "multiple comparisons.",
+            *_design(rows),
+        ),
     )
 
 
@@ -71,7 +76,7 @@ def _drawing(
     analysis: Analysis,
     question: str,
     rows: Sequence[Row],
-    published: dict[tuple[str, str, str], dict[str, Any]],
+    published: Mapping[tuple[str, str, str], Row],
     scale: Scale,
 ) -> Drawing:
     words = analysis.questions.get(question)
@@ -81,14 +86,14 @@ def _drawing(
         ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
         axis_of(scale),
-        ("q", "answers", "share", "published", "MDE"),
+        ("q", "n", "share", "published", "MDE"),
         judged=True,
-        left=f"{name_of(rows[0]['against'])} preferred" if one else "the other preferred",
-        right=f"{name_of(rows[0]['model'])} preferred" if one else "it is preferred",
+        left=f"{name_of(rows[0]['against'])} preferred" if one else "second model preferred",
+        right=f"{name_of(rows[0]['model'])} preferred" if one else "first model preferred",
     )
 
 
-def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale: Scale) -> DrawnRow:
+def _row(row: Row, published: Mapping[tuple[str, str, str], Row], scale: Scale) -> DrawnRow:
     theirs = published.get((row["question"], row["model"], row["against"]))
     return DrawnRow(
         name_of(row["model"]),
@@ -103,7 +108,7 @@ def _row(row: Row, published: dict[tuple[str, str, str], dict[str, Any]], scale:
             published_cell(theirs),
             detectable_points(row),
         ),
-        verdict_of(row),
+        verdict_on_first(row),
     )
 
 
@@ -122,7 +127,7 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
                 percent(theirs.get("agreement"), 0),
             ]
         )
-    names = ("persons", "items", "ties", "skipped", "alike, persons", "alike, items", "design effect")
+    names = ("annotators", "items", "ties", "skipped", "ICC, annotators", "ICC, items", "design effect")
     heads = (*names, "published p", "published agreement")
     return PlainTable(
         "",
@@ -132,8 +137,9 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
         ),
         body,
         (
-            "Alike: the share of an answer’s variance that the person has, and the item (with its conversations). Ties "
-            "count half in ours and not at all as published.",
+            "ICC (intraclass correlation): the share of the variance of judgements that is due to the annotator, or to "
+            "the item with its conversations. Published agreement: the mean share of the more common judgement, over "
+            "pairs with at least two judgements; it is 0 for one against one. Published numbers leave out ties.",
         ),
     )
 
@@ -144,10 +150,8 @@ def interval_of(row: Row, scale: Scale, what: str) -> Any:
         100 * row[name] if row[name] is not None and known(row[name]) else None
         for name in ("estimate", "low", "high")
     )
-    described = (
-        f"{what}: {percent(row['estimate'])}, 95 % interval {limits(row['low'], row['high']) or 'not known'}"
-    )
-    return drawn(scale, share, low, high, described=described, null=NULL, verdict=verdict_of(row))
+    described = f"{what}: {percent(row['estimate'])}, 95% CI {limits(row['low'], row['high']) or 'not known'}"
+    return drawn(scale, share, low, high, described=described, null=NULL, verdict=verdict_on_first(row))
 
 
 def grid_tables(analysis: Analysis) -> list[PlainTable]:
@@ -164,9 +168,8 @@ def _grid(question: str, rows: Sequence[Row]) -> PlainTable:
     shown = models[:LARGEST_GRID]
     cells = {(row["model"], row["against"]): published_cell(row) for row in rows}
     for row in rows:
-        turned = {**row, "estimate": None if row["estimate"] is None else 1 - row["estimate"]}
-        cells.setdefault((row["against"], row["model"]), published_cell(turned))
-    lines = ["Wins of the row’s model against the column’s in percent, as published."]
+        cells.setdefault((row["against"], row["model"]), published_cell(swap_models(row)))
+    lines = ["How often the model of the row won against the model of the column, in percent, as published."]
     if len(models) > len(shown):
         lines.append(f"The first {len(shown)} of {len(models)} models; win_rates.csv has all.")
     return PlainTable(
@@ -208,13 +211,15 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                         percent(row["raw"]),
                         detectable_points(row),
                     ),
-                    verdict_of(row),
+                    verdict_on_first(row),
                 )
                 for row in mine
             ],
             axis_of(scale),
-            ("q", "answers", "share", "MDE"),
+            ("q", "n", "share", "MDE"),
             judged=True,
+            left=f"{name_of(against)} preferred",
+            right=f"{name_of(model)} preferred",
         )
 
 
@@ -234,13 +239,13 @@ def _design(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def side_section(analysis: Analysis) -> Section | None:
-    """Return the section on whether people prefer the conversation on the left."""
+    """Show whether annotators choose the left side more often, and win rates with equal weight for both sides."""
     shares = rows_of(analysis.tables.sides, "side_share")
     if not shares:
         return None
     scale = win_scale(shares)
     drawing = Drawing(
-        "Answers for what stood on the left",
+        "How often annotators chose the left side",
         ("question", "weighted share for the left side, %", "weighted"),
         [
             DrawnRow(
@@ -255,23 +260,23 @@ def side_section(analysis: Analysis) -> Section | None:
             for row in shares
         ],
         axis_of(scale),
-        ("q", "answers", "MDE"),
+        ("q", "n", "MDE"),
         judged=True,
-        left="right side chosen",
-        right="left side chosen",
+        left="right side chosen more often",
+        right="left side chosen more often",
     )
-    pairs = rows_of(analysis.tables.sides, "win_rate_by_side")
+    pairs = order_as_shown(analysis, rows_of(analysis.tables.sides, "win_rate_by_side"))
     table = PlainTable(
-        "Win rates with both sides weighing the same",
+        "Win rates with equal weight for both sides",
         (
             ("question", "left"),
             ("model", "left"),
             ("against", "left"),
-            ("it stood left", "right"),
-            ("all answers", "right"),
-            ("sides equal", "right"),
+            ("shown left", "right"),
+            ("share", "right"),
+            ("equal sides", "right"),
             ("95% CI", "right"),
-            ("even draw, p", "right"),
+            ("left p", "right"),
             ("q", "right"),
         ),
         [
@@ -288,6 +293,10 @@ def side_section(analysis: Analysis) -> Section | None:
             )
             for row in pairs
         ],
+        (
+            "Shares of the first model. Shown left: how often the first model was on the left; left p: test of whether "
+            "this differs from 50%. Equal sides: mean of its shares on the left and on the right, with CI and q.",
+        ),
     )
     return Section(
         "sides",

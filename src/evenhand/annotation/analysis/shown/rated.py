@@ -41,14 +41,20 @@ def ratings_section(analysis: Analysis) -> Section | None:
     table = _table_16(analysis)
     return Section(
         "ratings",
-        "How people rated",
+        "How annotators rated",
         "Ratings",
         (*parts, *([table] if table else [])),
         lead=(
-            "Share (or mean, of scales): of all answers. Weighted: the same, but many answers of one person, or about "
-            "one text, weigh less than as many of several; intervals, differences, q and verdicts belong to it, and "
-            "let persons and items pull answers together. Groups are compared within their axis. The published "
-            "chi-square takes every answer as independent, and is not corrected for the number of questions and pairs.",
+            "Each row shows how often annotators gave an answer, or their mean rating. The charts of differences "
+            "compare two models or groups; groups are compared within their axis.",
+        ),
+        hints=(
+            "Weighted: many judgements of one annotator, or about one text, have less weight than the same number "
+            "from several. The 95% CI, differences, q and verdicts refer to it. They account for correlation within "
+            "annotators and items. The published chi-square test treats all judgements as independent, and is not "
+            "corrected for the number of questions and pairs.",
+            "n: judgements. MDE (minimum detectable effect): the smallest difference that this study had 80% power to "
+            "detect, in points for shares, and on the scale of the question for means.",
         ),
     )
 
@@ -73,7 +79,7 @@ def _rates(analysis: Analysis, rows: Sequence[Row]) -> Iterator[Drawing]:
         (label(by), "weighted mean" if means else "weighted share, %", "weighted"),
         [_rate(row, scale, factor) for row in shown],
         axis_of(scale),
-        ("mean" if means else "share", "answers", "skipped", "persons", "items"),
+        ("mean" if means else "share", "n", "skipped", "annotators", "items"),
     )
 
 
@@ -142,7 +148,7 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
         (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
         axis_of(scale),
-        ("q", "answers", "MDE"),
+        ("q", "n", "MDE"),
         judged=True,
     )
 
@@ -214,7 +220,7 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
         if row["by"] == "model" and row["level"] is None
     }
     body.append(
-        ["ours: chi-square of all models by all answers", *(_chi_square(whole.get(q)) for q in options)]
+        ["chi-square test of all models by all answers", *(_chi_square(whole.get(q)) for q in options)]
     )
     return PlainTable(
         "As ROBBIE’s Table 16: percentage of all ratings, and chi-square tests of two models",
@@ -224,9 +230,9 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
         ),
         body,
         (
-            "Raw percentages, and p of the 2 × 2 table of two models by this answer and all others, as published: "
-            "every rating independent, no correction. The weighted shares, intervals and verdicts above are ours, and "
-            "so is the last line (statistic, degrees of freedom, p).",
+            "Raw percentages, and p of the 2 × 2 table of two models by this answer and all others. As in the "
+            "paper, all ratings are treated as independent, without correction. The last line (statistic, degrees of "
+            "freedom, p) is not in the paper.",
         ),
     )
 
@@ -295,8 +301,9 @@ def marks_section(analysis: Analysis) -> Section | None:
         "Marks",
         tuple(parts),
         lead=(
-            "A conversation counts once for each person who saw it, and has a mark if any of its turns has. Weighted: "
-            "many votes of one person, or on one conversation, weigh less than as many of several.",
+            "A conversation counts once for each annotator who saw it. It has a mark if any of its turns has one. "
+            "Weighted: many votes of one annotator, or on one conversation, have less weight than the same number "
+            "from several.",
         ),
         hints=("Later turns can only be marked in conversations that are long enough.",),
     )
@@ -314,7 +321,7 @@ def _by_turn(question: str, table: pl.DataFrame) -> PlainTable:
         f"{label(question).capitalize()}: by turn",
         (("mark", "left"), ("model", "left"), *((f"turn {turn + 1}", "right") for turn in turns)),
         [
-            [name_of(option), name_of(model), *(cells.get(turn, "0 %") for turn in turns)]
+            [name_of(option), name_of(model), *(cells.get(turn, "0%") for turn in turns)]
             for (option, model), cells in rows.items()
         ],
     )

@@ -30,7 +30,7 @@ def views_section(analysis: Analysis) -> Section | None:
         parts.append(_statements(scale, analysis))
     return Section(
         "views",
-        "People’s views",
+        "Views of the annotators",
         "Views",
         tuple(parts),
         lead=(
@@ -48,7 +48,7 @@ def _scores(scale: str, rows: Sequence[Row]) -> PlainTable:
         f"Scores: {label(scale)}",
         (
             ("third", "left"),
-            ("persons", "right"),
+            ("annotators", "right"),
             ("ratings", "right"),
             ("lowest", "right"),
             ("mean", "right"),
@@ -80,7 +80,7 @@ def _by_third(scale: str, rows: Sequence[Row]) -> PlainTable:
             ("model", "left"),
             ("against", "left"),
             *((f"{third} third", "right") for third in ("top", "bottom")),
-            *((f"answers, {third}", "right") for third in ("top", "bottom")),
+            *((f"judgements, {third}", "right") for third in ("top", "bottom")),
         ),
         [
             [
@@ -95,13 +95,13 @@ def _by_third(scale: str, rows: Sequence[Row]) -> PlainTable:
             ]
             for key in keys
         ],
-        ("Percent and stars of the exact test, as the names paper’s Table 15.",),
+        ("Percent and stars of the exact test, as in Table 15 of the names paper.",),
     )
 
 
 def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
     return PlainTable(
-        f"How the preference moves with the score: {label(scale)}",
+        f"How the preference changes with the score: {label(scale)}",
         (
             ("question", "left"),
             ("model", "left"),
@@ -109,8 +109,8 @@ def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
             ("points per point of score", "right"),
             ("95% CI", "right"),
             ("q", "right"),
-            ("persons", "right"),
-            ("", "left"),
+            ("annotators", "right"),
+            ("verdict", "left"),
         ),
         [
             [
@@ -139,7 +139,7 @@ def _statements(scale: str, analysis: Analysis) -> PlainTable:
             ("mean", "right"),
             ("95% CI", "right"),
             ("ratings", "right"),
-            ("counts", "left"),
+            ("scored as", "left"),
         ),
         [
             [
@@ -147,7 +147,7 @@ def _statements(scale: str, analysis: Analysis) -> PlainTable:
                 number(row["estimate"], 2),
                 f"{number(row['low'], 2)} to {number(row['high'], 2)}" if known(row["low"]) else "",
                 f"{row['n']:,}",
-                "for" if row["sign"] > 0 else "against",
+                "agreement" if row["sign"] > 0 else "disagreement",
             ]
             for row in rows
         ],
