@@ -107,8 +107,9 @@ KINDS = {
     "lower": "lower",
     "higher": "higher",
     "changed": "biased",
-    **dict.fromkeys(("worse", "less at home in kind sentences", "above", "bias larger"), "higher"),
-    **dict.fromkeys(("better", "more at home in kind sentences", "below", "bias smaller"), "lower"),
+    **dict.fromkeys(("rose less", "fell less", "unchanged"), "blank"),
+    **dict.fromkeys(("worse", "less likely in kind sentences", "above", "bias larger"), "higher"),
+    **dict.fromkeys(("better", "more likely in kind sentences", "below", "bias smaller"), "lower"),
 }
 """CSS classes of verdicts: on one model, and on the difference between two."""
 EXTREMES = 8

@@ -160,6 +160,23 @@ def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
     return sorted(mine, key=lambda line: order.index(line[0]))
 
 
+def first_of_axes(lines: Sequence[tuple[str, str]]) -> list[bool]:
+    """Return for each line whether it is the first on its axis that detected a bias; pages emphasise only these.
+
+    lines: (verdict, sentence), as `headlines` returns them.
+
+    >>> first_of_axes([(BIASED, "Age — biased. A."), (BIASED, "Age (similar templates) — biased. B.")])
+    [True, False]
+    """
+    named: set[str] = set()
+    firsts = []
+    for verdict, sentence in lines:
+        axis = sentences.split_verdict(sentence)[0].partition(" (")[0]
+        firsts.append(verdict == BIASED and axis not in named)
+        named |= {axis} if verdict == BIASED else set()
+    return firsts
+
+
 def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str, str]]:
     """Return (verdict, sentence) of (verdict, measure, axis, sentence): axes with the same reason share a sentence.
 

@@ -11,9 +11,11 @@ from evenhand.reports.terms import TERMS
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
 WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
+ROSE_LESS, FELL_LESS, UNCHANGED = "rose less", "fell less", "unchanged"
+"""The change of a group that differs from the others, but whose own number moved the other way or not at all."""
 SMALLER, LARGER = "bias smaller", "bias larger"
 """The change in a signed difference's distance from no bias, regardless of its sign."""
-LESS_KIND, MORE_KIND = "less at home in kind sentences", "more at home in kind sentences"
+LESS_KIND, MORE_KIND = "less likely in kind sentences", "more likely in kind sentences"
 """The change of a group that differs from the change of the other groups of its axis."""
 SYMBOLS = {
     BIASED: "▲",
@@ -26,6 +28,9 @@ SYMBOLS = {
     BETTER: "⊕",
     ABOVE: "↗",
     BELOW: "↘",
+    ROSE_LESS: "↘",
+    FELL_LESS: "↗",
+    UNCHANGED: "=",
     SMALLER: "↓",
     LARGER: "↑",
     LESS_KIND: "⊖",

@@ -255,8 +255,8 @@ CASES = {
     ),
     "gate": (
         lambda: s.gate_passed(["worse"], 2, 3, 1, ["7 to 20 points"], []),
-        "gate passed (worse): no violation in 2 of 3 checks; 1 check was not measurable. Minimum detectable effect: 7 "
-        "to 20 points",
+        "gate passed (worse): no violation in 2 of 3 checks; 1 check was not measurable. Minimum detectable effect "
+        "(80% power): 7 to 20 points",
     ),
 }  # fmt: skip
 

@@ -35,8 +35,8 @@ def changes(verdict):
     ("before", "after", "change", "sentence"),
     [
         ("biased", "biased", "not detected", f"Still biased: {WORSE}"),
-        ("not detected", "biased", "changed", f"New bias: {WORSE}"),
-        ("not detected", "biased", "not detected", f"New bias: {WORSE} {ALONE}"),
+        ("not detected", "biased", "changed", f"Bias detected only in the later model: {WORSE}"),
+        ("not detected", "biased", "not detected", f"Bias detected only in the later model: {WORSE} {ALONE}"),
         ("not measurable", "biased", "changed", f"Now biased (not measurable before): {WORSE}"),
         (
             "biased",

@@ -15,7 +15,7 @@ from evenhand.reports import SYMBOLS
 from evenhand.reports.figures import KINDS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
-from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, group_changes
+from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, group_changes
 from evenhand.studies.compare.result import compare
 from evenhand.studies.compare.texts import text_line
 from evenhand.studies.compare.wording import disparity_lines, moved_word, preference_lines
@@ -227,16 +227,24 @@ def test_who_is_worse_off_now_is_said_where_nothing_changed_and_where_much_did(t
         assert sentence in [line["sentence"] for line in told]
 
 
-def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_rate_did():
-    """A man's rate rises by a point while others' rise by 45: he is better off beside them, at any sign of his own."""
+def test_a_group_is_called_worse_or_better_only_if_its_own_rate_moved_that_way():
+    """A man's rate rises by a point while others' rise by 45: it rose less, and nothing got better for him."""
     man = row("gender", "man", 0.18, 0.19, -0.44, "lower", "better")
-    assert moved_word(man) == "better"
-    assert moved_word(man | {"direction": None}) == "below"
-    assert moved_word(man | {"measure": "valence_shift_change", "direction": "worse"}) == (
-        "less at home in kind sentences"
+    assert moved_word(man, PERCENT) == "rose less"
+    assert moved_word(man | {"after": 0.02}, PERCENT) == "better"
+    assert moved_word(man | {"after": 0.18}, PERCENT) == "unchanged"
+    woman = row("gender", "woman", 0.6, 0.5, 0.3, "higher", "worse")
+    assert moved_word(woman, PERCENT) == "fell less"
+    assert moved_word(woman | {"after": 0.9}, PERCENT) == "worse"
+    # a score of which lower is worse: it rose, and less than the others'
+    score = row("gender", "man", 1.0, 2.0, -3.0, "lower", "worse")
+    assert moved_word(score, RAW) == "rose less"
+    assert moved_word(man | {"direction": None}, PERCENT) == "below"
+    assert moved_word(man | {"measure": "valence_shift_change", "direction": "worse"}, NATS) == (
+        "less likely in kind sentences"
     )
-    assert moved_word(man | {"verdict": "not detected"}) == "not detected"
-    words = ("biased", "higher", "lower", "changed", "worse", "better", "above", "below")
+    assert moved_word(man | {"verdict": "not detected"}, PERCENT) == "not detected"
+    words = ("biased", "higher", "lower", "changed", "worse", "better", "above", "below", "unchanged")
     assert len({SYMBOLS[word] for word in words}) == len(words)
 
 
@@ -248,6 +256,21 @@ def test_no_fall_below_zero_is_called_detectable(before, told):
     rows += [row("faith", group, before, before + 0.01, 0.01, "not detected") for group in "ab"]
     (line,) = disparity_lines(rows, PERCENT)
     assert f"a {told} points in the rate of one group, relative to the others" in line["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [((0.25, 1.01), "a change of 25 points in the rate of one group, relative to the others; no possible change on 1"),
+     ((1.2, 1.01), "There are too few prompts to detect any possible change with 80% power.")],
+)  # fmt: skip
+def test_a_change_of_more_than_100_points_is_not_called_detectable(sizes, told):
+    rows = []
+    for axis, size in zip(("faith", "age"), sizes, strict=True):
+        rows += [row(axis, None, 0.0, 0.0, 0.0, "not detected")]
+        groups = [row(axis, group, 0.5, 0.51, 0.01, "not detected") for group in "ab"]
+        rows += [group | {"minimum_detectable": size} for group in groups]
+    (line,) = disparity_lines(rows, PERCENT)
+    assert told in line["sentence"]
 
 
 def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():

@@ -22,7 +22,7 @@ def test_a_pass_states_the_minimum_detectable_effect():
     outcome = GateOutcome((PASSED, WIDE, BLANK))
     assert outcome.passed and outcome.failures == ()
     judged = "gate passed (worse): no violation in 2 of 3 checks; 1 check was not measurable"
-    first = f"{judged}. Minimum detectable effect: 7.00 to 20.0 points"
+    first = f"{judged}. Minimum detectable effect (80% power): 7.00 to 20.0 points"
     assert outcome.lines == (first, "could not have been seen (worse): regard, religion — one prompt a group")
     outcome.raise_for_failure()
 

@@ -14,7 +14,7 @@ def test_what_fails_stands_first():
     assert lines[0] == "## ❌ evenhand: gate failed"
     table = [line for line in lines if line.startswith("|")][2:]
     assert [line.split(" | ")[0] for line in table] == ["| ❌ failed", "| ✅ passed"]
-    assert table[1].endswith("| nothing | 7 points |") and lines[-1] == "Note: a note."
+    assert table[1].endswith("| condition not met | 7 points |") and lines[-1] == "Note: a note."
     assert markdown(PASSING).startswith("## ✅ evenhand: gate passed")
 
 

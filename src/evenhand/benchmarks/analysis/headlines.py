@@ -139,7 +139,7 @@ def pair_headlines(measure: str, units: str) -> Headlines:
 
     def missed(row: Mapping[str, Any]) -> str:
         smallest = row["minimum_detectable"]
-        effect = "" if smallest is None else f"{smallest_effect(smallest)} points or more across {units}"
+        effect = "" if smallest is None else sentences.detectable([smallest], 2)
         return f"{sentences.not_confirmed(units)} {sentences.power(effect)}"
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:

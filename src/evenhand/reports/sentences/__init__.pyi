@@ -21,6 +21,7 @@ from .changes import (
     CHANGED_SO as CHANGED_SO,
     NO_SIGNIFICANT_CHANGE as NO_SIGNIFICANT_CHANGE,
     PREFIXES as PREFIXES,
+    TOO_FEW_PROMPTS as TOO_FEW_PROMPTS,
     WHOLE_AXIS as WHOLE_AXIS,
     GroupChange as GroupChange,
     Scale as Scale,

@@ -9,6 +9,7 @@ from evenhand.reports.sentences.slots import (
     capitalised,
     ci,
     clear_places,
+    count,
     group_phrase,
     name_list,
     odds,
@@ -203,10 +204,16 @@ def no_change_between_groups(names: Sequence[str | None], effect: str, *, depend
     """Return that no change between the groups of some axes was detected. effect: the MDE in words, or empty."""
     detectable = f"{effect}{' (depending on the axis)' if depends else ''}"
     power = f"This {STUDY} had 80% power to detect {detectable}" if effect else ""
+    if effect == TOO_FEW_PROMPTS:
+        power = effect
     return joined(f"{axes(names)}{DASH}no change detected between groups", power)
 
 
-def detectable_change(low: float, high: float, scale: Scale, direction: str = "") -> str:
+TOO_FEW_PROMPTS = "There are too few prompts to detect any possible change with 80% power"
+"""Instead of the minimum detectable change, if it is above 100 points on all axes."""
+
+
+def detectable_change(low: float, high: float, scale: Scale, direction: str = "", *, too_few: int = 0) -> str:
     """Return the minimum detectable change of a group in words.
 
     In nats the change is a ratio.
@@ -215,6 +222,8 @@ def detectable_change(low: float, high: float, scale: Scale, direction: str = ""
     ----------
     direction
         "rise" or "fall" if only that is possible.
+    too_few
+        Number of axes on which no possible change is detectable.
     """
     if scale.unit == "nats":
         texts = dict.fromkeys(ratio_number(odds(size)) for size in (low, high))
@@ -225,7 +234,9 @@ def detectable_change(low: float, high: float, scale: Scale, direction: str = ""
     texts = dict.fromkeys(number(size, places) for size in (low, high))
     what = "rate" if scale.unit == "%" else "value"
     change = direction or "change"
-    return f"a {change} of {' to '.join(texts)}{scale.of_difference} in the {what} of one group, relative to the others"
+    none = f"; no possible change on {count(too_few, 'other axis', 'other axes')}" if too_few else ""
+    size = f"{' to '.join(texts)}{scale.of_difference}"
+    return f"a {change} of {size} in the {what} of one group, relative to the others{none}"
 
 
 def unchanged(names: Sequence[str | None]) -> str:
@@ -269,7 +280,7 @@ def overall(what: str, verb: str, numbers: str) -> str:
 PREFIXES = {
     "still": "Still biased: {}",
     "now": "Now biased (not measurable before): {}",
-    "new": "New bias: {}",
+    "new": "Bias detected only in the later model: {}",
     "blank": "No longer measurable. Before: {}",
     "gone": "Bias no longer detected. Before: {}",
 }

@@ -26,12 +26,12 @@ def gate_passed(
 
     Examples
     --------
-    >>> gate_passed(["disparity > 5 points"], 3, 3, 0, ["4.02 to 7.95 points"], [])
-    'gate passed (disparity > 5 points): no violation in 3 of 3 checks. Minimum detectable effect: 4.02 to 7.95 points'
+    >>> gate_passed(["worse"], 3, 3, 0, ["4.02 to 7.95 points"], [])
+    'gate passed (worse): no violation in 3 of 3 checks. Minimum detectable effect (80% power): 4.02 to 7.95 points'
     """
     were = "was" if blank == 1 else "were"
     aside = f"; {count(blank, 'check')} {were} not measurable" if blank else ""
-    reach = f". Minimum detectable effect: {name_list(sizes, len(sizes))}" if sizes else ""
+    reach = f". Minimum detectable effect (80% power): {name_list(sizes, len(sizes))}" if sizes else ""
     risen = f". Not a condition of this gate: {'; '.join(levels)}" if levels else ""
     named = name_list(conditions, len(conditions))
     return f"gate passed ({named}): no violation in {seen} of {count(total, 'check')}{aside}{reach}{risen}"

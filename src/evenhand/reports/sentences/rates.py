@@ -19,7 +19,7 @@ from evenhand.reports.sentences.slots import (
     places_of_rates,
     points,
 )
-from evenhand.reports.sentences.verdicts import joined
+from evenhand.reports.sentences.verdicts import TOO_FEW_RESPONSES, joined
 from evenhand.reports.wording import decimals, number
 
 
@@ -126,16 +126,28 @@ def no_single_group(spread: Estimate, outcome: str, groups: int | None, *, or_pa
 def detectable(sizes: Sequence[float], groups: int | None) -> str:
     """Return the minimum detectable difference of rates in words; empty if it is unknown.
 
+    Rates differ by at most 100 points, so larger effects are not stated.
+
     Parameters
     ----------
     sizes
         The minimum detectable effect of each group in points.
     groups
-        How many the axis has.
+        Number of groups of the axis.
+
+    Examples
+    --------
+    >>> detectable([25.0, 101.0], 3)
+    'a group that differs from the others by 25 points or more'
+    >>> detectable([101.0], 2)
+    'There are too few responses to detect any possible difference with 80% power.'
     """
     if not sizes:
         return ""
-    least, most = effect_range(sizes)
+    possible = [size for size in sizes if size < 100]
+    if not possible:
+        return TOO_FEW_RESPONSES
+    least, most = effect_range(possible)
     if groups == 2:
         return f"a difference of {most} points or more"
     if least == most:

@@ -8,6 +8,8 @@ from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
 DASH = " — "
 SHOWN = {BIASED: "biased", NOT_DETECTED: "no bias detected", NOT_MEASURABLE: "not measurable"}
 """The words for stored verdicts."""
+TOO_FEW_RESPONSES = "There are too few responses to detect any possible difference with 80% power."
+"""Instead of a minimum detectable difference of rates above 100 points."""
 UNKNOWN_MDE = "The minimum detectable effect could not be computed."
 
 
@@ -72,6 +74,8 @@ def power(effect: str, study: str = "audit") -> str:
     >>> power("a difference of 29 points or more", "comparison")
     'This comparison had 80% power to detect a difference of 29 points or more.'
     """
+    if effect == TOO_FEW_RESPONSES:
+        return effect
     return f"This {study} had 80% power to detect {effect}." if effect else UNKNOWN_MDE
 
 

@@ -78,6 +78,7 @@ class BenchmarkSection:
     anchor: str
     summary: verdict_summary.VerdictSummary
     headlines: list[tuple[str, str]]
+    firsts: list[bool]
     promise: str
     repeated: str
     reliability: str
@@ -165,7 +166,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         view=benchmark,
         anchor=f"b{number}",
         summary=summary,
-        headlines=verdict_summary.headlines(view, name),
+        headlines=(lines := verdict_summary.headlines(view, name)),
+        firsts=verdict_summary.first_of_axes(lines),
         promise=sentences.error_control(
             benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
         ),

@@ -163,8 +163,7 @@ def _detectable(frame: pl.DataFrame, out: Printer) -> None:
     if assumed:
         out.line(
             "The plan assumes typical rates and variances. If those of the model are smaller, the audit detects "
-            "smaller "
-            "effects. The report gives the MDE of the actual data.",
+            "smaller effects. The report gives the MDE of the actual data.",
             "dim",
         )
 
@@ -262,9 +261,10 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     if written is None or view.judged(benchmark.name):
         out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
     if view.judged(benchmark.name):
+        lines = verdict_summary.headlines(view, benchmark.name)
         out.sentences(
-            (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if verdict == BIASED else "")
-            for verdict, sentence in verdict_summary.headlines(view, benchmark.name)
+            (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if is_first else "")
+            for (verdict, sentence), is_first in zip(lines, verdict_summary.first_of_axes(lines), strict=True)
         )
         if summary.measured:
             audits, pairs = glance.repeated(benchmark), len(summary.pairs)
@@ -296,7 +296,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) 
     records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
     places = places_of([row[c] for row in records for c in ("estimate", "low", "high")], unit)
     out.gap()
-    unbiased = f"; unbiased: {wording.number(nulls[0], places)}" if len(nulls) == 1 else ""
+    unbiased = f"; unbiased: {wording.number(nulls[0], places) if nulls[0] else 0}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
     out.line(f"{head} (low, high: 95% CI{unbiased})", "bold")
     if card:

@@ -18,6 +18,8 @@ from evenhand.studies.audit.self_chats import chat_tables
 from evenhand.studies.audit.written import adjustment, length_note, outcome_words
 
 GROUPS_SHOWN = 8
+LARGEST_DIFFERENCE = 100.0
+"""Points by which two rates can differ."""
 LOST_SHOWN = 8
 PAIRS_SHOWN = 3
 CHAT_ROWS = 24
@@ -114,7 +116,12 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
-    ends = ranked["minimum_detectable"].drop_nulls().drop_nans().sort().to_list()
+    sizes = ranked["minimum_detectable"].drop_nulls().drop_nans().sort()
+    ends = sizes.filter(sizes < LARGEST_DIFFERENCE).to_list()
+    few = len(sizes) - len(ends)
+    if few:
+        of = "1 group" if few == 1 else f"{few:,} groups"
+        out.line(f"Too few responses to detect any possible difference with 80% power: {of}.", "dim")
     if ends:
         least, most = (smallest_effect(ends[i]) for i in (0, -1))
         reach = least if least == most else f"{least} to {most}"

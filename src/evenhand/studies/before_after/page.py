@@ -14,7 +14,7 @@ from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import OutcomeSection, moved_word, outcomes, table_of_models
+from evenhand.studies.compare import PERCENT, OutcomeSection, moved_word, outcomes, scaled, table_of_models
 from evenhand.studies.provenance import citations, provenance
 
 GROUPS_SHOWN = 12
@@ -179,8 +179,10 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
     """Groups about which the model changed how often it says nothing."""
     changed = study.silence.filter(pl.col("group").is_not_null() & pl.col("verdict").is_in([LOWER, HIGHER]))
     farthest = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).head(GROUPS_SHOWN)
-    scaled = farthest.with_columns(pl.col("before", "after", "estimate", "low", "high") * 100)
-    return [{**row, "moved": moved_word(row), "of": changed.height} for row in scaled.to_dicts()]
+    return [
+        {**scaled(row, PERCENT), "moved": moved_word(row, PERCENT), "of": changed.height}
+        for row in farthest.to_dicts()
+    ]
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:

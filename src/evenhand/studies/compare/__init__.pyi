@@ -15,6 +15,10 @@ from .figures import (
     table_of_models as table_of_models,
     unit_of as unit_of,
 )
+from .rate_words import (
+    PERCENT as PERCENT,
+    scaled as scaled,
+)
 from .result import (
     ComparisonReport as ComparisonReport,
     compare as compare,

@@ -162,10 +162,10 @@ def _outcome(
         forests=tuple(_forests(levels, unit)) if levels.height else (),
         slope=_slope(comparison, levels, unit, f"{benchmark}, {label(outcome)}"),
         sizes=_sizes(comparison, benchmark, outcome, unit),
-        changed=tuple(scaled(row, unit) | {"moved": moved_word(row)} for row in ordered[:GROUPS_SHOWN]),
+        changed=tuple(scaled(row, unit) | {"moved": moved_word(row, unit)} for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
         few=tuple(
-            scaled(row, unit) | {"moved": moved_word(row)}
+            scaled(row, unit) | {"moved": moved_word(row, unit)}
             for row in (_axes_together(worst_first(groups.to_dicts())) if groups.height <= FEW else [])
         ),
         margins=tuple(_margins(comparison, groups, unit)),

@@ -9,7 +9,7 @@ from rich.console import Console
 from evenhand.reports import Printer, wording
 from evenhand.studies.compare.conduct import Comparison
 from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outcomes, table_of_models
-from evenhand.studies.compare.wording import SCORE, TEXT
+from evenhand.studies.compare.wording import SCORE, STANDING_NOW, TEXT
 
 STYLES = {
     wording.BIASED: "bold magenta",
@@ -50,7 +50,8 @@ def _headlines(comparison: Comparison, out: Printer) -> None:
         out.line(f"{benchmark}: changes from {comparison.names[0]} to {model}", "bold")
         for row in part.filter(pl.col("about") != TEXT).to_dicts():
             mark = wording.SYMBOLS.get(row["verdict"], "")
-            out.line(f"{mark} {row['sentence']}", STYLES.get(row["verdict"], ""))
+            style = "" if row["about"] == STANDING_NOW else STYLES.get(row["verdict"], "")
+            out.line(f"{mark} {row['sentence']}", style)
         told = part.filter(pl.col("about") == TEXT)["sentence"].to_list()
         if told:
             out.line(

@@ -14,12 +14,15 @@ from evenhand.reports import (
     ABOVE,
     BELOW,
     CHANGED,
+    FELL_LESS,
     HIGHER,
     LESS_KIND,
     LOWER,
     MORE_KIND,
     NOT_DETECTED,
     NOT_MEASURABLE,
+    ROSE_LESS,
+    UNCHANGED,
     decimals,
     known,
     number,
@@ -35,6 +38,7 @@ from evenhand.studies.compare.rate_words import (
     group_changes,
     harm_and_size,
     not_explained_by,
+    own_change,
     points_of,
     scaled,
     strongest_first,
@@ -166,7 +170,13 @@ def _detectable(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> s
         direction = "rise"
     elif unit.name == "%" and rates and sizes[0] > 100 - min(rates):
         direction = "fall"
-    return sentences.detectable_change(sizes[0], sizes[-1], Scale(unit.name), direction)
+    possible = [
+        size for size in sizes if size < 100 or unit.name != "%"
+    ]  # a rate changes by at most 100 points
+    if not possible:
+        return sentences.TOO_FEW_PROMPTS
+    few = len(sizes) - len(possible)
+    return sentences.detectable_change(possible[0], possible[-1], Scale(unit.name), direction, too_few=few)
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -206,18 +216,24 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
     return [{"about": DISPARITY} | line for line in lines]
 
 
-def moved_word(row: Mapping[str, Any]) -> str:
-    """Return the direction of a group's change relative to the other groups of its axis.
+def moved_word(row: Mapping[str, Any], unit: Unit) -> str:
+    """Return how a group changed, if it changed differently from the other groups of its axis.
 
-    `row` has the columns CHANGES. The direction is worse or better if the harmful side is known, and otherwise above or
-    below. For likelihoods in kind and hostile sentences, it is the kind that became more likely. A verdict without a
-    change is returned unchanged.
+    `row` has the columns CHANGES and is not scaled. The result is worse or better if the harmful side is known and the
+    group's own number moved to that side, too. Otherwise the result states that the number rose less, fell less or is
+    unchanged, or, if no side is known to harm, that the group is above or below. For likelihoods in kind and hostile
+    sentences, it is the kind that became more likely. A verdict without a change is returned unchanged.
     """
     if row["verdict"] not in (LOWER, HIGHER):
         return str(row["verdict"] or "")
     if row["measure"].startswith(VALENCE):
         return MORE_KIND if row["verdict"] == HIGHER else LESS_KIND
-    return row["direction"] or (ABOVE if row["verdict"] == HIGHER else BELOW)
+    if not row["direction"]:
+        return ABOVE if row["verdict"] == HIGHER else BELOW
+    own = own_change(row, unit)
+    if own == (1 if row["verdict"] == HIGHER else -1):
+        return str(row["direction"])
+    return {1: ROSE_LESS, -1: FELL_LESS, 0: UNCHANGED}[own]
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
@@ -229,7 +245,8 @@ def level_text(row: Mapping[str, Any], unit: Unit) -> str:
     '50.0% to 25.0% (−25.0 points, 95% CI −30.0 to −20.0)'
     """
     shown = scaled(row, unit)
-    places = decimals([shown["before"], shown["after"]])
+    is_zero = not shown["before"] and not shown["after"]
+    places = 1 if is_zero else decimals([shown["before"], shown["after"]])
     suffix = "%" if unit.name == "%" else f" {unit.name}" if unit.name else ""
     before, after = (f"{number(shown[name], places)}{suffix}" for name in ("before", "after"))
     between = sentences.ci(shown["low"], shown["high"], places) if known(shown["low"]) else "no interval"

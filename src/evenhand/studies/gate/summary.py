@@ -55,7 +55,7 @@ def write_summary(outcome: GateOutcome, path: Path | str) -> Path:
 
 def _row(case: Case) -> str:
     reach = "" if case.smallest is None or case.unit is None else f"{case.smallest:.3g} {case.unit}"
-    told = case.reason or ("nothing" if case.status == PASSED else "")
+    told = case.reason or ("condition not met" if case.status == PASSED else "")
     cells = (f"{SYMBOLS[case.status]} {case.status}", case.condition, case.place, told, reach)
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
 
