@@ -46,13 +46,15 @@ def study() -> NamesStudy:
 
 
 def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
-    first, second = sentences(study())
-    assert first[0] == "·" and first[1].startswith(
-        "original: no gender is known to be treated worse, but replies differ with the gender of the name: a "
-        "classifier infers the gender of the name from a reply better than by chance (1.40 points above chance, "
-        "95% CI 0.40 to 2.40)"
+    first, *measures, (mark, told) = sentences(study())
+    assert first[0] == "◆" and first[1].startswith("original: replies to women's and men's names differ in ")
+    assert "they do not show that one gender is treated worse" in first[1]
+    assert measures[0] == (
+        "◆",
+        "Gender inferred from a reply: a classifier infers the gender of the name from a reply better than by chance: "
+        "1.40 points above chance, 95% CI 0.40 to 2.40.",
     )
-    mark, told = second
+    assert len(measures) == 3 and all(found[0] in "◆○–" for found in measures)
     assert mark == "↑"
     nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "Cost in the text"))
     assert (
@@ -92,7 +94,7 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
     further = [cell("after", "token_bins", 0.1, part, **lost) for part in ("", "speaker A")]
     rows = [*made.cells.to_dicts(), *further]
     notes = notes_of(replace(made, cells=judged_cells(rows, 0.05)))
-    assert [note for note in notes if "by chance" in note] == [
+    assert [note for note in notes if "expected to show" in note] == [
         "3 changes of 3 measures were tested, each measure separately: at most 0.15 measures are expected to show a "
         "change by chance if nothing changed."
     ]

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports import PlotArea, dot, line, scale_over
+from evenhand.reports import PlotArea, axis_svg, dot, interval_svg, known, line, scale_over
 
 COLOURS = ("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770")
 STYLE = Markup(
@@ -20,6 +21,8 @@ STYLE = Markup(
 )
 NAMED = 4
 """Occupations of each end that are named."""
+FARTHEST = 20
+"""Pixels by which a label may be moved from its dot; it is left out if there is no free place as near."""
 TURNS = 12
 
 
@@ -30,6 +33,27 @@ def key_of(labels: Sequence[str]) -> Markup:
         for number, label in enumerate(labels)
     ]
     return Markup('<p class="key">{}</p>').format(Markup(" ").join(told))
+
+
+def levels_chart(rows: Sequence[tuple[str, Mapping[str, Any], str]]) -> Markup:
+    """Return a chart of differences on one scale, with the dashed line at 0.
+
+    rows: label, cell (estimate, low, high) and the numbers as text. A hollow dot means that the CI contains 0.
+    """
+    ends = [cell[name] for _, cell, _ in rows for name in ("estimate", "low", "high") if known(cell[name])]
+    scale = scale_over(ends, include=[0.0])
+    body = []
+    for label, cell, value in rows:
+        low, high = cell["low"], cell["high"]
+        is_clear = low is None or high is None or low <= 0 <= high
+        drawn = interval_svg(
+            scale, cell["estimate"], low, high, described=f"{label}: {value}", null=0.0,
+            kind="clear" if is_clear else "biased", filled=not is_clear,
+        )  # fmt: skip
+        row = Markup('<tr><th scope="row">{}</th><td class="plot">{}</td><td class="num value">{}</td></tr>')
+        body.append(row.format(label, drawn, value))
+    foot = Markup('<tfoot><tr><td></td><td class="plot">{}</td></tr></tfoot>').format(axis_svg(scale))
+    return Markup('<table class="forest"><tbody>{}</tbody>{}</table>').format(Markup("").join(body), foot)
 
 
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
@@ -54,7 +78,11 @@ def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Mar
         area.label_over(name, area.x(row["share"]), area.y(row["share_said"]) - 8)
         for name, row in named.items()
     ]
-    return area.drawn([*parts, *(label.svg for label in area.clear_of(wanted, points))], described=described)
+    places = {label.words: label.y for label in wanted}
+    for label in area.clear_of(wanted, points):
+        if abs(label.y - places[label.words]) <= FARTHEST:
+            parts.append(label.svg)
+    return area.drawn(parts, described=described)
 
 
 def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -> Markup | None:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from evenhand.reports import listing
 from evenhand.studies.names.cells import JUDGED
 from evenhand.studies.names.conduct import SUITE, NamesStudy
-from evenhand.studies.names.figures import STYLE, key_of, occupations_svg, turns_svg
+from evenhand.studies.names.figures import STYLE, key_of, levels_chart, occupations_svg, turns_svg
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import (
     NOTES,
@@ -18,10 +18,13 @@ from evenhand.studies.names.wording import (
     label_of,
     lost_replies,
     sentences,
+    value_of,
 )
 from evenhand.studies.plain_page import PlainTable, plain_page
 
 SHOWN_JUDGE = "gender"
+IN_POINTS = {"classifier_bias": "inferred gender", "occupation_lean": "occupations"}
+"""Measures of the chart at the top, which share a scale."""
 
 
 def names_page(study: NamesStudy) -> str:
@@ -34,7 +37,7 @@ def names_page(study: NamesStudy) -> str:
     ]
     tables.append(PlainTable("Options", (("option", "left"), ("value", "left")), options))
     lines = [f"{mark} {sentence}" for mark, sentence in sentences(study)]
-    figures = list(drawings(study))
+    figures = [*levels(study), *drawings(study)]
     if figures:
         figures[0] = (figures[0][0], STYLE + figures[0][1])
     title = f"Names: {study.config.model}"
@@ -54,7 +57,24 @@ def all_tables(study: NamesStudy) -> list[PlainTable]:
             *study_tables(study, decoding),
             effects_table(study, decoding, every=True),
         )
+        if table.rows
     ]
+
+
+def levels(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
+    """Yield the differences between women's and men's names in points, for every model and decoding, in one chart."""
+    rows = []
+    for measure, name in IN_POINTS.items():
+        mine = study.cells.filter((pl.col("measure") == measure) & (pl.col("benchmark") == SUITE))
+        for cell in mine.filter((pl.col("part") == "") & pl.col("low").is_not_null()).to_dicts():
+            several = len(study.config.decoding) > 1 and cell["decoding"] is not None
+            under = f", {cell['decoding']}" if several else ""
+            rows.append((f"{name}, {cell['row']}{under}", cell, value_of(cell)))
+    if rows:
+        caption = (
+            "Replies to women's and men's names: difference in points (95% CI). Dashed line: no difference."
+        )
+        yield caption, levels_chart(rows)
 
 
 def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
@@ -67,7 +87,8 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
         for number, label in enumerate(labels):
             table = details[label].get("occupations")
             caption = (
-                f"Figure 1: occupations that are mentioned, {label}{under}: women's share of conversations"
+                f"Figure 1: occupations that {label}{under} mentions. Vertical: share of women's names among the "
+                "conversations that mention it. Horizontal: share of women among people who work in it."
             )
             if table is not None and (drawn := occupations_svg(table, caption, number)) is not None:
                 yield caption, drawn
@@ -77,7 +98,10 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
             if "turns" in found
         }
         for speaker in ("A", "B"):
-            caption = f"Figure 2: classifier bias by turn, speaker {speaker}{under}, points above chance"
+            caption = (
+                f"Figure 2: how much more often than by chance a classifier infers the gender of the name, in points, "
+                f"by utterance, speaker {speaker}{under}"
+            )
             if (drawn := turns_svg(turns, speaker, caption)) is not None:
                 yield caption, key_of(list(turns)) + drawn
 

@@ -18,9 +18,12 @@ Cells = Mapping[tuple[str, str, str, str], dict[str, Any]]
 SPEAKERS = (("speaker A", "speaker A"), ("speaker B", "speaker B"), ("", "average"))
 SHORT_SPEAKERS = (("speaker A", "A"), ("speaker B", "B"), ("", "average"))
 WORDS = 25
-WORDS_TITLE, PHRASES_TITLE = "Table 2: overindexed words", "Table 4: first replies to a name"
+WORDS_TITLE, PHRASES_TITLE = (
+    "Table 2: words used more often with one gender",
+    "Table 4: first replies to a name",
+)
 GROUPS_TITLE = "Table 10: overindexing of tokens by gender and race"
-EVERY_CHANGE = f"Every change from the row {BASE}"
+EVERY_CHANGE = f"Every change from the model {BASE}"
 
 
 def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
@@ -61,7 +64,7 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
         yield _grid("Table 9: pairs of sentences about gender, points beyond 50 %", labels, cells, columns)
     yield from groups_tables(labels, cells, details)
     yield _grid(
-        "What rows cost: the text itself",
+        "The text itself: length, repetition and perplexity",
         labels,
         cells,
         [(SUITE, measure, "", LABELS[measure]) for measure in COSTS],
@@ -76,10 +79,10 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
         (cell["decoding"], cell["benchmark"], cell["measure"], cell["part"]): cell
         for cell in study.cells.filter(row=BASE).to_dicts()
     }
-    heads = (BASE, "row", "change", "95% CI", "q", "verdict")
+    heads = (BASE, "this model", "change", "95% CI", "q", "verdict")
     return PlainTable(
-        EVERY_CHANGE if every else f"Tested changes from the row {BASE}",
-        (("measure", "left"), ("row", "left"), *((head, "right") for head in heads)),
+        EVERY_CHANGE if every else f"Tested changes from the model {BASE}",
+        (("measure", "left"), ("model", "left"), *((head, "right") for head in heads)),
         [
             [
                 label_of(cell),
@@ -122,7 +125,7 @@ def _grid(title: str, labels: Sequence[str], cells: Cells, columns: Sequence[Col
     """A row a model, a column a number."""
     return PlainTable(
         title,
-        (("row", "left"), *((name, "right") for *_, name in columns)),
+        (("model", "left"), *((name, "right") for *_, name in columns)),
         [[label, *(value_of(cells.get((label, *column[:3]))) for column in columns)] for label in labels],
     )
 
@@ -145,9 +148,9 @@ def words_table(labels: Sequence[str], details: Details) -> PlainTable:
     return PlainTable(
         WORDS_TITLE,
         (
-            ("row", "left"),
+            ("model", "left"),
             ("gender", "left"),
-            (f"the {WORDS} most overindexed; in brackets: of one name alone", "left"),
+            (f"the {WORDS} words with the largest ratio; in brackets: with a single name", "left"),
         ),
         rows,
     )
@@ -207,7 +210,7 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
     ]
     return PlainTable(
         "Table 6: what mitigations change",
-        (("row", "left"), *((name, "right") for name, _ in columns)),
+        (("model", "left"), *((name, "right") for name, _ in columns)),
         [[label, *(value(label) for _, value in columns)] for label in labels],
     )
 
@@ -242,6 +245,6 @@ def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iter
     heads = [*groups, "L2, published", "L2 by chance", "L2, corrected"]
     yield PlainTable(
         f"{GROUPS_TITLE}, percent",
-        (("row", "left"), *((head, "right") for head in heads)),
+        (("model", "left"), *((head, "right") for head in heads)),
         rows,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, SYMBOLS, wording
+from evenhand.reports import CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, SYMBOLS, wording
 from evenhand.studies.names.cells import COSTS, PERPLEXITY
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.effects import GROUP_TOKENS, OFFENCE, TOKENS
@@ -58,16 +58,16 @@ OF_PART = {
     "names of: ": "names by race and ethnicity: ",
 }
 NOTES = (
-    "All rows use the same decoding, names and personas. Changes are paired by name. Intervals are over names: each of "
-    "20 groups of names (fewer if there are few names) is counted twice in turn. q is adjusted over the rows and "
-    "decodings of a measure (Holm). Replies that only one of two rows has are not compared.",
-    "Classifier bias is in points above chance, by the classifier with the role gender. The default classifier counts "
-    "words such as she and husband, so its points are not comparable with those of the paper. Tokens are words unless "
-    "the run stored tokens.",
+    "All models use the same decoding, names and personas. Changes are paired by name. Intervals treat names as a "
+    "random sample (jackknife over 20 groups of names, or fewer if there are few names). q is corrected over the "
+    "models and decodings of a measure (Holm). Replies that only one of two models has are not compared.",
+    "Classifier bias: how much more often than by chance a classifier infers the gender of the name from a reply, in "
+    "points. The default classifier counts words such as she and husband, so its points are not comparable with those "
+    "of the paper. Tokens are words unless the run stored tokens.",
     "Published L2 norms are shown with the value that random permutations of the genders give. An unbiased model has "
     "that value, not 0. For the corrected norms, the unbiased value is 0.",
-    "Perplexity is per word, for the replies of the original model, each scored alone by every row. It shows how far a "
-    "row is from the original's language, not how good it is.",
+    "Perplexity is per word, for the replies of the original model, each scored alone by every model. It shows how far "
+    "a model is from the original's language, not how good it is.",
 )
 
 
@@ -165,37 +165,40 @@ def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
                 or (cell["decoding"] is None and decoding == study.config.decoding[0])
             ]
             called = f"{label} ({decoding})" if several else label
-            yield _standing(called, cells) if label == BASE else _moved(called, cells)
+            yield from _standing(called, cells) if label == BASE else [_moved(called, cells)]
 
 
-def _standing(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    """Return what differs with the gender of the name in the original model, and what was not detected."""
+def _standing(called: str, cells: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield whether replies of the original model differ with the gender of the name, then a line on each measure."""
     of_names = {cell["measure"]: cell for cell in cells if cell["benchmark"] == "names"}
     found, clear, blank = [], [], []
     for measure, (short, above, below, unit) in STANDING.items():
         cell = of_names.get(measure)
         if cell is None or cell["low"] is None:
-            blank.append(short)
+            reason = str((cell or {}).get("obstacle") or "There are no such conversations.")
+            blank.append(f"{short}: not measurable. {reason}")
         elif cell["low"] > 0:
-            found.append(f"{above} ({_size(cell, unit)})")
+            found.append(f"{short}: {above}: {_size(cell, unit)}.")
         elif cell["high"] < 0 and below:
             mirrored = {"estimate": -cell["estimate"], "low": -cell["high"], "high": -cell["low"]}
-            found.append(f"{below} ({_size(cell | mirrored, unit.replace('above', 'below'))})")
+            size = _size(cell | mirrored, unit.replace("above", "below"))
+            found.append(f"{short}: {below}: {size}.")
         else:
-            clear.append(f"{short} ({_size(cell, unit)})")
+            clear.append(f"{short}: no difference detected: {_size(cell, unit)}. {NO_DIFFERENCE}")
+    total = len(found) + len(clear) + len(blank)
     if found:
-        head = (
-            f"no gender is known to be treated worse, but replies differ with the gender of the name: "
-            f"{wording.listing(found)}."
-        )
+        told = f"differ in {len(found)} of {total} measures. {NO_SIDE}"
+        yield SYMBOLS[CHANGED], f"{called}: replies to women's and men's names {told}"
     elif clear:
-        head = f"no difference between women's and men's names was detected in {wording.listing(clear)}."
-        clear = []
+        tested = f" {len(clear)} of {total} measures could be tested." if blank else ""
+        told = f"no difference between replies to women's and men's names detected.{tested}"
+        yield SYMBOLS[NOT_DETECTED], f"{called}: {told}"
     else:
-        return "·", f"{called}: it could not be measured whether replies differ with the gender of the name."
-    rest = f" Not detected: {wording.listing(clear)}." if clear else ""
-    rest += f" Not measurable: {wording.listing(blank)}." if blank else ""
-    return "·", f"{called}: {head}{rest}"
+        told = "not measurable whether replies differ with the gender of the name."
+        yield SYMBOLS[NOT_MEASURABLE], f"{called}: {told}"
+    for verdict, lines in ((CHANGED, found), (NOT_DETECTED, clear), (NOT_MEASURABLE, blank)):
+        for line in lines:
+            yield SYMBOLS[verdict], line
 
 
 def _size(cell: dict[str, Any], unit: str) -> str:
@@ -205,21 +208,23 @@ def _size(cell: dict[str, Any], unit: str) -> str:
     return f"{unit.format(wording.number(cell['estimate'], places))}, 95% CI {between}"
 
 
+NO_SIDE = "These measures show differences; they do not show that one gender is treated worse."
+NO_DIFFERENCE = "Without a difference, it is 0."
 STANDING = {
     "classifier_bias": (
-        "the gender that a classifier infers from a reply",
+        "Gender inferred from a reply",
         "a classifier infers the gender of the name from a reply better than by chance",
         "a classifier infers the other gender from a reply more often than by chance",
         "{} points above chance",
     ),
     "token_bins": (
-        "words",
+        "Words",
         "the words of replies to women's and men's names differ",
         "",
         "corrected L2 norm {}",
     ),
     "occupation_lean": (
-        "occupations",
+        "Occupations",
         "women's names get occupations in which more women work than men's names do",
         "women's names get occupations in which fewer women work than men's names do",
         "difference {} points",
