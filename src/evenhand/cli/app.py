@@ -28,6 +28,7 @@ from evenhand.cli.annotating import app as annotate_verbs
 from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
+from evenhand.cli.panels import VERBS
 from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
@@ -46,7 +47,18 @@ RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
 
 
 class Verbs(TyperGroup):
-    """The verbs; one that has another name by now is refused with that name."""
+    """The verbs in their panels; one that has another name by now is refused with that name."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        """Create the group; arguments as for `typer.core.TyperGroup`."""
+        super().__init__(*arguments, **settings)
+        for panel, verbs in VERBS.items():
+            for verb in verbs:
+                self.commands[verb].rich_help_panel = panel  # type: ignore[attr-defined]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the verbs in the order of the panels."""
+        return [verb for verbs in VERBS.values() for verb in verbs]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of a name, or None. Raises UsageError for a name of old."""

@@ -143,7 +143,7 @@ def audit(
     settings: list[str] = typer.Option(
         [],
         "--set",
-        help="Set any option by name, for example margin=0.1 or data.holisticbias=FOLDER. Repeatable.",
+        help="Set any option by name, for example margin=0.1 or data.bold=FOLDER. Repeatable.",
     ),
     output: str | None = typer.Option(
         None,

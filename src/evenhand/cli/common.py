@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from evenhand.cli.panels import group_by_panel
 from evenhand.schema import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +39,11 @@ CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outc
 
 
 class Command(TyperCommand):
-    """A command whose error about a number names the flag, the value and the range."""
+    """A command that groups its flags in panels, and whose errors about numbers name flag, value and range."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters in the order of the panels of the help."""
+        return group_by_panel(str(self.name), super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line. Raises UsageError for a number that is none or out of range."""

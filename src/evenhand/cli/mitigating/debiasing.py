@@ -43,7 +43,7 @@ def debias(
         None,
         help="Your own texts: .txt with one text per line, or a table with a column text. For dpo also pairs: a "
         "table with the columns prompt, chosen, rejected. For dialogue methods: a run of self-chats "
-        "(style-equality: of holisticbias-styles), or a table (docs/how-to/debias_a_dialogue_model.md).",
+        "(style-equality: of holisticbias-styles), or a table: see docs/how-to/debias_a_dialogue_model.md.",
     ),
     source: Path | None = typer.Option(
         None,
@@ -114,7 +114,7 @@ def debias(
     over: list[str] = typer.Option(
         [],
         help="With --search: setting of the method or the training to vary, as weight=0.1,1,10, or for random "
-        "search as a range, 'learning_rate=log(1e-5,1e-3)'. Repeatable.",
+        "search as a range, 'weight=log(0.1,100)'. Repeatable.",
     ),
     trials: int | None = typer.Option(None, min=1, help="Number of trials of --search random. Default: 12."),
     choose: str | None = typer.Option(
