@@ -1,5 +1,6 @@
 """Help, lists and cards: all that a newcomer reads first, and what it costs."""
 
+import shlex
 import subprocess
 import sys
 
@@ -55,8 +56,29 @@ def test_a_classifier_of_a_file_shows_the_card_of_all_such_files(evenhand, calle
     evenhand("show", "peoples:labels.jsonl").refused(2, "Unknown card: 'peoples:labels.jsonl'")
 
 
-def test_no_argument_at_all_shows_the_help(evenhand):
-    evenhand().says("Usage: evenhand", "audit")
+def starting_commands(shown):
+    """Return the arguments of the commands that `evenhand` without arguments shows."""
+    return [shlex.split(line.split(":", 1)[1])[1:] for line in shown.out.splitlines() if ":  " in line]
+
+
+def test_without_arguments_three_commands_are_shown(evenhand):
+    shown = evenhand()
+    assert shown.code == 2
+    shown.says("All commands: evenhand --help")
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert [command[0] for command in starting_commands(shown)] == ["audit", "measure", "compare"]
+
+
+@pytest.mark.slow
+def test_the_three_commands_work(evenhand, tmp_path):
+    audit, measure, compare = starting_commands(evenhand())
+    for folder in compare[1:]:
+        assert evenhand(*audit, "-b", "evenhand-likelihood", "--limit", "20", "-o", folder).code == 0
+    assert evenhand(*compare).code == 0
+    (tmp_path / measure[1]).write_text("who,pay\n" + "anna,3\nberta,4\nanna,5\nberta,2\n" * 10)
+    measured = evenhand(*measure)
+    assert measured.code == 0
+    measured.says("who")
 
 
 def test_the_version_is_the_package_s(evenhand):

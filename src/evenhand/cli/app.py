@@ -39,6 +39,16 @@ EXIT_CODES = (
     "resume)."
 )
 
+START = """Measure and reduce social bias in language models. Three ways to begin:
+
+  Audit a model:   evenhand audit evenhand/reference
+  Measure a file:  evenhand measure my.csv --column who=group --column pay=score
+  Compare runs:    evenhand compare runs/before runs/after
+
+evenhand/reference is a small built-in model that needs no GPU and no network.
+Replace the names of the file, its columns and the run folders by your own.
+All commands: evenhand --help"""
+
 MOST_TOLD = 2000
 """Letters of an error: a name in it may be as long as somebody likes."""
 
@@ -55,6 +65,13 @@ class Verbs(TyperGroup):
         for panel, verbs in VERBS.items():
             for verb in verbs:
                 self.commands[verb].rich_help_panel = panel  # type: ignore[attr-defined]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; without arguments, show how to begin and exit with code 2."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(START)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the verbs in the order of the panels."""
@@ -76,7 +93,6 @@ app = App(
     help="Measure and reduce social bias in language models. Start here: evenhand audit evenhand/reference (a "
     "small built-in model that needs no GPU and no network).",
     epilog=EXIT_CODES,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
