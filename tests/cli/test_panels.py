@@ -9,6 +9,21 @@ from tests.compatibility.flags import all_commands
 
 PANELS = ("Basics", "Generation", "Statistics", "Resources", "Gate", "Advanced")
 MOST_BASICS = 10
+DIFFERENT_HELP = {
+    "The verbs read or write different things.": (
+        *("--output", "--from", "--data", "--prompts", "--column", "--terms", "--question", "--benchmark"),
+        *("--axis", "--bias", "--name", "--names", "--negative", "--study", "--database", "--summary"),
+        *("--classifier-error", "--config", "--version", "--revision", "--trust-addresses"),
+    ),
+    "The verbs accept different values.": (
+        *("--classifier", "--decoding", "--device", "--set", "--as-published", "--by"),
+    ),
+    "The verbs sample, count or test different things.": (
+        *("--limit", "--seed", "--error-threshold", "--retry-errors", "--plan", "--workers", "--on"),
+        *("--guard", "--margin", "--threshold", "--alpha", "--temperature"),
+    ),
+}
+"""Flags whose help differs between verbs, apart from the default, by the reason."""
 COMMANDS = {path: command for path, command in all_commands() if not hasattr(command, "commands")}
 
 
@@ -66,3 +81,12 @@ def test_the_help_shows_every_flag_whole(evenhand, monkeypatch, path, width):
     shown = evenhand(*path.split()[1:], "--help").out
     assert [flag for flag in flags_of(path) if f" {flag} " not in shown] == []
     assert "…" not in shown
+
+
+def test_a_flag_has_the_same_help_for_every_verb_or_a_reason():
+    words: dict[str, set[str]] = {}
+    for path in COMMANDS:
+        for name, flag in flags_of(path).items():
+            words.setdefault(name, set()).add(flag.help.split(" Default: ")[0])
+    listed = [name for names in DIFFERENT_HELP.values() for name in names]
+    assert sorted(listed) == sorted(name for name, found in words.items() if len(found) > 1)

@@ -8,7 +8,11 @@ from evenhand.cli import gating, model_flags as flags
 from evenhand.cli.common import (
     CALLED,
     ClassifierError,
+    Prompts,
     Reference,
+    ReportCopy,
+    Samples,
+    Seed,
     end,
     options_of,
     progress,
@@ -50,9 +54,7 @@ def audit(
     axis: list[str] = typer.Option(
         [], "--axis", help="Measure only this axis, for example religion. Repeatable. Default: all axes."
     ),
-    prompts: Path | None = typer.Option(
-        None, help="Use your own prompts (CSV, JSON Lines or Parquet) instead of the benchmark's."
-    ),
+    prompts: Prompts = None,
     counterfactual: list[str] = typer.Option(
         [],
         "--counterfactual",
@@ -61,11 +63,7 @@ def audit(
         "comma-separated. Choose groups with religion:Christian/Muslim. Use `reviewed` for a file made with "
         "`evenhand data build counterfactuals`.",
     ),
-    samples: int | None = typer.Option(
-        None,
-        min=1,
-        help="Number of responses per prompt. Default: the benchmark's number.",
-    ),
+    samples: Samples = None,
     decoding: str | None = typer.Option(
         None,
         help="Decoding settings: auto (published settings of the model's family; for conversations the "
@@ -106,7 +104,7 @@ def audit(
         "Repeatable; applied in the order given.",
         autocompletion=names_of(Kind.MITIGATIONS),
     ),
-    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
+    seed: Seed = None,
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -151,7 +149,7 @@ def audit(
         "-o",
         help="Folder or S3 URL (s3://bucket/run) for the run. Default: a new folder in runs/.",
     ),
-    report: Path | None = typer.Option(None, help="Also write the report to this file."),
+    report: ReportCopy = None,
     plan: bool = typer.Option(
         False,
         "--plan",

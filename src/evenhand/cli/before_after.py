@@ -20,7 +20,9 @@ AFTER = typer.Argument(
     help="Folder of a debiased model (`evenhand debias`) or of an adapter. Same as --mitigate finetuned=FOLDER or "
     "adapter=FOLDER.",
 )
-SUITE = typer.Option(None, help="Set of benchmarks to run, such as robbie. Default: the benchmark regard.")
+SUITE = typer.Option(
+    None, help="Set of benchmarks to run (`evenhand list suites`). Default: the benchmark regard."
+)
 OUTPUT = typer.Option(
     None,
     "--output",

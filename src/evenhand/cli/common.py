@@ -1,4 +1,4 @@
-"""What the verbs share: flags as options, progress, and how a verb ends."""
+"""What the verbs share: flags that are not about a model, flags as options, progress, and how a verb ends."""
 
 import os
 import shlex
@@ -32,6 +32,20 @@ Reference = Annotated[
     str | None,
     typer.Option(help="Also compare each other group of the axis with this group."),
 ]
+Prompts = Annotated[
+    Path | None,
+    typer.Option(help="Use your own prompts (CSV, JSON Lines or Parquet) instead of the benchmark's."),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of responses per prompt. Default: the benchmark's number."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")]
+StudyFolder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder for the study. Default: a new folder in runs/."),
+]
+ReportCopy = Annotated[Path | None, typer.Option(help="Also write the report to this file.")]
 LONGEST_NAME = 200
 """Maximum length of a file name in bytes. Systems allow 255; the temporary file next to it needs some of them."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import App, say, writable
+from evenhand.cli.common import App, Samples, say, writable
 from evenhand.cli.pairs import build_pairs, told
 from evenhand.cli.rewriting import counterfactuals
 
@@ -153,9 +153,7 @@ def lm_eval_tasks(
     limit: int | None = typer.Option(
         None, min=1, help="Maximum number of prompts per benchmark, sampled as in an audit."
     ),
-    samples: int | None = typer.Option(
-        None, min=1, help="Number of responses per prompt. Default: the benchmark's number."
-    ),
+    samples: Samples = None,
     seed: int = typer.Option(0, min=0, help="Random seed for sampling the prompts of --limit."),
 ) -> None:
     """Write benchmarks as tasks for lm-evaluation-harness.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli import gating
+from evenhand.cli import gating, model_flags as flags
 from evenhand.cli.common import ClassifierError, Reference, rebuild_command, say, show
 
 
@@ -59,9 +59,7 @@ def measure(
     ),
     classifier_error: ClassifierError = None,
     reference: Reference = None,
-    device: str = typer.Option(
-        "auto", help="Device for classifiers with weights: auto, cpu, cuda, cuda:1 or mps."
-    ),
+    device: flags.ClassifierDevice = "auto",
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for report.html, measurements.json and the detail tables."
     ),

@@ -8,6 +8,9 @@ Dtype = Annotated[
     str | None, typer.Option(help="Precision: auto, float32, bfloat16 or float16. Default: auto.")
 ]
 Device = Annotated[str | None, typer.Option(help="Device: auto, cpu, cuda, cuda:1 or mps. Default: auto.")]
+ClassifierDevice = Annotated[
+    str, typer.Option(help="Device for classifiers with weights: auto, cpu, cuda, cuda:1 or mps.")
+]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a Hugging Face model.")]
 TrustRemoteCode = Annotated[
     bool | None,

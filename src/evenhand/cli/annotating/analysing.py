@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import options_of, require_level, show, writable
+from evenhand.cli.common import ReportCopy, options_of, require_level, show, writable
 
 
 def analyse(
@@ -42,7 +42,7 @@ def analyse(
         help="Significance level: the probability of any false verdict if there is no difference.",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for resamples and permutations."),
-    report: Path | None = typer.Option(None, help="Also write the page to this file."),
+    report: ReportCopy = None,
 ) -> None:
     """Analyse an export: win rates, ratings, agreement, reliability, and classifiers compared with annotators.
 

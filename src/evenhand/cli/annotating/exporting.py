@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.annotating.opening import opened
+from evenhand.cli.annotating.opening import StudyDatabase, StudyName, StudyPlace, opened
 from evenhand.cli.common import say, writable
 from evenhand.schema import UsageError, write_table
 
@@ -17,16 +17,12 @@ EXPORTS = (".jsonl", ".csv", ".parquet")
 
 
 def export(
-    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
+    study: StudyPlace,
     output: Path = typer.Option(
         ..., "--output", "-o", metavar="FILE", help="File to write: .jsonl, .csv or .parquet."
     ),
-    name: str | None = typer.Option(
-        None, "--study", help="Name of the study. Required if the database contains several."
-    ),
-    database: str | None = typer.Option(
-        None, help="Database of a study file. Required if it is not in the folder of the file."
-    ),
+    name: StudyName = None,
+    database: StudyDatabase = None,
     classifier_error: Path | None = typer.Option(
         None,
         "--classifier-error",
@@ -79,9 +75,7 @@ def backup(
     name: str | None = typer.Option(
         None, "--study", help="Name of any study in the database. Required if the database contains several."
     ),
-    database: str | None = typer.Option(
-        None, help="Database of a study file. Required if it is not in the folder of the file."
-    ),
+    database: StudyDatabase = None,
 ) -> None:
     """Copy the database while it is in use.
 

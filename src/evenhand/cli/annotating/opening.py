@@ -3,14 +3,29 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit, urlunsplit
+
+import typer
 
 from evenhand.schema import UsageError, is_file
 
 if TYPE_CHECKING:
     from evenhand.annotation import Store
 
+StudyPlace = Annotated[
+    str, typer.Argument(metavar="STUDY", help="Study file, its database, or postgresql://...")
+]
+StudyName = Annotated[
+    str | None,
+    typer.Option("--study", help="Name of the study. Required if the database contains several."),
+]
+StudyDatabase = Annotated[
+    str | None,
+    typer.Option(
+        "--database", help="Database of a study file. Required if it is not in the folder of the file."
+    ),
+]
 DATABASE = "EVENHAND_ANNOTATE_DATABASE"
 """Environment variable with the database's URL, used without the flag. Keep a URL with a password in it."""
 SERVERS = ("postgresql", "postgres", "postgresql+psycopg")

@@ -12,6 +12,9 @@ import typer
 
 from evenhand.cli.annotating.making import made
 from evenhand.cli.annotating.opening import (
+    StudyDatabase,
+    StudyName,
+    StudyPlace,
     database_of,
     is_study_file,
     need_annotate,
@@ -143,7 +146,7 @@ def serve(
 
 
 def invite(
-    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
+    study: StudyPlace,
     number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Number of links."),
     uses: int = typer.Option(
         1, min=0, max=MOST_USES, help="Number of people whom each link admits. 0 means no limit."
@@ -155,12 +158,8 @@ def invite(
         help=f"{LINK_HELP} Default: EVENHAND_ANNOTATE_ADDRESS, or the URL at which the study was last "
         "served.",
     ),
-    name: str | None = typer.Option(
-        None, "--study", help="Name of the study. Required if the database contains several."
-    ),
-    database: str | None = typer.Option(
-        None, help="Database of a study file. Required if it is not in the folder of the file."
-    ),
+    name: StudyName = None,
+    database: StudyDatabase = None,
 ) -> None:
     """Print new links for annotators, one per line.
 
@@ -190,14 +189,10 @@ def invite(
 
 
 def account(
-    study: str = typer.Argument(..., metavar="STUDY", help="Study file, its database, or postgresql://..."),
+    study: StudyPlace,
     account_name: str = typer.Argument("admin", metavar="[NAME]", help="Name of the account."),
-    name: str | None = typer.Option(
-        None, "--study", help="Name of the study. Required if the database contains several."
-    ),
-    database: str | None = typer.Option(
-        None, help="Database of a study file. Required if it is not in the folder of the file."
-    ),
+    name: StudyName = None,
+    database: StudyDatabase = None,
 ) -> None:
     """Create an admin account, or change its password. The password is read from a prompt or from standard
     input.

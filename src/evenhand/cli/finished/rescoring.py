@@ -1,11 +1,9 @@
 """`evenhand rescore`: classify a finished run again with other classifiers, without its model."""
 
-from pathlib import Path
-
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import end, progress, show, writable, written
+from evenhand.cli.common import ReportCopy, end, progress, show, writable, written
 
 
 def rescore(
@@ -19,9 +17,7 @@ def rescore(
         help="New classifier, as ROLE=NAME (toxicity=vader). ROLE may be omitted if there is only one. "
         "Repeatable.",
     ),
-    device: str = typer.Option(
-        "auto", help="Device for classifiers with weights: auto, cpu, cuda, cuda:1 or mps."
-    ),
+    device: flags.ClassifierDevice = "auto",
     on: flags.On = None,
     workers: flags.Workers = None,
     error_threshold: float = typer.Option(
@@ -39,7 +35,7 @@ def rescore(
         help="Trust server URLs and file paths stored in the run folder (your API keys are sent to those "
         "servers).",
     ),
-    report: Path | None = typer.Option(None, help="Also write the report to this file."),
+    report: ReportCopy = None,
 ) -> None:
     """Classify the responses of a finished run with other classifiers, and update its report.
 

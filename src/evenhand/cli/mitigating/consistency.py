@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import gating, model_flags as flags
-from evenhand.cli.common import end, options_of, progress, show, stated
+from evenhand.cli.common import Seed, StudyFolder, end, options_of, progress, show, stated
 
 
 def check_consistency(
@@ -84,7 +84,7 @@ def check_consistency(
     max_new_tokens: int | None = typer.Option(
         None, min=1, help="Maximum length of a response, in tokens. Default: 20."
     ),
-    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
+    seed: Seed = None,
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
@@ -100,9 +100,7 @@ def check_consistency(
     retry_errors: bool | None = typer.Option(
         None, "--retry-errors", help="When resuming, retry rows for which the model or the classifier failed."
     ),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
-    ),
+    output: StudyFolder = None,
     plan: bool = typer.Option(
         False,
         "--plan",

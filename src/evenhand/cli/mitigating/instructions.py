@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, progress, show
+from evenhand.cli.common import Prompts, Samples, Seed, options_of, progress, show
 
 
 def search_instruction(
@@ -57,13 +57,11 @@ def search_instruction(
     classifier: list[str] = typer.Option(
         [], "--classifier", help="Classifier, in the format of `evenhand audit`."
     ),
-    prompts: Path | None = typer.Option(None, help="Use your own prompts instead of the benchmark's."),
+    prompts: Prompts = None,
     decoding: str | None = typer.Option(None, help="Decoding settings, as in `evenhand audit`."),
-    samples: int | None = typer.Option(
-        None, min=1, help="Number of responses per prompt. Default: the benchmark's number."
-    ),
+    samples: Samples = None,
     max_new_tokens: int | None = typer.Option(None, min=1, help="Maximum length of a response, in tokens."),
-    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
+    seed: Seed = None,
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,

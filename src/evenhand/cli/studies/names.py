@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, progress, show
+from evenhand.cli.common import Seed, StudyFolder, options_of, progress, show
 
 
 def names(
@@ -35,7 +35,7 @@ def names(
         None, min=1, help="Maximum number of conversations per benchmark. Default: all, but 2,000 for names."
     ),
     max_new_tokens: int | None = typer.Option(
-        None, min=1, help="Maximum length of a reply, in tokens. Default: 60."
+        None, min=1, help="Maximum length of a response, in tokens. Default: 60."
     ),
     classifiers: list[str] = typer.Option(
         [],
@@ -52,15 +52,13 @@ def names(
         help="Folder of crows-pairs or stereoset, as NAME=FOLDER. Default: the cache. Data sets that are not "
         "found are left out.",
     ),
-    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
+    seed: Seed = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
     batch_tokens: flags.BatchTokens = None,
     trust_addresses: flags.TrustAddresses = False,
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
-    ),
+    output: StudyFolder = None,
 ) -> None:
     """Study how conversations change with the first name that opens them, for a model and its debiased versions.
 

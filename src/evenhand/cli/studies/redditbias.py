@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import App, options_of, progress, require_positive, show
+from evenhand.cli.common import App, Seed, StudyFolder, options_of, progress, require_positive, show
 from evenhand.cli.studies.names import names
 
 app = App(help="Run a paper's full study on your models: names, redditbias.", no_args_is_help=True)
@@ -60,17 +60,15 @@ def redditbias(
     epochs: float | None = typer.Option(
         None,
         callback=require_positive,
-        help="Number of passes of a method over its texts. Default: 2; 1 for the sentences of evenhand.",
+        help="Number of passes over the texts. Default: 2; 1 for the sentences of evenhand.",
     ),
-    seed: int | None = typer.Option(None, min=0, help="Random seed. Default: 0."),
+    seed: Seed = None,
     device: flags.Device = None,
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
     batch_tokens: flags.BatchTokens = None,
     trust_addresses: flags.TrustAddresses = False,
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for the study. Default: a new folder in runs/."
-    ),
+    output: StudyFolder = None,
 ) -> None:
     """Study debiasing methods on RedditBias: bias, perplexity, state tracking and responses, before and after.
 
