@@ -14,6 +14,7 @@ VERBS += [("push",), ("report",), ("compare",), ("check-consistency",), ("debias
 VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
 KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "methods", "measures", "datasets")
 HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")
+HEAVY += ("evenhand.schema.files", "hashlib")
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

@@ -30,7 +30,7 @@ from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
 from evenhand.cli.panels import VERBS
 from evenhand.cli.studies import app as study_verbs
-from evenhand.schema import EvenhandError, UsageError, without_surrogates
+from evenhand.schema import EvenhandError, UsageError
 
 EXIT_CODES = (
     "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
@@ -138,6 +138,10 @@ app.add_typer(data_verbs.app, name="data")
 
 def _check_encoding(words: Sequence[str]) -> None:
     """Raise UsageError for bytes that are no UTF-8, which no manifest could hold."""
+    if all(word.isascii() for word in words):
+        return
+    from evenhand.schema import without_surrogates  # imports much that --help does not need
+
     for number, word in enumerate(words, 1):
         if without_surrogates(word) != word:
             raise UsageError(

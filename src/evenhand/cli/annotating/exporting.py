@@ -8,7 +8,7 @@ import typer
 
 from evenhand.cli.annotating.opening import StudyDatabase, StudyName, StudyPlace, opened
 from evenhand.cli.common import say, writable
-from evenhand.schema import UsageError, write_table
+from evenhand.schema import UsageError
 
 if TYPE_CHECKING:
     from evenhand.annotation import Store
@@ -58,6 +58,7 @@ def export(
     store = _apart_from(file, opened(study, name, database), study)
     try:
         from evenhand.annotation import classifier_error_table, read_export, write_export
+        from evenhand.schema import write_table
 
         say(f"Written to {write_export(store, file)}. Next: evenhand annotate analyse {file}")
         if errors is not None:

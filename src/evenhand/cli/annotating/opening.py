@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from evenhand.schema import UsageError, is_file
+from evenhand.schema import UsageError
 
 if TYPE_CHECKING:
     from evenhand.annotation import Store
@@ -109,6 +109,8 @@ def without_password(address: str) -> str:
 
 
 def _there(database: str, begin: str) -> str:
+    from evenhand.schema import is_file
+
     if not is_server(database) and not is_file(Path(database)):
         raise UsageError(f"The database {database} does not exist.", f"Create it: {begin}")
     return database
