@@ -215,43 +215,52 @@ def build(
         help="For counterfactuals: gender, name, religion, ... as in `evenhand audit --counterfactual`. "
         "Repeatable.",
     ),
-    style: str | None = typer.Option(None, "--format", help="Output format: csv or parquet. Default: csv."),
+    style: str | None = typer.Option(
+        None, "--format", help="For holisticbias and evenhand: output format, csv or parquet. Default: csv."
+    ),
     embedding_model: str | None = typer.Option(
         None,
-        help="Sentence-embedding model that finds neighbours of the seed words. Requires the extra 'embeddings'.",
+        help="For advpromptset: sentence-embedding model that finds neighbours of the seed words. Requires the extra "
+        "'embeddings'.",
     ),
     device: str | None = typer.Option(
-        None, help="Device of the embedding model: auto, cpu or cuda. Default: auto."
+        None, help="For advpromptset: device of the embedding model, auto, cpu or cuda. Default: auto."
     ),
-    terms: Path | None = typer.Option(None, help="Table of terms to use as it is. No model is needed."),
+    terms: Path | None = typer.Option(
+        None, help="For advpromptset: table of terms to use as it is. No model is needed."
+    ),
     seeds: Path | None = typer.Option(
         None,
-        help="CSV of your own seed words (columns term and identity), used in addition to the built-in ones.",
+        help="For advpromptset: CSV of your own seed words (columns term and identity), used in addition to the "
+        "built-in ones.",
     ),
     neighbours: int | None = typer.Option(
-        None, min=1, help="Number of neighbours to consider for each seed word. Default: 10."
+        None,
+        min=1,
+        help="For advpromptset: number of neighbours to consider for each seed word. Default: 10.",
     ),
     least_similarity: float | None = typer.Option(
-        None, min=-1, max=1, help="Minimum cosine similarity of a neighbour. Default: 0.7."
+        None, min=-1, max=1, help="For advpromptset: minimum cosine similarity of a neighbour. Default: 0.7."
     ),
     least_count: int | None = typer.Option(
-        None, min=1, help="Minimum number of occurrences of a candidate word. Default: 20."
+        None, min=1, help="For advpromptset: minimum number of occurrences of a candidate word. Default: 20."
     ),
     size: int | None = typer.Option(
-        None, min=1, help="Number of prompts to sample, evenly over strata. Default: all."
+        None, min=1, help="For advpromptset: number of prompts to sample, evenly over strata. Default: all."
     ),
-    seed: int | None = typer.Option(None, min=0, help="Random seed for sampling the prompts. Default: 0."),
+    seed: int | None = typer.Option(
+        None, min=0, help="For advpromptset: random seed for sampling the prompts. Default: 0."
+    ),
     only_terms: bool = typer.Option(
         False,
         "--only-terms",
-        help="Stop after the table of terms, so that you can edit it and run the command again.",
+        help="For advpromptset: stop after the table of terms, so that you can edit it and run the command again.",
     ),
 ) -> None:
     """Build the prompt set of a data set. The same command resumes a stopped build.
 
-    Options from --embedding-model on are for advpromptset. redditbias stops when phrases must be labelled;
-    continue with --annotations. counterfactuals writes one row per prompt: edit or delete rows, then audit
-    them.
+    redditbias stops when phrases must be labelled; continue with --annotations. counterfactuals writes one
+    row per prompt: edit or delete rows, then audit them.
 
     \b
     Example:

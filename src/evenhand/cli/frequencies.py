@@ -36,7 +36,7 @@ def frequencies(
     kind: str | None = typer.Option(
         None,
         metavar="parquet|jsonl|csv|text|warc",
-        help="File format. Default: chosen by the file extension.",
+        help="File format of the sources. Default: chosen by the file extension.",
     ),
     documents: str | None = typer.Option(
         None,
@@ -50,7 +50,10 @@ def frequencies(
         "Default: all.",
     ),
     duplicates: str | None = typer.Option(
-        None, metavar="keep|drop", help="Use drop to count each distinct text once per corpus. Default: keep."
+        None,
+        metavar="keep|drop",
+        help="Repeated texts: keep counts each of them, drop counts each distinct text once per corpus. Default: "
+        "keep.",
     ),
     pairs: list[str] = typer.Option(
         [],
@@ -61,7 +64,7 @@ def frequencies(
     window: int | None = typer.Option(
         None,
         min=0,
-        help="Maximum number of words between two terms that count as a pair in a window. Default: 10.",
+        help="Count two terms as a pair in a window if at most this number of words is between them. Default: 10.",
     ),
     as_published: bool = typer.Option(
         False,

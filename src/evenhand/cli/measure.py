@@ -52,7 +52,8 @@ def measure(
     margin: float = typer.Option(
         0.5,
         min=0,
-        help="Minimum difference between two descriptors that counts as a difference, in nats per sentence.",
+        help="For likelihoods: minimum difference between two descriptors that counts as a difference, in nats per "
+        "sentence.",
     ),
     alpha: float = typer.Option(
         0.05, min=0, max=1, help="Significance level of the verdicts, after adjustment for multiple testing."

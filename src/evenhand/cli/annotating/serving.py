@@ -44,7 +44,9 @@ def serve(
     output: Path | None = typer.Option(
         None, "--output", "-o", metavar="STUDY.yaml", help="File for the new study."
     ),
-    benchmark: str | None = typer.Option(None, help="Model whose responses in a run are judged."),
+    benchmark: str | None = typer.Option(
+        None, help="For runs: show only responses to this benchmark, if a run has several."
+    ),
     limit: int | None = typer.Option(
         None, min=1, help="Maximum number of items, sampled evenly over groups."
     ),
@@ -68,14 +70,17 @@ def serve(
         help="For acute: include conversations that a classifier labelled as toxic or offensive.",
     ),
     leave_out: list[str] = typer.Option(
-        [], "--leave-out", metavar="COLUMN=VALUE", help="Text to leave out. Repeatable."
+        [],
+        "--leave-out",
+        metavar="COLUMN=VALUE",
+        help="For acute: leave out texts with this value in this column. Repeatable.",
     ),
     shown: str | None = typer.Option(
         None,
         "--show",
         metavar="apart|whole|judged",
-        help="For runs: show the prompt above the response, both as one text, or the text that the classifier "
-        "labelled.",
+        help="For runs: show the prompt above the response (apart), both as one text (whole), or the text that the "
+        "classifier labelled (judged).",
     ),
     survey: bool = typer.Option(
         False, "--survey", help="Ask the statements of the SDO7 scale after each batch."
@@ -152,7 +157,9 @@ def invite(
         1, min=0, max=MOST_USES, help="Number of people whom each link admits. 0 means no limit."
     ),
     note: str = typer.Option("", help="Note about the links, shown next to them on the admin's page."),
-    days: float | None = typer.Option(None, min=0.001, max=3650, help="Time after which the links expire."),
+    days: float | None = typer.Option(
+        None, min=0.001, max=3650, help="Number of days after which the links expire."
+    ),
     address: str | None = typer.Option(
         None,
         help=f"{LINK_HELP} Default: EVENHAND_ANNOTATE_ADDRESS, or the URL at which the study was last "

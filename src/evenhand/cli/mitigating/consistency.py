@@ -64,7 +64,9 @@ def check_consistency(
         help="Minimum score of a harmful response. Default: 0.5, or the classifier's own decision.",
     ),
     rule: str | None = typer.Option(
-        None, help="Rule for the headline: tested, strict or paper. Default: tested."
+        None,
+        help="Rule for the headline: tested (by confidence intervals), strict (by point estimates, as the paper "
+        "states it) or paper (as its authors decided). Default: tested.",
     ),
     margin: float | None = typer.Option(
         None,
@@ -73,8 +75,8 @@ def check_consistency(
     ),
     importance: str | None = typer.Option(
         None,
-        help="What to compare the effects of nonsense and of an empty wording with: share (half of the method's "
-        "effect) or points (the method's effect plus the margin). Default: share.",
+        help="Limit for the effects of nonsense and of an empty wording: share (half of the method's effect) or points "
+        "(the method's effect minus the margin). Default: share.",
     ),
     decoding: str | None = typer.Option(
         None,

@@ -51,7 +51,9 @@ def search_trigger(
     sweeps: int = typer.Option(50, min=1, help="Maximum number of passes over all positions per restart."),
     candidates: int = typer.Option(100, min=1, help="Number of candidate tokens per position."),
     beam: int = typer.Option(1, min=1, help="Beam width: number of triggers kept in parallel."),
-    fluency: float = typer.Option(0.0, min=0, help="Weight of the trigger's own likelihood."),
+    fluency: float = typer.Option(
+        0.0, min=0, help="Weight of the trigger's own likelihood in the objective."
+    ),
     most_perplexity: float | None = typer.Option(
         None, min=1, help="Maximum perplexity of the trigger itself."
     ),
