@@ -6,9 +6,9 @@ A new flag needs an entry in `FLAGS`, and a new verb one in `VERBS`.
 from typing import Any
 
 VERBS = {
-    "Measure": ("audit", "measure", "rescore", "agreement", "calibrate"),
+    "Measure": ("audit", "measure", "study", "rescore", "agreement", "calibrate"),
     "Compare and gate": ("compare", "before-after"),
-    "Mitigate": ("debias", "search-instruction", "search-trigger", "check-consistency", "study"),
+    "Mitigate": ("debias", "search-instruction", "search-trigger", "check-consistency"),
     "Human evaluation": ("annotate",),
     "Data and corpora": ("data", "frequencies"),
     "Show and share": ("report", "list", "show", "push"),
