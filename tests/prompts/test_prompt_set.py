@@ -276,7 +276,7 @@ def test_a_crossed_sample_too_small_for_one_cell_says_so() -> None:
     doubled = PromptSet(
         pl.concat([prompts.frame, prompts.frame.with_columns(prompt_id=pl.col("prompt_id") + "x")]), CARD
     )
-    with pytest.raises(UsageError, match=r"cannot hold one cell: 'big' alone has 2"):
+    with pytest.raises(UsageError, match=r"too small: .* the first block of 'big' has 2 prompts"):
         doubled.sample_crossed(1)
 
 

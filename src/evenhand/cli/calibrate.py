@@ -41,7 +41,8 @@ def calibrate(
     summary: str | None = typer.Option(
         None,
         metavar="PATH",
-        help="Also write the results as JSON to this file, as measures and their documentation show them.",
+        help="Also write a summary by measure and design to this JSON file, in the format of the results that "
+        "ship with evenhand.",
     ),
 ) -> None:
     """Check measures on simulated data: false-positive rate, coverage and power.

@@ -248,10 +248,10 @@ class LanguageModel(Protocol):
 
 
 def reads_start_apart(model: object) -> bool:
-    """Return whether a model supports `start_token="first"` (see `Texts`).
+    """Return whether a model can condition the first token of a text on its start token.
 
-    Check it before you request this convention, which StereoSet uses. A model that does not state it does not
-    support it.
+    StereoSet scores texts in this way. Check it before you pass `start_token="first"` (see `Texts`). The answer is the
+    model's attribute `reads_start_apart`, or False without this attribute.
 
     Examples
     --------

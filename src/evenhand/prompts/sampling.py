@@ -169,9 +169,9 @@ def crossed_rows(
     fits = blocks["size"].cum_sum() <= n
     if not fits[0]:
         raise UsageError(
-            f"A sample of {n} cannot hold one cell: '{blocks['per'][0]}' alone has {blocks['size'][0]} "
-            f"values of '{unit}' in it.",
-            "Raise the limit, or name fewer axes.",
+            f"A sample of {n} prompts is too small: prompts are sampled in blocks with the same {' and '.join(cross)}, "
+            f"and the first block of '{blocks['per'][0]}' has {blocks['size'][0]} prompts.",
+            "Raise the limit, or select fewer axes.",
         )
     kept = blocks.filter(fits).select("per", *(f"{column}_rank" for column in columns))
     return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()

@@ -45,31 +45,29 @@ def estimate(
     seconds : float, default 10.0
         Approximate duration of the probe.
     few : int
-        Maximum number of requests to a service, in addition to those with which it is checked (a greeting, a
-        check of likelihoods).
+        Maximum number of probe requests if the model is served by an API. The requests that test the connection do
+        not count.
 
     Returns
     -------
     dict of str
         `requests` (prompts), `distinct_requests`, `tokens` (scored and generated), `seconds` and
-        `disk_bytes`. `probe_requests`, `probe_seconds` and `probe_errors` (rows) describe the probe. For a
-        service there are also `asked` (requests that were sent), and `at_once` and `concurrency`
-        (simultaneous requests in the probe and in the run). Tokens, seconds and disk are None if they are not
+        `disk_bytes`. `probe_requests`, `probe_seconds` and `probe_errors` (rows) describe the probe. For an
+        API there are also `asked` (requests that were sent), and `at_once` and `concurrency` (simultaneous
+        requests in the probe and in the run). Tokens, seconds and disk are None if they are not
         known.
 
     Raises
     ------
     EvenhandError
-        The model raises it, unless it uses a service.
+        A local model fails. A failing API is not an error: the estimate then has no time, and `not_estimated`
+        gives the reason.
 
     Notes
     -----
-    Each kind of request (a masking, a decoding) is probed separately. Rounds double while time remains,
-    because models are faster with large batches. The last and largest round gives the rate. A real shard
-    shares more prefixes, so the time is rather too long than too short.
-
-    A model uses a service if its description has `service`. A failure of the service is not an error: the
-    estimate has no time, and `not_estimated` gives the reason.
+    Requests for likelihoods and for texts, and requests with different decoding settings, are probed separately.
+    Rounds double while time remains, because models are faster with large batches. The last and largest round gives
+    the rate. A real shard shares more prefixes, so the time is rather too long than too short.
 
     For conversations, first replies are probed. A few conversations are continued to measure how much longer
     later replies take (not with a service).

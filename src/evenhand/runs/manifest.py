@@ -122,7 +122,10 @@ class ClassifierRecord(Record):
 
 
 class LabelledRecord(Record):
-    """The classifier whose labels are used for a role, and the rule for the classified text."""
+    """Record of how one classifier role of a benchmark, such as "toxicity", was filled in a run.
+
+    It states whose labels are used, and whether the classifier read the response alone or after its prompt.
+    """
 
     classifier: str
     """A key of `Manifest.labels`."""

@@ -21,7 +21,10 @@ HINT = (
 
 def built(folders: Mapping[str, Path]) -> PromptSet:
     """Raise UsageError, because the benchmark has no published prompts; the hint names the options to give."""
-    raise UsageError("counterfactual asks your own prompts about other groups, and none are given.", HINT)
+    raise UsageError(
+        "The benchmark counterfactual rewrites your own prompts for other groups, but no prompts were given.",
+        HINT,
+    )
 
 
 def from_file(path: Path, axes: Sequence[str]) -> PromptSet:

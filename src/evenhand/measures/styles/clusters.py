@@ -107,7 +107,8 @@ def find_style_clusters(
     complete = values[np.isfinite(values).all(axis=1)]
     if len(complete) < 3:
         raise DataError(
-            f"find_style_clusters was given {len(complete)} responses with all styles; it needs at least three."
+            f"find_style_clusters needs at least three responses without missing (NaN) style probabilities, got "
+            f"{len(complete)} of {len(values)}."
         )
     centred = complete - complete.mean(axis=0)
     size = np.sqrt(np.square(centred).sum(axis=0))

@@ -113,11 +113,14 @@ class ServedModel:
 
     def _checked(self, path: str, answer: Answer) -> Answer:
         if answer.status in ABSENT:
-            others = {"/completions": "?chat=1", "/chat/completions": "no chat=1"}
+            others = {
+                "/completions": "chat completions, add ?chat=1",
+                "/chat/completions": "plain completions, do not add chat=1",
+            }
             raise ModelError(
                 f"{self.client.base_url}{path} answered {answer.detail} for the model {self.model!r}.",
-                "Check the model name, and that the URL ends as the server's does (usually in /v1). If the server "
-                f"supports only the other mode, add {others.get(path, 'it')} after the name.",
+                "Check the model name and the end of the URL (usually /v1). If the server supports only "
+                f"{others.get(path, 'the other API')} to the model name.",
             )
         return answer
 
