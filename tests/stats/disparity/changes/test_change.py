@@ -295,3 +295,31 @@ def test_one_prompt_more_changes_the_error_a_little() -> None:
         found = group_changes(before[: len(groups)], after[: len(groups)], groups)
         errors.append(found.high[0] - found.low[0])
     assert np.abs(np.diff(np.log(errors))).max() < 0.15
+
+
+def test_no_change_is_stated_that_the_share_of_a_small_group_cannot_make():
+    """Five prompts at 50% beside 160 at 5%: a change of 92 points was stated, but at most 50 are possible."""
+    draws, impossible = np.random.default_rng(9), 0
+    for seed in range(8):
+        before, after, groups = answers(
+            draws, [5, 5, 80, 80], 5, [0.5, 0.5, 0.05, 0.05], [0.5, 0.5, 0.05, 0.05]
+        )
+        stated = group_changes(before, after, groups, level=0.025, seed=seed).minimum_detectable
+        start = np.bincount(groups, before) / np.bincount(groups)
+        room = np.maximum(start, 1 - start) + 0.1  # the others' change moves where the group is expected
+        assert not (np.isfinite(stated) & (stated > room)).any()
+        impossible += np.isinf(stated[:2]).sum()
+    assert impossible >= 8
+
+
+def test_where_groups_scatter_by_themselves_the_stated_change_meets_the_level_of_that_test():
+    """The p of the axis is twice Simes', so that one of six groups must reach a twelfth of the level."""
+    draws, groups = np.random.default_rng(5), np.repeat(np.arange(6), 20)
+    before = draws.binomial(5, 0.3, 120) / 5
+    after = np.where(groups == 0, draws.binomial(5, 0.3, 120) / 5, before)
+    found = group_changes(100 * before, 100 * after, groups, level=0.025)
+    change = 100 * (after - before)[groups == 0]
+    error = change.std(ddof=1) / np.sqrt(20)
+    needed = stats.t.isf(0.025 / 12 / 2, 19)
+    power = stats.nct.sf(needed, 19, found.minimum_detectable[0] / error)
+    assert 0.8 <= power <= 0.95

@@ -362,10 +362,14 @@ class _Axis:
         ])  # fmt: skip
         if self.own is None:
             return found
-        reach = np.array([sqrt(signal_found(1.0, df, single)) for df in self.own.df])
-        return np.asarray(
-            np.maximum(found, reach_as_rates_grow(reach, self.own, first if self.shares else None))
-        )
+        # `OwnScatter.axis_p` is twice the smaller of two p
+        halved = level / 2 if count == 2 else level / (2 * count)
+        reach = np.array([sqrt(signal_found(1.0, df, min(single, halved))) for df in self.own.df])
+        numbers = np.concatenate([self.first, self.second])
+        ends = (0.0, 1.0) if self.shares else (float(numbers.min()), float(numbers.max()))
+        found = np.maximum(found, reach_as_rates_grow(reach, self.own, first, ends))
+        # no change is stated that the group's share cannot make
+        return np.asarray(np.where(self.shares & (found > np.maximum(mean, 1 - mean)), inf, found))
 
     @property
     def unpaired(self) -> float:

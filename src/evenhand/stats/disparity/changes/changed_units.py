@@ -116,20 +116,25 @@ def own_errors(
     return OwnScatter(np.sqrt(squares), df, noise, spare)
 
 
-def reach_as_rates_grow(reach: Floats, own: OwnScatter, rates: Floats | None) -> Floats:
-    """How far a group has to change to lie `reach` errors away (groups,), its own share of the error growing with it.
+def reach_as_rates_grow(reach: Floats, own: OwnScatter, means: Floats, ends: tuple[float, float]) -> Floats:
+    """Return the change at which each group is `reach` standard errors from the others (groups,).
+
+    The group's own part of the standard error grows as its mean moves to the middle of the scale.
 
     Parameters
     ----------
-    rates
-        Shares before; None for numbers, of which nothing of the kind is known.
+    means
+        (groups,) means of the first model.
+    ends
+        Smallest and largest number that responses can have: 0 and 1 for shares. For other numbers, those that were
+        observed.
     """
     found = reach * own.error
-    if rates is None:
-        return found
+    span = max(ends[1] - ends[0], 1e-300)
+    rates = (means - ends[0]) / span
     near = np.clip(np.minimum(rates, 1 - rates), 0.01, 0.5)
     for _ in range(60):
-        moved = np.minimum(near + found, 0.5)
+        moved = np.minimum(near + found / span, 0.5)
         grown = 0.5 + 0.5 * moved * (1 - moved) / (near * (1 - near))
         found = reach * np.sqrt(own.error**2 + own.noise * (grown - 1))
     return found
