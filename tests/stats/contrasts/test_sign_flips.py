@@ -43,3 +43,11 @@ def test_limits_hold_and_the_smallest_effect_is_found() -> None:
     held = sum(row.low <= reach <= row.high for row in found)
     assert binom.ppf(0.005, 250, 0.95) <= held <= binom.ppf(0.995, 250, 0.96)
     assert 0.7 <= np.mean([row.p <= 0.05 for row in found]) <= 0.9
+
+
+def test_a_limit_at_zero_is_zero_despite_rounding() -> None:
+    # the mean of one subset is 0, and comes out as 1e-15
+    found = flipped_mean(
+        [25, 25, -4.999999999999999, 5, 22.5, 27.500000000000004, -19.999999999999996, 17.5, 10, 5]
+    )
+    assert found.p > 0.05 and found.low == 0.0

@@ -111,7 +111,8 @@ def flipped_mean(differences: npt.ArrayLike, *, seed: int = 0) -> FlippedMean:
     low, high = -np.inf, np.inf
     if place > 0:
         ordered = np.sort(means)
-        low, high = float(ordered[place - 1]), float(ordered[-place])
+        limits = np.array([ordered[place - 1], ordered[-place]])
+        low, high = map(float, np.where(np.abs(limits) <= slack, 0.0, limits))
     error = float(values.std(ddof=1)) / n**0.5
     return FlippedMean(estimate, low, high, p, 2.0 / patterns, error, n - 1)
 
