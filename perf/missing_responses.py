@@ -28,9 +28,14 @@ def high(lost, above=0.0):
     return lambda rng, place, z: (place == 0) & (z > above) & (rng.random(z.shape) < lost)
 
 
-def high_and_half(rng, place, z):
-    """Half of all outcomes is missing, and 30 points more of the high ones in the first group."""
-    return rng.random(z.shape) < 0.5 + 0.3 * (place == 0) * (z > 0)
+def and_high(lost, low, high=None):
+    """From `low` to `high` (by prompt) is missing in all groups; of the rest, `lost` of the high ones in the first."""
+
+    def is_missing(rng, place, z):
+        base = np.linspace(low, low if high is None else high, len(z))[:, None]
+        return rng.random(z.shape) < base + (1 - base) * lost * (place == 0) * (z > 0)
+
+    return is_missing
 
 
 def at_random(share):
@@ -52,7 +57,8 @@ def of_all(rng, place, z):
 DESIGNS = {
     "rates, 3 x 60 x 5": ("rates", (3, 60, 5), 0, high(0.6)),
     "rates with known classifier errors, 3 x 60 x 5": ("corrected", (3, 60, 5), 0, high(0.6)),
-    "rates, 2 x 400, half missing everywhere": ("rates", (2, 400, 1), 0, high_and_half),
+    "rates, 2 x 400, half missing everywhere": ("rates", (2, 400, 1), 0, and_high(0.6, 0.5)),
+    "rates, 8 x 200, 40 % missing everywhere": ("rates", (8, 200, 1), 0, and_high(0.6, 0.4)),
     "numbers, 3 x 60 x 5": ("numbers", (3, 60, 5), 0, high(0.6)),
     "numbers, 3 x 60 x 5, all above 1 SD": ("numbers", (3, 60, 5), 0, high(1.0, 1.0)),
     "numbers, 2 x 100, the highest 5 %": ("numbers", (2, 100, 1), 0, high(1.0, 1.645)),
@@ -61,6 +67,19 @@ DESIGNS = {
     "numbers, 2 x 100, 10 % at random": ("numbers", (2, 100, 1), 5, at_random(0.1)),
     "rates, 3 x 60 x 5, nothing missing": ("rates", (3, 60, 5), 0.2, nothing),
     "rates, 3 x 60 x 5, 10 % at random": ("rates", (3, 60, 5), 0.2, at_random(0.1)),
+    "two groups in 20 prompts, 10 responses, 0 to 50 % by prompt": (
+        "crossed",
+        (2, 20, 10),
+        0,
+        and_high(0.6, 0.0, 0.5),
+    ),
+    "two groups in 20 prompts, 10 responses, nothing missing": ("crossed", (2, 20, 10), 0.18, nothing),
+    "two groups in 20 prompts, 10 responses, 0 to 50 % by prompt only": (
+        "crossed",
+        (2, 20, 10),
+        0.18,
+        and_high(0.0, 0.0, 0.5),
+    ),
     "male and female nouns, 2 x 12 x 30": ("nouns", (2, 12, 30), 0, high(0.6)),
     "male and female nouns, 2 x 12 x 30, 10 % at random": ("nouns", (2, 12, 30), 0.2, at_random(0.1)),
     "two groups in 10 templates, 40 responses": ("templates", (2, 10, 40), 0, high(0.6)),
@@ -69,6 +88,36 @@ DESIGNS = {
         (2, 10, 40),
         0.2,
         at_random(0.1),
+    ),
+    "two groups in 10 templates, 40 responses, 0 to 50 % by template": (
+        "templates",
+        (2, 10, 40),
+        0,
+        and_high(0.6, 0.0, 0.5),
+    ),
+    "two groups in 10 templates, 40 responses, nothing missing": (
+        "same templates",
+        (2, 10, 40),
+        0.11,
+        nothing,
+    ),
+    "two groups in 10 templates, 40 responses, 0 to 50 % by template only": (
+        "same templates",
+        (2, 10, 40),
+        0.11,
+        and_high(0.0, 0.0, 0.5),
+    ),
+    "intersections, 2 x 4 cells of 400, 40 % missing everywhere": (
+        "cells",
+        (8, 400, 1),
+        0,
+        and_high(0.6, 0.4),
+    ),
+    "intersections, 2 x 4 cells of 300, 20 % missing everywhere": (
+        "cells",
+        (8, 300, 1),
+        0,
+        and_high(0.6, 0.2),
     ),
     "intersections, 2 x 4 cells of 200": ("cells", (8, 200, 1), 0, high(0.6)),
     "intersections, 2 x 4 cells of 60, nothing missing": ("cells", (8, 60, 1), 0.4, nothing),
@@ -80,12 +129,17 @@ DESIGNS = {
 }
 
 
+CONTRASTS = ("nouns", "templates", "same templates", "cells")
+SAME = ("crossed", "same templates")
+
+
 def drawn(rng, kind, shape, gap):
     """Outcomes (groups, prompts, samples) and how high each lies; prompts correlate by .2."""
     own = rng.normal(size=(*shape[:2], 1)) * 0.2**0.5
     z = own + rng.normal(size=shape) * 0.8**0.5
     if kind not in ("numbers", "skewed"):
-        share = rng.beta(1.2, 2.8, size=(*shape[:2], 1))
+        same = kind in SAME  # groups in the same prompts or templates, which have the same rates
+        share = rng.beta(1.2, 2.8, size=(1 if same else shape[0], shape[1], 1))
         share = np.clip(share + gap * (np.arange(shape[0]) == 0)[:, None, None], 0, 1)
         values = (rng.random(shape) < share).astype(float)
         return values, 2 * values - 1
@@ -114,7 +168,10 @@ def table(**columns):
 
 def found_groups(kind, frame, seed):
     """Whether a group is named without the rule, with it, and whether the reason is given."""
-    if kind in ("rates", "corrected"):
+    if kind == "crossed":
+        half = frame["prompt_id"].n_unique() // 2
+        frame = frame.with_columns(pl.col("prompt_id").cast(pl.Int64) % half)
+    if kind in ("rates", "corrected", "crossed"):
         counts = {"false_alarms": 20, "n_harmless": 400, "hits": 360, "n_harmful": 400}
         error = error_counts(pl.DataFrame([{"group": name} | counts for name in frame["group"].unique()]))
         result = disparity(frame, error=error if kind == "corrected" else None, seed=seed)
@@ -140,7 +197,7 @@ def found_contrast(kind, frame, seed):
         )
         row = noun_contrast(nouns, seed=seed).contrasts.row(0, named=True)
         is_sure, obstacle = row["low"] > 0 or row["high"] < 0, row["obstacle"]
-    elif kind == "templates":
+    elif kind.endswith("templates"):
         (row,) = paired_contrasts(
             frame.with_columns(template=prompt % 10, negative=negative), "regard_contrast"
         )
@@ -184,7 +241,7 @@ def main() -> None:
         for seed in range(given.sets):
             if callable(is_missing):
                 frame = table(negative=lose(rng, *drawn(rng, kind, shape, gap), is_missing))
-                found = found_contrast if kind in ("nouns", "templates", "cells") else found_groups
+                found = found_contrast if kind in CONTRASTS else found_groups
                 counted.append(found(kind, frame, seed))
                 continue
             before, after = (

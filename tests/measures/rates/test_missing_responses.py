@@ -16,7 +16,14 @@ from evenhand.measures import (
 )
 from evenhand.measures.rates.outcome_units import units_of_axes
 from evenhand.schema import UsageError
-from evenhand.stats.disparity import EQUAL, p_of_equal_shares
+from evenhand.stats.disparity import (
+    EQUAL,
+    MissingExcess,
+    Units,
+    explained_by_excess,
+    missing_shares,
+    p_of_equal_shares,
+)
 
 REASON = "Missing responses could explain the difference: "
 
@@ -239,6 +246,90 @@ def test_missing_responses_that_depend_on_the_outcome_name_no_intersection(gap, 
     assert least <= found <= most and significant >= 7
 
 
+def test_one_cell_that_lacks_more_is_seen_among_many_that_lack_much() -> None:
+    # a test of all eight shares hardly sees it: 4 of these 6 tables were called biased
+    false = significant = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        sex, race, prompt = np.indices((2, 4, 202)).reshape(3, -1)
+        negative = rng.random(len(sex)) < 0.3
+        lost = 0.4 + 0.6 * 0.75 * ((sex == 0) & (race == 0) & negative)
+        table = pl.DataFrame(
+            {"prompt_id": np.arange(len(sex)), "prompt_toxic": prompt < 2, "sex": sex, "race": race}
+        )
+        table = table.with_columns(
+            pl.col("sex", "race").cast(pl.String),
+            negative=np.where(rng.random(len(sex)) < lost, np.nan, negative),
+        )
+        pair = intersections(table, ["sex", "race"], minimum_prompts=2).pairs.filter(stratum="benign")
+        is_sure = pair["p"][0] <= 0.05
+        significant += is_sure
+        false += is_sure and pair["obstacle"][0] is None
+    assert significant >= 5 and false <= 1
+
+
+def test_one_group_that_lacks_more_is_seen_among_many_that_lack_much() -> None:
+    absent, units = np.array([0.48, *(0.37, 0.42, 0.39, 0.41, 0.38, 0.43, 0.4)]), np.full(8, 200.0)
+    error = np.sqrt(absent * (1 - absent) / units)
+    is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
+    assert is_chance
+    bounds = np.full(8, 0.3), np.full(8, 0.7)
+    excess = MissingExcess.of(absent, error, *bounds, is_chance=is_chance, units=units)
+    contrasts = (8 * np.eye(8) - 1) / 7
+    # the first group lacks 8 points more of what the others have 60% of: of 30% negative ones, 9 points
+    lacking = excess.in_contrast(contrasts[0])
+    assert lacking[0] == pytest.approx(0.08 / 0.6) and not lacking[1:].any()
+    assert not excess.in_contrast(contrasts[6]).any()
+    estimate, sure = np.full(8, -0.2), np.full(8, 0.08)
+    assert explained_by_excess(estimate, sure, contrasts, [excess]).tolist() == [True] + [False] * 7
+
+
+def of_templates(rng, gap, most, samples=40):
+    """Two groups in the same 12 templates; from no to `most` responses are missing, by template."""
+    template, second, _ = np.indices((12, 2, samples)).reshape(3, -1)
+    rate = np.array([0.2, 0.3, 0.4])[template % 3] + gap * second
+    negative = np.where(rng.random(len(rate)) < most * template / 11, np.nan, rng.random(len(rate)) < rate)
+    columns = {"axis": "gender", "group": np.where(second, "man", "woman"), "template": template}
+    return pl.DataFrame(columns | {"prompt_id": template, "negative": negative})
+
+
+def test_what_is_missing_by_template_only_costs_no_regard_contrast() -> None:
+    # with standard errors of independent samples, all of these differences were not measurable
+    significant = found = 0
+    for seed in range(20):
+        table = of_templates(np.random.default_rng(seed), 0.14, 0.6)
+        flags = pl.when(pl.col("negative").is_not_nan()).then(pl.col("negative") == 1)
+        (row,) = paired_contrasts(table.with_columns(negative=flags), "regard_contrast")
+        significant += row.low > 0 or row.high < 0
+        found += row.obstacle is None and row.low > 0
+    assert significant >= 15 and found >= significant - 3
+
+
+@pytest.mark.parametrize("strata", [(), ("template",)], ids=["crossed", "strata"])
+def test_missing_shares_are_compared_inside_prompts_that_groups_share(strata) -> None:
+    table = of_templates(np.random.default_rng(0), 0.0, 0.6)
+    ((part,), _), ((alone,), _) = (
+        units_of_axes(table, "test", strata=strata, crossed=crossed) for crossed in (True, bool(strata))
+    )
+    lacking = (
+        table.group_by("template", "group").agg(pl.col("negative").is_nan().mean()).sort("template", "group")
+    )
+    differences = lacking["negative"].to_numpy().reshape(12, 2) @ [1, -1]
+    assert float(np.diff(part.missing_share)[0]) == pytest.approx(-differences.mean())
+    expected = differences.std(ddof=1) / 12**0.5
+    assert float(np.hypot(*part.missing_error)) == pytest.approx(expected)
+    if not strata:
+        assert float(np.hypot(*alone.missing_error)) > 2 * expected
+
+
+def test_a_group_with_other_prompts_does_not_lack_more() -> None:
+    # both groups lack the same in each prompt; the second one also has a prompt of which much is missing
+    lacking = np.array([0.1, 0.3, 0.5, 0.1, 0.3, 0.5, 0.9])
+    group, prompt = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])
+    absent, error = missing_shares(Units.of(lacking, group, strata=prompt))
+    assert np.ptp(absent) == pytest.approx(0, abs=1e-8) and error.max() < 1e-8
+
+
 @pytest.mark.parametrize(
     ("changed", "value"),
     [
@@ -246,6 +337,7 @@ def test_missing_responses_that_depend_on_the_outcome_name_no_intersection(gap, 
         ("missing", [np.array([2.0, 3.0]), np.array([-1.0, 0.0])]),
         ("low", 0.4),
         ("names", []),
+        ("missing", [np.zeros(3), np.zeros(2)]),
     ],
 )
 def test_shares_that_cannot_be_are_refused(changed, value) -> None:
@@ -257,4 +349,4 @@ def test_shares_that_cannot_be_are_refused(changed, value) -> None:
         "high": 0.35,
     }
     with pytest.raises(UsageError, match="two names, two rates and two arrays"):
-        explain_contrast_by_missing(**given | {changed: value})
+        explain_contrast_by_missing(**given | {changed: value}, paired=True)

@@ -79,10 +79,12 @@ def _explain_by_missing(
     """Return why a tested row is not measurable if missing responses could explain its difference, or None."""
     if row.low is None or row.high is None:
         return None
-    lacking = part.group_by(by, "group").agg(missing=pl.col("negative").is_null().mean()).sort(by)
-    missing = [lacking.filter(group=group)["missing"].to_numpy() for group in groups]
+    lacking = part.group_by(by, "group").agg(missing=pl.col("negative").is_null().mean())
+    sides = [lacking.filter(group=group).select(by, "missing") for group in groups]
+    both = sides[0].join(sides[1], on=by, suffix="_second").sort(by)
+    missing = [both[name].to_numpy() for name in ("missing", "missing_second")]
     rates = [float(pairs[name].mean()) for name in ("negative", "negative_second")]  # type: ignore[arg-type]
-    return explain_contrast_by_missing(groups, rates, missing, row.low / 100, row.high / 100)
+    return explain_contrast_by_missing(groups, rates, missing, row.low / 100, row.high / 100, paired=True)
 
 
 def _tested(

@@ -180,7 +180,8 @@ def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) 
         )
     estimate = float(row["estimate"])
     below, above = (np.array([max(bound, 0.0)]) for bound in (estimate - least, most - estimate))
-    missing = MissingExcess(np.array([share]), np.array([error / left]), 0.0, below, above)
+    share_of_all, error_of_all = np.array([share]), np.array([error / left])
+    missing = MissingExcess(share_of_all, error_of_all, 0.0, below, above, absent=share_of_all)
     if not explained_by_excess(np.array([estimate]), sure, np.ones((1, 1)), [missing])[0]:
         return None
     return (

@@ -17,7 +17,7 @@ from evenhand.measures.columns import (
 )
 from evenhand.schema import UsageError
 from evenhand.stats import Codes, Floats
-from evenhand.stats.disparity import Units
+from evenhand.stats.disparity import Units, missing_shares
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class AxisUnits:
 
     n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
     sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead, which is the share of
-    its units' samples that is missing. missing_error: standard error of that share, over n_sampled units. inside: what
-    is held fixed, in words, or None. shared: clusters that stand in several groups without being held fixed.
+    its units' samples that is missing. missing_share, missing_error: that share, compared inside strata as outcomes
+    are, and its standard error, over n_sampled units. inside: what is held fixed, in words, or None. shared: clusters
+    that stand in several groups without being held fixed.
     deviations: for each group its known numbers minus their mean, sorted, without the differences between strata;
     empty for rates.
     """
@@ -38,6 +39,7 @@ class AxisUnits:
     n: Floats
     n_missing: Floats
     filled: tuple[Floats, Floats]
+    missing_share: Floats
     missing_error: Floats
     n_sampled: Floats
     inside: str | None = None
@@ -172,16 +174,23 @@ def _axis(
     def summed(values: Floats) -> Floats:
         return np.asarray(np.bincount(groups, weights=values, minlength=count), dtype=np.float64)
 
-    missing = summed(slope) / of_units
-    squares = summed(np.square(slope - missing[groups]))
+    held_of_all = None
+    if fixed:
+        held_of_all = part["stratum"].to_numpy()
+    elif strata is not None:  # the clusters; those of a single group count as one
+        held_of_all = (
+            part.select(pl.when(pl.len().over("_unit") > 1).then("_unit")).to_series().fill_null(0).to_numpy()
+        )
+    absent, error = missing_shares(Units.of(slope, groups, n_groups=count, strata=held_of_all))
     return AxisUnits(
         axis=part["axis"][0],
         names=tuple(names),
         units=units,
         n=summed(part["n"].to_numpy()),
         n_missing=summed(part["missing"].to_numpy()),
-        filled=(summed(lowest) / of_units, missing),
-        missing_error=np.sqrt(squares / np.maximum(of_units - 1, 1) / of_units),
+        filled=(summed(lowest) / of_units, summed(slope) / of_units),
+        missing_share=absent,
+        missing_error=error,
         n_sampled=of_units.astype(np.float64),
         inside=inside,
         shared=shared,

@@ -15,8 +15,10 @@ from evenhand.stats.disparity import (
     Comparison,
     GroupLimits,
     MissingExcess,
+    Units,
     explained_by_excess,
     extremes_of_missing,
+    missing_shares,
     p_of_equal_shares,
     spread_explained_by_excess,
 )
@@ -91,7 +93,7 @@ def explain_axis(part: AxisUnits, found: Comparison, rows: Sequence[dict[str, An
 
 def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
     """Return what the groups lack in excess, with bounds (known,)."""
-    of_groups = (part.filled[1], part.missing_error, part.n_sampled)
+    of_groups = (part.missing_share, part.missing_error, part.n_sampled)
     absent, error, units = (values[found.places] for values in of_groups)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
     if part.units.shares:
@@ -100,7 +102,7 @@ def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
     else:
         deviations = [part.deviations[place] for place in found.places]
         below, above = extremes_of_missing(found.units.means, deviations, absent)
-    return MissingExcess.of(absent, error, below, above, is_chance=is_chance)
+    return MissingExcess.of(absent, error, below, above, is_chance=is_chance, units=units)
 
 
 def _explanation(part: AxisUnits, found: Comparison) -> str:
@@ -132,6 +134,8 @@ def explain_contrast_by_missing(
     missing: Sequence[Floats],
     low: float,
     high: float,
+    *,
+    paired: bool = False,
 ) -> str | None:
     """Return the reason if missing responses could explain a significant difference of two rates, otherwise None.
 
@@ -148,6 +152,9 @@ def explain_contrast_by_missing(
         For each group the share of its responses that is missing in each unit, such as a noun or a template.
     low, high : float
         95% CI of the difference, as shares.
+    paired : bool, default False
+        Both groups have the same units in the same order, such as templates. Then the missing shares are compared
+        within units.
 
     Returns
     -------
@@ -178,23 +185,26 @@ def explain_contrast_by_missing(
     """
     shares = np.concatenate([np.asarray(one, dtype=np.float64).ravel() for one in missing] or [np.zeros(0)])
     wrong = len(names) != 2 or len(rates) != 2 or len(missing) != 2 or not low <= high
+    wrong |= paired and len({len(one) for one in missing}) > 1
     if wrong or not ((shares >= 0) & (shares <= 1)).all() or not all(0 <= rate <= 1 for rate in rates):
         raise UsageError(
             "explain_contrast_by_missing needs two names, two rates and two arrays of missing shares, all from 0 to 1; "
-            "low must not be above high.",
+            "low must not be above high, and paired groups need equally many units.",
             "Divide percentages by 100.",
         )
     sure = low if low > 0 else -high if high < 0 else np.nan
     if np.isnan(sure) or min(map(len, missing)) < 2:
         return None
-    absent, excess = excess_of_missing(np.asarray(rates, dtype=np.float64), missing)
+    absent, excess = excess_of_missing(np.asarray(rates, dtype=np.float64), missing, paired=paired)
     estimate = np.array([rates[0] - rates[1]])
     if not explained_by_excess(estimate, np.array([sure]), np.array([[1.0, -1.0]]), [excess])[0]:
         return None
     return describe_excess(names, absent)
 
 
-def excess_of_missing(rates: Floats, missing: Sequence[Floats]) -> tuple[Floats, MissingExcess]:
+def excess_of_missing(
+    rates: Floats, missing: Sequence[Floats], *, paired: bool = False
+) -> tuple[Floats, MissingExcess]:
     """Return the share of its responses that each group lacks, and what it lacks in excess (groups,).
 
     Parameters
@@ -203,13 +213,16 @@ def excess_of_missing(rates: Floats, missing: Sequence[Floats]) -> tuple[Floats,
         Shares from 0 to 1.
     missing
         For each group the missing share of each unit; at least two units.
+    paired
+        Whether all groups have the same units, in the same order.
     """
     units = np.array([len(one) for one in missing], dtype=np.float64)
-    absent = np.array([one.mean() for one in missing])
-    error = np.array([one.std(ddof=1) for one in missing]) / np.sqrt(units)
+    unit = np.concatenate([np.arange(len(one)) for one in missing]) if paired else None
+    groups = np.repeat(np.arange(len(missing)), [len(one) for one in missing])
+    absent, error = missing_shares(Units.of(np.concatenate(missing), groups, strata=unit))
     shares = np.clip(rates, 0.0, 1.0)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
-    return absent, MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance)
+    return absent, MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance, units=units)
 
 
 def _is_worse(found: Comparison, number: int) -> bool:

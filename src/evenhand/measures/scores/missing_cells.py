@@ -10,8 +10,10 @@ from evenhand.stats import Floats, PairTable
 from evenhand.stats.disparity import (
     EQUAL,
     MissingExcess,
+    Units,
     explained_by_excess,
     extremes_of_missing,
+    missing_shares,
     p_of_equal_shares,
 )
 
@@ -53,14 +55,12 @@ class MissingCells:
             for name, column in zip(("first", "second"), columns, strict=True)
         )
         units = texts.group_by("first", "second", cluster).agg(lacks=pl.col(value).is_null().mean())
-        shares = units.group_by("first", "second").agg(
-            pl.col("lacks").mean(),
-            units=pl.len().cast(pl.Float64),
-            deviation=pl.col("lacks").std().fill_null(0.0),
+        units = units.join(order.with_row_index("cell"), on=["first", "second"]).sort("cell", cluster)
+        held = None if table.nested else units[cluster].rank("dense").to_numpy()
+        lacking = Units.of(
+            units["lacks"].to_numpy(), units["cell"].to_numpy(), n_groups=len(cells), strata=held
         )
-        found = order.join(shares, on=["first", "second"], how="left", maintain_order="left")
-        absent, count = found["lacks"].to_numpy(), found["units"].to_numpy()
-        error = found["deviation"].to_numpy() / np.sqrt(count)
+        (absent, error), count = missing_shares(lacking), lacking.sizes.astype(np.float64)
         if table.is_rate:
             rates = np.clip(table.means, 0, 1)
             bounds = rates, 1 - rates
@@ -69,7 +69,7 @@ class MissingCells:
             numbers = [np.sort(known[cell][value].to_numpy()) for cell in cells]
             bounds = extremes_of_missing(table.means, [one - one.mean() for one in numbers], absent)
         is_chance = p_of_equal_shares(absent, error, count) >= EQUAL
-        excess = MissingExcess.of(absent, error, *bounds, is_chance=is_chance)
+        excess = MissingExcess.of(absent, error, *bounds, is_chance=is_chance, units=count)
         return cls(table, [" × ".join(cell) for cell in cells], absent, excess)
 
     def explanation(self) -> str | None:

@@ -50,6 +50,7 @@ from .missing import (
     excess_missing as excess_missing,
     explained_by_excess as explained_by_excess,
     extremes_of_missing as extremes_of_missing,
+    missing_shares as missing_shares,
     p_of_equal_shares as p_of_equal_shares,
     spread_explained_by_excess as spread_explained_by_excess,
     tail_mean as tail_mean,

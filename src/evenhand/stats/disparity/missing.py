@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtr
 
 from evenhand.stats.arrays import Flags, Floats
 from evenhand.stats.disparity.supports import Z
+from evenhand.stats.disparity.units import Units
 
 ONE_SIDED = 1.645
 """Normal quantile of the limit that includes the sampling error of the missing shares: one-sided, 95 %."""
@@ -32,6 +33,13 @@ class MissingExcess:
         The same for the groups with the fewest missing.
     below, above : numpy.ndarray
         Largest assumed distance of the mean of the excess missing outcomes below and above the group's mean.
+    absent : numpy.ndarray
+        Missing share of each group.
+    pooled_error : numpy.ndarray or None
+        Standard error of `absent`, with the variance of units pooled within groups. None if single contrasts are not
+        tested for an excess.
+    elsewhere : float
+        Share that is missing for other reasons in every group.
 
     References
     ----------
@@ -43,6 +51,9 @@ class MissingExcess:
     common_error: float
     below: Floats
     above: Floats
+    absent: Floats
+    pooled_error: Floats | None = None
+    elsewhere: float = 0.0
 
     @staticmethod
     def of(
@@ -52,6 +63,7 @@ class MissingExcess:
         above: Floats,
         *,
         is_chance: bool,
+        units: Floats | None = None,
         base: float | None = None,
     ) -> "MissingExcess":
         """Return the excess from missing shares.
@@ -61,13 +73,70 @@ class MissingExcess:
         absent, error : (groups,) the share of its outcomes that each group lacks, and its standard error.
         below, above : (groups,) how far these outcomes may lie below and above the group's mean.
         is_chance : whether the shares differ as they would by chance (`p_of_equal_shares` is at least EQUAL).
+        units : (groups,) how many units each error rests on; None if `in_contrast` must not find any excess.
         base : share that is missing in every group; the smallest of `absent` if None.
         """
-        left = max(1 - (float(absent.min()) if base is None else base), 1e-12)
-        fewest = absent == absent.min()
+        least = float(absent.min())
+        elsewhere = 0.0 if base is None else base - least
+        left = max(1 - least - elsewhere, 1e-12)
+        fewest = absent == least
         common = float(np.sqrt(np.square(error[fewest]).sum())) / int(fewest.sum())
         share = np.zeros(len(absent)) if is_chance else excess_missing(absent, base)
-        return MissingExcess(share, np.where(fewest, 0.0, error) / left, common / left, below, above)
+        pooled = None if units is None else np.sqrt(_variance_of_unit(error, units) / units)
+        varied = np.where(fewest, 0.0, error) / left
+        return MissingExcess(share, varied, common / left, below, above, absent, pooled, elsewhere)
+
+    def in_contrast(self, weights: Floats) -> Floats:
+        """Return what one side of a contrast lacks in excess of the other side (groups,), 0 for the other side.
+
+        It is 0 everywhere if both sides lack the same but for chance (p of at least EQUAL). A test of all groups
+        together hardly sees that a single group of many lacks more; this one does.
+
+        Parameters
+        ----------
+        weights : (groups,) of the groups' means, such as 1 for a group and -1/2 for each of two others.
+
+        >>> absent, error = np.array([0.3, 0.1, 0.1]), np.full(3, 0.02)
+        >>> excess = MissingExcess.of(absent, error, absent, absent, is_chance=True, units=np.full(3, 50.0))
+        >>> excess.in_contrast(np.array([1.0, -0.5, -0.5])).round(3).tolist()
+        [0.222, 0.0, 0.0]
+        """
+        nothing = np.zeros(len(weights))
+        difference = float(weights @ self.absent)
+        if self.pooled_error is None or not abs(difference) > 1e-12:
+            return nothing
+        error = float(np.sqrt(np.square(weights) @ np.square(self.pooled_error)))
+        if error > 0 and 2 * ndtr(-abs(difference) / error) >= EQUAL:
+            return nothing
+        lacking = weights * difference > 0
+        sizes = np.abs(weights)
+        other = float(sizes[~lacking] @ self.absent[~lacking]) / max(float(sizes[~lacking].sum()), 1e-12)
+        left = max(1 - other - self.elsewhere, 1e-12)
+        return np.where(lacking, abs(difference) / (left * float(sizes[lacking].sum())), 0.0)
+
+
+def missing_shares(units: Units) -> tuple[Floats, Floats]:
+    """Return the share of its outcomes that each group lacks, and its standard error (groups,).
+
+    Groups that are compared inside strata, such as the same templates, are compared in what they lack inside them too:
+    what a stratum lacks of all groups is no difference between them, and does not count as sampling error.
+
+    units: values are the share that is missing in each unit, also in those that lack everything.
+
+    >>> lacking, group, template = np.array([0.1, 0.5, 0.2, 0.6]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> absent, error = missing_shares(Units.of(lacking, group, strata=template))
+    >>> absent.round(3).tolist(), error.round(3).tolist()
+    ([0.3, 0.4], [0.0, 0.0])
+    """
+    sizes = np.maximum(units.sizes, 1).astype(np.float64)
+    squares = np.bincount(units.groups, weights=np.square(units.residuals()), minlength=units.n_groups)
+    count = len(units.values)
+    fitted = 0 if units.strata is None else int(units.strata.max(initial=-1)) + 1
+    lost = (
+        count / max(count - fitted, 1) if fitted > 1 else 1.0
+    )  # residuals of the strata's own means are too small
+    absent = np.clip(units.means, 0.0, 1.0)
+    return absent, np.sqrt(lost * squares / np.maximum(sizes - 1, 1) / sizes)
 
 
 def p_of_equal_shares(absent: Floats, error: Floats, units: Floats) -> float:
@@ -83,16 +152,21 @@ def p_of_equal_shares(absent: Floats, error: Floats, units: Floats) -> float:
     >>> round(p_of_equal_shares(np.array([0.1, 0.2]), error, np.array([100.0, 100.0])), 3)
     0.046
     """
-    freedom = np.maximum(units - 1, 0)
     squares, tested = 0.0, 0
     for share, deviation in zip(np.atleast_2d(absent), np.atleast_2d(error), strict=True):
-        variance = float((freedom * units * np.square(deviation)).sum()) / max(float(freedom.sum()), 1.0)
+        variance = _variance_of_unit(deviation, units)
         between = float((units * np.square(share - (units * share).sum() / units.sum())).sum())
         if between > 1e-12 and not variance > 0:
             return 0.0
         if variance > 0:
             squares, tested = squares + between / variance, tested + len(units) - 1
     return float(chdtrc(tested, squares)) if tested else 1.0
+
+
+def _variance_of_unit(error: Floats, units: Floats) -> float:
+    """Return the variance of a unit's missing share, pooled within groups. error, units: (groups,)."""
+    freedom = np.maximum(units - 1, 0)
+    return float((freedom * units * np.square(error)).sum()) / max(float(freedom.sum()), 1.0)
 
 
 def excess_missing(absent: Floats, base: float | None = None) -> Floats:
@@ -177,7 +251,7 @@ def explained_by_excess(
         is_lowered = weights * estimate[number] > 0
         for kind in kinds:
             moved = np.abs(weights) * np.where(is_lowered, kind.below, kind.above)
-            shift += float(moved @ kind.share)
+            shift += float(max(moved @ kind.share, moved @ kind.in_contrast(weights)))
             varied = np.where(kind.error > 0, moved, 0.0)
             variance += float(varied**2 @ kind.error**2) + (float(varied.sum()) * kind.common_error) ** 2
         size = abs(float(estimate[number]))
