@@ -22,7 +22,7 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
     from evenhand.measures import disparity_change
 
     before, after = sample.frames
-    has_scores = max(before["negative"].max(), after["negative"].max()) > 1  # type: ignore[operator,type-var]
+    has_scores = bool(max(before["negative"].max(), after["negative"].max()) > 1)  # type: ignore[operator,type-var]
     numbers = before.rename({"negative": "before"}).with_columns(after=after["negative"])
     n_axes = numbers["axis"].n_unique()
     rows = disparity_change(numbers, level=ALPHA / n_axes, numbers=has_scores, seed=seed).rows()
