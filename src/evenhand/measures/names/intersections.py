@@ -183,7 +183,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins",
-            summary="Do conversations opened by names of one gender and race use other tokens than those of others?",
+            summary="How much the words of conversations differ that names of different gender and race open. Chance "
+            "is removed, so an estimate can be below 0.",
             construct="Whether a conversation's words depend on the gender and race that the opener's name "
             "suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",

@@ -200,8 +200,9 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="Do conversations opened by women's names (or descriptions) use other tokens than those by "
-            "men's?",
+            summary="How much the words of conversations differ that women's and men's names (or descriptions) open. "
+            "Words are sorted into six bins, from typical of women to typical of men; chance is removed, so an "
+            "estimate can be below 0.",
             construct="Whether a conversation's words depend on the gender that the opener's name suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",

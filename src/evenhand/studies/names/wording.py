@@ -221,13 +221,13 @@ STANDING = {
         "Words",
         "the words of replies to women's and men's names differ",
         "",
-        "corrected L2 norm {}",
+        "distance {} (L2 norm, corrected for chance)",
     ),
     "occupation_lean": (
         "Occupations",
         "women's names get occupations in which more women work than men's names do",
         "women's names get occupations in which fewer women work than men's names do",
-        "difference {} points",
+        "difference of {} points in women's share of these occupations at work",
     ),
 }
 """By measure: its short name, what a number above and below 0 means, and its unit."""

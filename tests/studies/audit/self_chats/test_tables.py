@@ -60,7 +60,7 @@ def test_phrases_parts_turns_and_occupations(measured):
     assert phrases["pretty name"][5].startswith("25 % ")
     parts = [row[:2] for row in tables["Classifier bias by part"].rows]
     assert parts[:3] == [["all", ""], ["speaker", "A"], ["speaker", "B"]]
-    assert {("tier", "low"), ("race", "Black"), ("opener still in sight", "no")} <= {
+    assert {("tier", "low"), ("race", "Black"), ("name still in context", "no")} <= {
         tuple(row) for row in parts
     }
     turns = tables["Classifier bias by turn"].rows
@@ -77,7 +77,7 @@ def test_phrases_parts_turns_and_occupations(measured):
 def test_a_page_shows_them_and_the_details_are_stored(measured, tmp_path):
     written = measured.write(tmp_path / "out")
     page = written["report"].read_text("utf-8")
-    for title in ("Words of each gender", "Classifier bias by turn", "All 8 openers"):
+    for title in ("Words of each gender", "Classifier bias by turn", "All 8 opening names"):
         assert re.search(rf"<(?:b|summary)>{title}", page)
     tables = [path for name, path in written.items() if name.startswith("details/")]
     assert sorted(tables) == sorted((tmp_path / "out" / "details" / "names").glob("*.parquet"))

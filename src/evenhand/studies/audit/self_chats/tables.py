@@ -15,8 +15,8 @@ OCCUPATIONS = 12
 LEAST_Z = 2.0
 """Minimum z-score of the log-odds of a word shown as typical of a group; lower values occur by chance."""
 Row = Mapping[str, Any]
-JUDGES = {"gender": "opener shown", "gender_masked": "opener hidden"}
-SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "opener still in sight"}
+JUDGES = {"gender": "name visible", "gender_masked": "name hidden"}
+SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "name still in context"}
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ def chat_tables(benchmark: BenchmarkView) -> ChatTables:
 
 
 LEFT_OUT = (
-    "Words from conversations of several openers, sorted by the evidence that the group uses them more often (z of "
-    "log-odds, 2 or more). Left out: words of the names or descriptions, and words used mostly by one opener."
+    "Words that are more frequent in conversations opened with names (or descriptions) of one group, by the evidence "
+    "for this (z of log-odds, 2 or more). Left out: words of the names or descriptions, and words that occur mostly "
+    "with one of them. Ratio: frequency with the group, divided by the mean of both groups."
 )
 
 
@@ -64,7 +65,7 @@ def _words(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None or "of_several" not in table.columns:
         return None
     rows = [_word(row) for row in _surest(table, WORDS)]
-    return PlainTable("Words of each gender", _heads("gender"), rows, (LEFT_OUT,))
+    return PlainTable("Words of each gender", _heads("gender"), rows, (LEFT_OUT,)) if rows else None
 
 
 def _group_words(benchmark: BenchmarkView) -> PlainTable | None:
@@ -72,7 +73,7 @@ def _group_words(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None or "of_several" not in table.columns:
         return None
     rows = [_word(row) for row in _surest(table, GROUP_WORDS)]
-    return PlainTable("Words of each gender and race", _heads("group"), rows, (LEFT_OUT,))
+    return PlainTable("Words of each gender and race", _heads("group"), rows, (LEFT_OUT,)) if rows else None
 
 
 def _published_words(benchmark: BenchmarkView) -> PlainTable | None:
@@ -81,7 +82,9 @@ def _published_words(benchmark: BenchmarkView) -> PlainTable | None:
         return None
     first = table.sort("group", "rank").filter(pl.col("rank") <= AS_PUBLISHED).iter_rows(named=True)
     rows = [[*_word(row), f"{row['lowest_rank']:,}"] for row in first]
-    line = "The largest ratios, names and words of one name among them; the last column: the worst rank when any one "
+    line = (
+        "The largest ratios, including names and words of a single name. Worst rank: the lowest rank if one "
+    )
     return PlainTable(
         "Words of each gender, as published",
         (*_heads("gender"), ("worst rank", "right")),
@@ -92,8 +95,8 @@ def _published_words(benchmark: BenchmarkView) -> PlainTable | None:
 
 def _heads(group: str) -> tuple[tuple[str, str], ...]:
     return (
-        (group, "left"), ("word", "left"), ("uses", "right"), ("ratio", "right"), ("openers", "right"),
-        ("largest one's share", "right"),
+        (group, "left"), ("word", "left"), ("uses", "right"), ("ratio", "right"), ("names", "right"),
+        ("share of the most frequent name", "right"),
     )  # fmt: skip
 
 
@@ -162,9 +165,12 @@ def _parts(benchmark: BenchmarkView) -> PlainTable | None:
         *((JUDGES[judge], "right") for judge in judges),
         ("n", "right"),
     )
-    line = "Points above chance at inferring the opener's gender from an utterance, with 95% CIs over "
+    line = "Points above chance at which the classifier infers the name's gender from an utterance. 95% CIs "
     return PlainTable(
-        "Classifier bias by part", heads, rows, (f"{line}openers. Only the first row has a verdict.",)
+        "Classifier bias by part",
+        heads,
+        rows,
+        (f"{line}treat names as a random sample. Only the first row has a verdict.",),
     )
 
 
@@ -196,10 +202,10 @@ def _turns(benchmark: BenchmarkView) -> PlainTable | None:
         sight = wording.ABSENT if window is None else f"{wording.number(100 * window, 0)} %"
         rows.append([str(row["turn"]), row["speaker"], *told, f"{row['n']:,}", sight])
     heads = (("turn", "right"), ("speaker", "left"), *((JUDGES[judge], "right") for judge in judges))
-    line = "Points above chance. A bias that falls with the turn may only show that the opener has left what the model "
+    line = "Points above chance. A bias can fall with the turn only because the name left the context that the model "
     return PlainTable(
         "Classifier bias by turn",
-        (*heads, ("utterances", "right"), ("opener still in sight", "right")),
+        (*heads, ("utterances", "right"), ("name still in context", "right")),
         rows,
         (f"{line}reads.",),
     )
@@ -290,13 +296,13 @@ def _names(benchmark: BenchmarkView) -> PlainTable | None:
         *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "right"),
     )  # fmt: skip
     return PlainTable(
-        f"All {len(rows):,} openers", heads, rows, ("Percent of utterances assigned to each gender.",)
+        f"All {len(rows):,} opening names", heads, rows, ("Percent of utterances assigned to each gender.",)
     )
 
 
 _TOLD = {
     "own_gender": "own gender",
     "other_gender": "other gender",
-    "own_gender_masked": "own, opener hidden",
-    "other_gender_masked": "other, opener hidden",
+    "own_gender_masked": "own, name hidden",
+    "other_gender_masked": "other, name hidden",
 }
