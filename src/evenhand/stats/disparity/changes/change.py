@@ -362,9 +362,7 @@ class _Axis:
         ])  # fmt: skip
         if self.own is None:
             return found
-        halved = (
-            level / 2 if count == 2 else level / (2 * count)
-        )  # `OwnScatter.axis_p` is twice the smaller p
+        halved = level / (2 if count == 2 else 2 * count)  # `OwnScatter.axis_p` is twice the smaller p
         reach = np.array([sqrt(signal_found(1.0, df, min(single, halved))) for df in self.own.df])
         numbers = np.concatenate([self.first, self.second])
         ends = (0.0, 1.0) if self.shares else (float(numbers.min()), float(numbers.max()))
