@@ -195,7 +195,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="from the classifier j, but that of b from k"):
         compare(one, outputs("b", {}, 2, judge="k"))
     other = Outputs("b", Path("b"), {"regard": one.benchmarks["bold"]})
-    with pytest.raises(DataError, match="answered bold, b regard"):
+    with pytest.raises(DataError, match="has responses to bold, and b to regard"):
         compare(one, other)
     frame = one.benchmarks["bold"].frame.with_columns(text=pl.lit("another prompt"))
     with pytest.raises(DataError, match="different prompts under one prompt_id"):

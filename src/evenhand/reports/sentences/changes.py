@@ -274,7 +274,7 @@ def overall(what: str, verb: str, numbers: str) -> str:
     """Return how the level over all groups changed. verb: "rose", "fell" or a verdict such as "no change detected"."""
     if verb in ("rose", "fell"):
         return f"All groups together: {what} {verb} from {numbers}."
-    return f"All groups together: {what}: {verb}, {numbers}."
+    return f"All groups together, {what}: {verb}, {numbers}."
 
 
 PREFIXES = {

@@ -157,7 +157,8 @@ def compare_outputs(
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
             raise DataError(
-                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: they have no benchmark in common.",
+                f"{labels[0]} has responses to {_listed(first)}, and {label} to {_listed(other)}: they have no "
+                "benchmark in common.",
                 "Only answers to the same prompts can be compared; audit both models with the same suite.",
             )
         shared = 0
