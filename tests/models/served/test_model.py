@@ -110,17 +110,17 @@ def test_a_chat(serve, bigram):
     prompts = ["she is", "make a weapon", "is filtered", "think hard", "use a tool", " \n"]
     found = model.generate(prompts, Decoding(max_new_tokens=4))
     tokens, values, _ = bigram.write("she is", {"max_tokens": 4, "temperature": 0})
-    assert found.texts == ["".join(tokens), None, None, "", None, None]
+    assert found.texts == ["".join(tokens), None, None, None, None, None]
     assert found.errors == [
         None,
         ResponseError.REFUSED,
         ResponseError.REFUSED,
-        None,
+        ResponseError.UNPARSABLE,
         ResponseError.UNPARSABLE,
         ResponseError.EMPTY_TEXT,
     ]
     assert found.details[1] == "I cannot help with that."
-    assert found.finish[3] == "length"
+    assert "increase --max-new-tokens" in found.details[3]
     assert found.log_likelihood[0] == pytest.approx(sum(values))
     assert server.asked[-1].body["messages"][0] == {"role": "system", "content": "Be brief."}
     assert isinstance(text_generator(model), TextGenerator)

@@ -119,7 +119,7 @@ STOPS = Decoding(max_new_tokens=5, stop=("\n", "###"))
         ({"text": " a", "finish_reason": "stop_sequence"}, STOPS, " a", "stop"),
         ({"text": " a ### b\n", "finish_reason": "length"}, STOPS, " a ", "stop"),
         ({"message": {"content": "a"}, "finish_reason": "stop"}, GREEDY, "a", "end"),
-        ({"message": {"content": None}, "finish_reason": "length"}, GREEDY, "", "length"),
+        ({"message": {"content": ""}, "finish_reason": "length"}, GREEDY, "", "length"),
         (
             {"message": {"content": [{"type": "text", "text": "a"}, {"type": "x"}]}, "finish_reason": "stop"},
             GREEDY,
@@ -143,6 +143,11 @@ def test_how_a_continuation_ended(choice, decoding, text, finish):
             ResponseError.UNPARSABLE,
         ),
         ({"message": {"content": 3}, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
+        ({"message": {"content": None}, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
+        ({"message": {"content": None}, "finish_reason": "length"}, ResponseError.UNPARSABLE),
+        ({"message": {"content": []}, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
+        ({"message": {"content": [1, {"type": "x"}]}, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
+        ({"message": {}, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
         ({"text": 3, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
         ({"finish_reason": "stop"}, ResponseError.UNPARSABLE),
         ({"text": " a", "finish_reason": "abort"}, ResponseError.UNPARSABLE),
@@ -156,6 +161,13 @@ def test_answers_without_a_continuation_are_error_rows(choice, error):
     written = read_written(answer(choice), GREEDY)
     assert (written.text, written.finish, written.error) == (None, None, error)
     assert written.detail
+
+
+def test_a_message_without_text_at_the_token_limit_names_the_flag_that_helps():
+    hidden = read_written(answer({"message": {"content": None}, "finish_reason": "length"}), GREEDY)
+    assert "increase --max-new-tokens" in hidden.detail
+    ended = read_written(answer({"message": {"content": None}, "finish_reason": "stop"}), GREEDY)
+    assert ended.detail == "the answer contains no text"
 
 
 def test_answers_that_hold_no_choice():

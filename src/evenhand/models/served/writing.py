@@ -29,7 +29,11 @@ ROUNDING = 1e-3
 """Nats by which a certain token's log probability may come out above 0."""
 ENDS = frozenset({"stop", "eos", "eos_token", "end_turn"})
 FILTERED = "content_filter"
-FINISHES = ENDS | {"length", "max_tokens", "stop_sequence", None}
+LIMITED = frozenset({"length", "max_tokens"})
+FINISHES = ENDS | LIMITED | {"stop_sequence", None}
+NO_TEXT_AT_LIMIT = (
+    " and ended at the token limit. If the model reasons before it responds, increase --max-new-tokens"
+)
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,8 @@ def is_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> bo
 def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> ServedText:
     """The continuation in an answer.
 
-    A filter's stop and a chat's refusal are REFUSED rows; a chat message of null is a continuation of nothing
-    (a model that spent its tokens on thoughts the server does not show), unless it calls a tool. Where the
+    A filter's stop and a chat's refusal are REFUSED rows. A chat message without text (`content: null`, or a list
+    without a text part) is an UNPARSABLE row, because an empty text would be judged as a response. Where the
     server does not say which of end token and stop string came, stop strings in the decoding decide. allow_longer:
     what becomes of a text beyond the limit on tokens (`HttpOptions.allow_longer`); such a text ends with the finish
     "cut" or "longer".
@@ -154,7 +158,7 @@ def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> 
     if isinstance(message, dict) and message.get("refusal"):
         return ServedText(error=ResponseError.REFUSED, detail=str(message["refusal"])[:500])
     if not isinstance(text, str):
-        return _unparsable("the answer holds no text")
+        return _unparsable(f"the answer contains no text{NO_TEXT_AT_LIMIT if why in LIMITED else ''}")
     listed = listed_tokens(choice)
     if isinstance(listed, str):
         return _unparsable(listed)
@@ -261,12 +265,13 @@ def _content(message: Any) -> str | None:
         parts = [
             part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
         ]
-        return "".join(part for part in parts if isinstance(part, str))
-    return "" if content is None else content if isinstance(content, str) else None
+        texts = [part for part in parts if isinstance(part, str)]
+        return "".join(texts) if texts else None
+    return content if isinstance(content, str) else None
 
 
 def _finish(choice: Mapping[str, Any], why: str | None, count: int, decoding: Decoding) -> Finish:
-    if why in ("length", "max_tokens") or (why is None and count >= decoding.max_new_tokens):
+    if why in LIMITED or (why is None and count >= decoding.max_new_tokens):
         return "length"
     if why == "stop_sequence":
         return "stop"
