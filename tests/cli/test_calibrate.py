@@ -21,7 +21,7 @@ def toy(installed):
         (("--summary", "."), ("`--summary` expects a file",)),
         (("--summary", "x" * 300), ("`--summary` expects a file",)),
         (("--summary", f"{__file__}/s.json"), ("cannot write to",)),
-        (("--replications", 10**12), ("replications: must be at most 100000, got",)),
+        (("--replications", 10**12), ("replications: must be at most 100,000, got",)),
         (("--quick", "--full"), ("`--quick` and `--full` cannot be combined",)),
     ],
 )

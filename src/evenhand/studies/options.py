@@ -102,6 +102,8 @@ EXPECTED = {
     "invalid_key": "expected text as the name of an option",
 }
 """What pydantic expected, by the type of its error, in the words of somebody who does not know pydantic."""
+BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+"""Errors about numbers that are out of range."""
 OF_ITS_OWN = ("value_error", "assertion_error")
 """Errors whose sentence comes from evenhand's own validators."""
 LONGEST_SHOWN = 80
@@ -182,6 +184,11 @@ def _problem(error: "ErrorDetails", known: Sequence[str]) -> str:
     return told
 
 
+def _shown_number(value: Any) -> str:
+    """Return a whole number with thousands separators, and the Python form of any other value."""
+    return f"{value:,}" if isinstance(value, int) else repr(value)
+
+
 def _guess(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
     return f". Did you mean {near[0]!r}?" if near else ""
@@ -194,7 +201,10 @@ def _expected(error: "ErrorDetails") -> str:
         return "is missing"
     if kind in OF_ITS_OWN or kind not in EXPECTED:
         return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    given = repr(error["input"])
+    given = _shown_number(error["input"]) if kind in BOUNDS else repr(error["input"])
     shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
-    bounds = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in context.items()}
+    bounds = {
+        name: f"{bound:g}" if isinstance(bound, float) else f"{bound:,}" if isinstance(bound, int) else bound
+        for name, bound in context.items()
+    }
     return f"{EXPECTED[kind].format(**bounds)}, got {shown}"

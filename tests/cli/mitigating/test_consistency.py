@@ -156,7 +156,11 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("File not found", "no.csv")),
         ((*METHOD, *JUDGE, "--data", "folder"), 2, ("`--data` expects name=folder",)),
         ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: expected '",)),
-        ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: must be at most 1000",)),
+        (
+            (*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"),
+            2,
+            ("groups: must be at most 1,000, got 100,000,000,000",),
+        ),
         ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: must be greater than 0, got 0.0",)),
         (
             ("check-consistency", "empty", "--model", "house/writer"),

@@ -57,6 +57,7 @@ def test_the_last_set_wins_and_values_are_yaml():
         (["margin=-1"], "margin: must be at least 0, got -1"),
         (["alpha=1"], "alpha: must be less than 1, got 1"),
         (["limit=0"], r"limit \(--limit\): must be at least 1, got 0"),
+        (["limit=99999999999"], r"limit \(--limit\): must be at most 2,147,483,647, got 99,999,999,999\."),
         (["seed=2", "seed.all=1"], "seed is a single value and has no part 'all'"),
         (["margni=1"], r"margni: there is no such option\. Did you mean 'margin'\?$"),
         (["data=/folder"], "data: expected names with values, got '/folder'"),
@@ -140,7 +141,7 @@ def test_a_name_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("seed=9223372036854775808", "seed (--seed): must be at most 9223372036854775807"),
+        ("seed=9223372036854775808", "seed (--seed): must be at most 9,223,372,036,854,775,807"),
         ("limit=true", "limit (--limit): true is not a number"),
         ("margin=.nan", "margin: expected a finite number, got nan"),
         ("device=toaster", "Unknown device: 'toaster'"),
