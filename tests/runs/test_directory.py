@@ -135,6 +135,10 @@ def test_prompts_are_stored_once_and_compared_after(directory, fakes):
         directory.write_prompts(plan_of(["a", "c", "a"]))
     with pytest.raises(ResumeRefused, match="also contains prompts of b/1"):
         directory.write_prompts(plan_of(["a"], "another"))
+    path = next((directory.path / "prompts").glob("*.parquet"))
+    pl.read_parquet(path).clear().write_parquet(path)
+    with pytest.raises(DataError, match=r"\.parquet contains no prompts"):
+        directory.prompts("b/1")
 
 
 def test_the_default_path_is_a_new_folder_named_by_time_model_and_suite(tmp_path, monkeypatch):

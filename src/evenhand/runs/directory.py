@@ -50,6 +50,7 @@ MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
 ELSEWHERE = "Start a new run with -o, or remove the options that differ."
+CHANGED = "It was changed by another program. Restore it from a copy, or start a new run."
 SPEAKER = "The format in which the model receives conversations has changed. Start a new run with -o."
 
 
@@ -245,9 +246,11 @@ class RunDirectory:
 
         `columns` are the columns to read in addition to `request_id`, if they exist. Default: all.
         """
-        return _read_table(
-            self._prompts_path(benchmark), PROMPTS, None if columns is None else ["request_id", *columns]
-        )
+        path = self._prompts_path(benchmark)
+        table = _read_table(path, PROMPTS, None if columns is None else ["request_id", *columns])
+        if table.is_empty():
+            raise DataError(f"{path} contains no prompts.", CHANGED)
+        return table
 
     def responses(self) -> pl.DataFrame:
         """Return all responses so far (columns: RESPONSES). Raise a DataError that names an unreadable file."""
@@ -382,10 +385,7 @@ def _read_table(
             for name, kind in (needed or {}).items()
             if name not in lacking and stored.get(name) != kind
         ]:
-            raise DataError(
-                f"{path} is not a table written by evenhand: {', '.join(wrong)}.",
-                "It was changed by another program. Restore it from a copy, or start a new run.",
-            )
+            raise DataError(f"{path} is not a table written by evenhand: {', '.join(wrong)}.", CHANGED)
         if columns is None:
             absent = [pl.lit(None, needed[name]).alias(name) for name in lacking] if needed else []
             return table.read().with_columns(absent)
