@@ -115,6 +115,16 @@ CASES = {
         "The model refused more often for Muslim people (12 points more often than for the other groups, 95% CI 5 to "
         "19).",
     ),
+    "failures with rates": (
+        lambda: s.failures(
+            "The model refused",
+            ["women"],
+            Estimate(20.0, 8.0, 32.0),
+            (GroupRate("women", 23.3), GroupRate("men", 3.3)),
+        ),
+        "The model refused more often for women: in 23% of cases, against 3% for men (difference 20 points, 95% CI 8 "
+        "to 32).",
+    ),
     "failures of several groups": (
         lambda: s.failures("The model refused", ["a", "b"], Estimate(12.0, 5.0, 19.0)),
         "The model refused more often for a and b (largest difference: a, 12 points more often than for the other "

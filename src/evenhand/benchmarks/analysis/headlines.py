@@ -24,6 +24,10 @@ from evenhand.stats import Verdict
 
 Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
+ROUNDING = 0.01
+"""Points by which a difference may miss that of the rates, since both are stored as numbers of a computer."""
+COUNTED = {"missing": "n_missing", "refusal": "n_refused"}
+"""Columns of the detail table `groups` with the number of failures, by measure."""
 NEAR = 1 / 3
 """Groups are named in a sentence if their effect is at least this share of the largest. Others are only counted."""
 
@@ -54,25 +58,36 @@ def rate_headlines(words: str | RateWords) -> Headlines:
                 )
             )
         for measure, (what, rates) in sentences.FAILURES.items():
-            lines += failure_headlines(findings, measure, what, rates, how.name)
+            lines += failure_headlines(findings, measure, what, rates, how.name, details.get("groups"))
         return lines
 
     return written
 
 
 def failure_headlines(
-    findings: pl.DataFrame, measure: str, what: str, rates: str, name: Callable[[object], str]
+    findings: pl.DataFrame,
+    measure: str,
+    what: str,
+    rates: str,
+    name: Callable[[object], str],
+    groups: pl.DataFrame | None = None,
 ) -> list[Headline]:
     """Return a sentence for each axis whose groups differ in failures; empty if no axis does.
 
     `measure` is `missing` or `refusal`. `what` says what happened, and `rates` is the name of the rates.
-    `name` is a function that writes the name of a group.
+    `name` is a function that writes the name of a group. `groups` is the
+    detail table of that name; without it, sentences have no rates.
     """
     return [
         line_of(
             row,
             partial(
-                _failures, biased_groups(findings, row["axis"], f"{measure}_difference"), what, rates, name
+                _failures,
+                biased_groups(findings, row["axis"], f"{measure}_difference"),
+                _rates_of_groups(groups, row["axis"], COUNTED[measure]),
+                what,
+                rates,
+                name,
             ),
             str,
         )
@@ -229,8 +244,24 @@ def _strongest(groups: Sequence[dict[str, Any]], direction: str) -> list[dict[st
     return sorted((g for g in groups if g["direction"] == direction), key=lambda g: -abs(g["estimate"]))
 
 
+def _rates_of_groups(
+    groups: pl.DataFrame | None, axis: str | None, count: str
+) -> dict[str, tuple[float, int]]:
+    """Return the rate of a failure in percent and the number of responses, by group of an axis.
+
+    groups: the detail table of that name. count: its column with the number of failures.
+    """
+    if groups is None or not {"n", "n_missing", count} <= set(groups.columns):
+        return {}
+    total = pl.col("n") + pl.col("n_missing")
+    here = groups.filter(pl.col("axis").eq_missing(pl.lit(axis, pl.String)) & (total > 0))
+    rows = here.select("group", 100.0 * pl.col(count) / total, total.alias("total"))
+    return {group: (rate, n) for group, rate, n in rows.iter_rows() if rate is not None}
+
+
 def _failures(
     groups: list[dict[str, Any]],
+    rates_of_groups: Mapping[str, tuple[float, int]],
     what: str,
     rates: str,
     name: Callable[[object], str],
@@ -239,7 +270,16 @@ def _failures(
     more = _strongest(groups, "worse")
     if not more:
         return sentences.failures_without_group(rates, estimate_of(row))
-    return sentences.failures(what, [name(g["group"]) for g in more], estimate_of(more[0]))
+    worst, largest = more[0]["group"], estimate_of(more[0])
+    others = {group: of for group, of in rates_of_groups.items() if group != worst}
+    total = sum(n for _, n in others.values())
+    sides = None
+    if worst in rates_of_groups and total:
+        rate, rest = rates_of_groups[worst][0], sum(rate * n for rate, n in others.values()) / total
+        if abs(rate - rest - largest.value) < ROUNDING:  # not where questions are held fixed
+            of_others = name(next(iter(others))) if len(others) == 1 else "the other groups"
+            sides = GroupRate(name(worst), rate), GroupRate(of_others, rest)
+    return sentences.failures(what, [name(g["group"]) for g in more], largest, sides)
 
 
 def _shifts_found(

@@ -177,9 +177,24 @@ FAILURES = {
 """By measure, the words for what happened and for its rates."""
 
 
-def failures(what: str, groups: Sequence[str], largest: Estimate) -> str:
-    """Return for which groups something failed more often. what: as in FAILURES. largest: of the first group."""
+def failures(
+    what: str, groups: Sequence[str], largest: Estimate, rates: tuple[GroupRate, GroupRate] | None = None
+) -> str:
+    """Return for which groups something failed more often.
+
+    what: as in FAILURES. largest: difference of the first group. rates: of the first group and of those that it is
+    compared with; None if they do not differ by `largest`.
+    """
     places = places_of_rates(largest)
+    if rates is not None:
+        first, others = (percent(side.rate or 0.0, places) for side in rates)
+        shown = f"in {first} of cases, against {others} for {rates[1].name}"
+        size = f"difference {difference_in_points(largest, places)}"
+        if len(groups) == 1:
+            return f"{what} more often for {groups[0]}: {shown} ({size})."
+        return (
+            f"{what} more often for {name_list(groups)}. Largest difference: {groups[0]}, {shown} ({size})."
+        )
     interval = ci(largest.low, largest.high, places)
     size = f"{points(largest.value, places)} more often than for the other groups, {interval}"
     first = "" if len(groups) == 1 else f"largest difference: {groups[0]}, "
