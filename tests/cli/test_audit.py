@@ -320,7 +320,7 @@ def test_a_misspelt_setting_is_told_the_nearest_one(evenhand):
 def test_a_file_of_prompts_is_told_what_is_its_own(evenhand, tmp_path):
     (tmp_path / "own.csv").write_text("text,axis\nHi.,age\n")
     ended = evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", "own.csv")
-    ended.says("missing column", "Found: text, axis.")
+    ended.says("has no columns", "(found: text, axis).")
     assert "prompt_id" not in ended.err
     evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", ".").says(". is a folder")
 

@@ -166,7 +166,9 @@ def test_a_folder_that_is_not_empty_is_not_written_into(evenhand, own, tmp_path)
 
 def test_a_file_in_the_place_of_the_folder(evenhand, own, tmp_path):
     (tmp_path / "file").write_text("dear to me")
-    evenhand("audit", "puppet/random", *own, "-o", "file").refused(2, "file exists and is not empty")
+    evenhand("audit", "puppet/random", *own, "-o", "file").refused(
+        2, "file is a file, and a folder was expected"
+    )
     assert (tmp_path / "file").read_text() == "dear to me"
 
 

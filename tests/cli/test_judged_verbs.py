@@ -134,6 +134,7 @@ def test_rescoring_and_going_back(evenhand, tmp_path, judged_house):
 def test_what_cannot_be_rescored(evenhand, tmp_path, own):
     evenhand("rescore", "elsewhere", "--classifier", "vader").refused(1, "elsewhere does not exist")
     evenhand("rescore", "run").refused(2, "Missing option", "--classifier")
+    evenhand("rescore", "run").refused(2, "vader: ", "evenhand rescore run --classifier vader")
     assert evenhand("audit", "puppet/random", *own, "-o", "scored").code == 0
     evenhand("rescore", "scored", "--classifier", "toxicity=vader").refused(
         1, "its benchmark (evenhand-likelihood) has no generated text"

@@ -130,7 +130,7 @@ def test_a_card_says_what_the_number_cannot(evenhand):
     ("arguments", "parts"),
     [
         (("show", "crow-pairs"), ("Unknown card: 'crow-pairs'", "Did you mean", "crows-pairs")),
-        (("list", "benchmark"), ("'benchmark' is not one of 'benchmarks'",)),
+        (("list", "benchmark"), ("Unknown kind: 'benchmark'", "Did you mean 'benchmarks'")),
         (("list",), ("Missing argument",)),
         (("audti", "gpt2"), ("No such command 'audti'", "audit")),
         (("audit", "gpt2", "--limits", "3"), ("No such option", "--limits")),

@@ -121,7 +121,7 @@ def test_a_manifest_that_is_none_is_refused(evenhand, tmp_path, manifest):
         (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
         (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("File not found: none.zst",)),
         (("redditbias", "--bias", "race", "--from", "RC.jsonl", "-o", "out"), 1, ("None of 1 dumps", "cut off")),
-        (("redditbias", "--bias", "race", "--annotations", "RC.jsonl", "-o", "o"), 1, ("has no comment, phrase",)),
+        (("redditbias", "--bias", "race", "--annotations", "RC.jsonl", "-o", "o"), 1, ("has no columns 'comment'",)),
         (("redditbias", "--bias", "race", "--size", "3", "-o", "out"), 2, ("--size", "cannot be used with redditbias")),
         (("redditbias", "--bias", "race", "--version", "1", "-o", "o"), 2, ("--version", "cannot be used with")),
         (("evenhand", "--bias", "race", "-o", "x.csv"), 2, ("can only be used with redditbias",)),

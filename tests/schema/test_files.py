@@ -18,7 +18,16 @@ import yaml
 
 import evenhand
 from evenhand.schema import DataError, UsageError, WriteError, parse_yaml
-from evenhand.schema.files import as_json, read_json, table_bytes, write_json, write_table, write_text
+from evenhand.schema.files import (
+    as_json,
+    describe_occupied,
+    missing_file,
+    read_json,
+    table_bytes,
+    write_json,
+    write_table,
+    write_text,
+)
 
 NOISE = [os.urandom(16).hex() for _ in range(3000)]  # does not compress below the limit
 TABLE = pl.DataFrame({"text": NOISE, "n": range(len(NOISE))})
@@ -335,3 +344,12 @@ def test_yaml_whose_values_cannot_be_read_is_invalid_yaml(tmp_path: Path, text: 
         rule_set(str(path), {})
     with pytest.raises(UsageError, match="is not a valid YAML value"):
         assign({}, text.replace("a: ", "a="))
+
+
+def test_a_missing_file_suggests_its_neighbour_and_names_a_broken_link(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("a")
+    (tmp_path / "loop").symlink_to("loop")
+    assert "Did you mean" in missing_file(tmp_path / "anwers.csv", None).message
+    assert "symbolic link to loop" in missing_file(tmp_path / "loop", None).message
+    assert describe_occupied(tmp_path / "loop") == "is a symbolic link without a target"
+    assert describe_occupied(tmp_path / "answers.csv").startswith("is a file")

@@ -19,6 +19,7 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     is_file,
+    missing_file,
     options_of,
     parse_json,
     read_parquet,
@@ -47,7 +48,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
     toxicity, insult, ... Raises DataError if the file is missing, empty, unreadable or of another kind.
     """
     if not is_file(path):
-        raise DataError(f"Score file not found: {path}.", FORMAT)
+        raise missing_file(path, FORMAT, "Score file")
     check_table_fits(path)
     kind = path.suffix.lower()
     try:

@@ -15,6 +15,7 @@ from evenhand.schema import (
     UsageError,
     Whole,
     is_file,
+    missing_file,
     options_of,
     parse_json,
     typed_options,
@@ -197,7 +198,7 @@ def read_labels(path: Path | str) -> tuple[str, ...]:
     """
     path = Path(path).expanduser()
     if not is_file(path):
-        raise DataError(f"Label file not found: {path}.", FORMAT)
+        raise missing_file(path, FORMAT, "Label file")
     try:
         content = path.read_text(encoding="utf-8-sig")
         parsed = parse_json(content) if path.suffix.lower() == ".json" else content.rstrip().splitlines()

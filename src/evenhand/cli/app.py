@@ -4,8 +4,9 @@ Nothing heavy is imported here: `evenhand --help` must answer at once.
 """
 
 import os
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,26 @@ def _check_stores(words: Sequence[str]) -> None:
             )
 
 
+def completed_command(words: Sequence[str], flags: Sequence[str], replaced: Collection[str]) -> str:
+    """Return a command line with added options, quoted for a shell.
+
+    words: the command without `evenhand`. flags: a flag and its value, which are added. replaced: values of the same
+    flag that are removed.
+
+    >>> completed_command(["audit", "gpt2", "--classifier=x"], ["--classifier", "regard=vader"], ["x"])
+    'evenhand audit gpt2 --classifier regard=vader'
+    """
+    kept: list[str] = []
+    for word in words:
+        if word in [f"{flags[0]}={value}" for value in replaced]:
+            continue
+        if word in replaced and kept[-1:] == [flags[0]]:
+            kept.pop()
+            continue
+        kept.append(word)
+    return shlex.join(["evenhand", *kept, *flags])
+
+
 def _is_working_folder_there() -> bool:
     try:
         Path.cwd()
@@ -237,6 +258,9 @@ def main() -> None:
         for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
             more = f" ... ({len(told) - MOST_TOLD:,} more characters)" if len(told) > MOST_TOLD else ""
             typer.echo(without_commands(visible(told[:MOST_TOLD]).replace("\r", " ")) + more, err=True)
+        if error.flags:
+            command = completed_command(sys.argv[1:], error.flags, error.replaced)
+            typer.echo(f"For example:\n  {without_commands(visible(command))}", err=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from inspect import cleandoc
 from math import inf
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from evenhand.cli.panels import group_by_panel
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from evenhand.runs import Progress
@@ -53,19 +54,26 @@ CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outc
 
 
 class Command(TyperCommand):
-    """A command that groups its flags in panels, and whose errors about numbers name flag, value and range."""
+    """A command with flags in panels, whose errors state what was expected.
+
+    These errors are about a missing option, a number out of range, or an unknown word.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters in the order of the panels of the help."""
         return group_by_panel(str(self.name), super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line. Raises UsageError for a number that is none or out of range."""
+        """Read the command line. Raises UsageError for a missing option, an invalid number, and an unknown word."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            if missing := _missing_parameter(error):
+                raise missing from error
             if told := _wrong_number(error):
                 raise UsageError(*told) from error
+            if unknown := _unknown_word(error):
+                raise unknown from error
             raise
 
 
@@ -116,6 +124,36 @@ def _wrong_number(error: Any) -> tuple[str, str] | None:
     return (
         f"`{flag}` must be {expected}, got {str(first['input'])[:80]!r}.",
         f"`{error.ctx.command_path} --help` describes {flag}.",
+    )
+
+
+def _missing_parameter(error: Any) -> UsageError | None:
+    """Return the error for an option or argument that a command requires; None for other errors."""
+    if (
+        type(error).__name__ != "MissingParameter" or error.param is None
+    ):  # a class that typer does not export
+        return None
+    param: Any = error.param
+    more = f"`{error.ctx.command_path} --help` describes all options." if error.ctx else ""
+    if param.param_type_name == "argument":
+        return UsageError(f"Missing argument: {param.name.upper()}.", f"Expected: {param.help} {more}")
+    flag = max(param.opts, key=len)
+    if flag == "--classifier":
+        from evenhand.studies.missing_classifiers import forgotten_classifier
+
+        hint = "Give a classifier: --classifier NAME (`evenhand list classifiers` shows them)."
+        return forgotten_classifier(f"Missing option: `{flag}`.", hint, "tone")
+    return UsageError(f"Missing option: `{flag}`.", f"Expected: {param.help} {more}")
+
+
+def _unknown_word(error: Any) -> UsageError | None:
+    """Return the error for a word that is not among the words of an argument; None for other errors."""
+    descriptor = getattr(error.param, "type_descriptor", None)
+    known = getattr(descriptor, "annotation", None)
+    if not (isinstance(known, type) and issubclass(known, StrEnum)) or not hasattr(error.__cause__, "errors"):
+        return None
+    return unknown_name(
+        error.param.name, str(error.__cause__.errors()[0]["input"]), [word.value for word in known]
     )
 
 
@@ -208,7 +246,15 @@ def writable(flag: str, file: Path | str) -> Path:
     # The first folder above that is there decides: those below it are made.
     above = next((folder for folder in path.absolute().parents if is_folder(folder)), None)
     if not path.name or len(os.fsencode(path.name)) > LONGEST_NAME or is_folder(path):
-        raise UsageError(f"`{flag}` expects a file, got {str(file)[:80] or 'an empty name'}.", f"{flag} FILE")
+        what = (
+            f"the folder {str(file)[:80]}"
+            if path.name and is_folder(path)
+            else str(file)[:80] or "an empty name"
+        )
+        raise UsageError(
+            f"`{flag}` expects a file, got {what}.",
+            f"Give the name of a file: {flag} {path / 'FILE' if is_folder(path) else 'FILE'}",
+        )
     if above is None or not os.access(above, os.W_OK) or any(map(_is_in_the_way, path.absolute().parents)):
         raise UsageError(f"`{flag}`: cannot write to {file}.", "Choose another file.")
     return path

@@ -8,7 +8,16 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.sampling import crossed_rows, row_keys
-from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, check_fields, frame_hash, unknown_name
+from evenhand.schema import (
+    PROMPT_KEYS,
+    Card,
+    DataError,
+    UsageError,
+    check_fields,
+    frame_hash,
+    missing_columns,
+    unknown_name,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +65,9 @@ class PromptSet:
         check_fields(self, "frame", "card")
         name = self.card.name
         for column, dtype in PROMPT_KEYS.items():
-            if column not in self.frame.columns:
-                raise DataError(
-                    f"Prompt set '{name}' has no column '{column}' (found: {', '.join(self.frame.columns)}).",
-                    f"Every prompt table needs {' and '.join(PROMPT_KEYS)}, both text.",
-                )
+            needs = f"Every prompt table needs {' and '.join(PROMPT_KEYS)}, both text."
+            if lacking := missing_columns(f"Prompt set '{name}'", [column], self.frame.columns, needs):
+                raise lacking
             if self.frame.schema[column] != dtype:
                 raise DataError(
                     f"Column '{column}' of prompt set '{name}' is {self.frame.schema[column]}, not text.",

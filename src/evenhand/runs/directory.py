@@ -37,6 +37,7 @@ from evenhand.schema import (
     UsageError,
     WriteError,
     as_json,
+    describe_occupied,
     is_file,
     is_folder,
     is_temporary,
@@ -101,7 +102,7 @@ class RunDirectory:
         if cls.is_run(path):
             raise UsageError(f"{path} already contains a run.", f"Resume it: evenhand audit {path}")
         if os.path.lexists(path) and not _is_empty(path):  # False for what no system takes as a name
-            raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
+            raise UsageError(f"{path} {describe_occupied(path)}.", "Choose another folder with -o.")
         manifest = Manifest(
             created=datetime.now(UTC).isoformat("T", "seconds"),
             arguments_given=as_json(given),

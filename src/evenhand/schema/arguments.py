@@ -6,7 +6,6 @@ import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from os import PathLike
@@ -35,7 +34,7 @@ from evenhand.schema.arrays import (
     is_array,
     takes_array,
 )
-from evenhand.schema.errors import DataError, EvenhandError, UsageError
+from evenhand.schema.errors import DataError, EvenhandError, UsageError, did_you_mean
 from evenhand.schema.files import without_surrogates
 
 P = ParamSpec("P")
@@ -326,8 +325,7 @@ def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
             "Use complete characters.",
         )
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
-    near = get_close_matches(value, _choices(hint), n=1, cutoff=0.5) if isinstance(value, str) else []
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    guess = did_you_mean(value, _choices(hint)) if isinstance(value, str) else ""
     return UsageError(f"{owner}: invalid {name}={' '.join(shown.split())}; expected {_words(hint)}.{guess}")
 
 

@@ -7,7 +7,7 @@ and resumable.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,6 +76,10 @@ class EvenhandError(Exception):
         self.message = _shorten_lines(message)
         self.hint = None if hint is None else _shorten_lines(hint)
         super().__init__(self.message)
+        self.flags: tuple[str, ...] = ()
+        """Options with which the same command works, for example ("--classifier", "regard=vader")."""
+        self.replaced: tuple[str, ...] = ()
+        """Values of options in the command that `flags` replace."""
         self.before: AnsweredBefore | None = None
         """Set by a backend that has finished a part of the batch, so that this part need not be computed again."""
         self.rows: tuple[pl.DataFrame, pl.DataFrame] | None = None
@@ -151,6 +155,8 @@ class Interrupted(EvenhandError):
     exit_code = 130
 
 
+MOST_BEHIND = 0.1
+"""Similarity that another name may lack, compared with the most similar one, to be suggested as well."""
 MOST_LISTED = 60
 """Maximum number of names that an error lists, for example of the groups of a large table."""
 
@@ -179,7 +185,82 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     Known: crows-pairs, stereoset.
     """
     known = sorted(known)
-    near = get_close_matches(name, known, n=2, cutoff=0.5)
-    guess = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    more = f", ... ({len(known)} in all)" if len(known) > MOST_LISTED else ""
-    return UsageError(f"Unknown {kind}: {name!r}.{guess}", f"Known: {', '.join(known[:MOST_LISTED])}{more}.")
+    return UsageError(f"Unknown {kind}: {name!r}.{did_you_mean(name, known)}", f"Known: {list_names(known)}.")
+
+
+def unknown_column(where: object, column: str, found: Iterable[str], hint: str | None = None) -> UsageError:
+    """Return an error for a column that the user named and a table lacks, with the most similar columns.
+
+    where: the table, as the error calls it. found: the table's columns. hint: what to do, if no question suffices.
+
+    >>> print(unknown_column("a.csv", "anwer", ["who", "answer"]))
+    a.csv: column 'anwer' not found (found: who, answer). Did you mean 'answer'?
+    """
+    found = list(found)
+    guess = did_you_mean(column, found)
+    return UsageError(
+        f"{where}: column {column!r} not found (found: {list_names(found) or 'none'}).{guess}", hint
+    )
+
+
+def missing_columns(
+    where: object, needed: Iterable[str], found: Iterable[str], expected: str
+) -> "DataError | None":
+    """Return an error for needed columns that a table lacks, with similar columns that it has; None if it has all.
+
+    where: the table, as the error calls it. expected: the documented format.
+
+    >>> print(missing_columns("a.csv", ["text"], ["txt", "group"], "Expected a CSV with the column text."))
+    a.csv has no column 'text' (found: txt, group). Is it 'txt'? Then rename it.
+    Expected a CSV with the column text.
+    """
+    needed, found = list(needed), list(found)
+    lacking = [column for column in needed if column not in found]
+    if not lacking:
+        return None
+    others = [column for column in found if column not in needed]
+    guesses = ""
+    for column in lacking:
+        if near := nearest_names(column, others, most=1, similarity=0.6):
+            what = "it" if len(lacking) == 1 else f"'{column}'"
+            guesses += f" Is {what} '{near[0]}'? Then rename it."
+    columns = "column" if len(lacking) == 1 else "columns"
+    named = ", ".join(f"'{column}'" for column in lacking)
+    return DataError(
+        f"{where} has no {columns} {named} (found: {list_names(found) or 'none'}).{guesses}", expected
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str], before: str = " ") -> str:
+    """Return the question whether one of the most similar known names was meant, or "" if none is similar.
+
+    before: the characters between the message and the question.
+
+    >>> did_you_mean("thiers", ["ours", "theirs"])
+    " Did you mean 'theirs'?"
+    """
+    near = nearest_names(name, known)
+    return f"{before}Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def nearest_names(name: str, known: Iterable[str], *, most: int = 2, similarity: float = 0.5) -> list[str]:
+    """Return the known names that are most similar to a name, regardless of case, the most similar first.
+
+    most: maximum number of names. similarity: minimum ratio of `difflib.SequenceMatcher`, from 0 to 1.
+
+    >>> nearest_names("Grup", ["group", "score"])
+    ['group']
+    """
+    lowered: dict[str, str] = {}
+    for one in known:
+        lowered.setdefault(one.lower(), one)
+    near = get_close_matches(name.lower(), lowered, n=most, cutoff=similarity)
+    ratios = [SequenceMatcher(None, one, name.lower()).ratio() for one in near]
+    return [lowered[one] for one, ratio in zip(near, ratios, strict=True) if ratio > ratios[0] - MOST_BEHIND]
+
+
+def list_names(names: Iterable[str]) -> str:
+    """Return names separated by commas: at most MOST_LISTED, and the total if there are more."""
+    names = list(names)
+    more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
+    return ", ".join(map(str, names[:MOST_LISTED])) + more

@@ -11,10 +11,11 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args, overload
 
-from evenhand.schema.errors import DataError, WriteError
+from evenhand.schema.errors import DataError, WriteError, nearest_names
 from evenhand.schema.temporary import temporary_file
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ HIDDEN = re.compile(
 CONTROL = r"[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 """Characters that are obeyed and not shown, in the words of polars."""
 TableKind = Literal["parquet", "csv", "jsonl"]
+MOST_COMPARED = 1000
+"""Maximum number of files in a folder that are compared with a name that does not exist."""
 
 
 @contextmanager
@@ -168,6 +171,39 @@ def is_file(path: Path | str) -> bool:
     with suppress(OSError, ValueError):
         return Path(path).is_file()
     return False
+
+
+def missing_file(path: Path | str, expected: str | None, what: str = "File") -> DataError:
+    """Return an error for a file that does not exist, with the most similar names in its folder.
+
+    expected: the documented format. what: the first words of the message.
+
+    >>> print(missing_file("nowhere.csv", "Check the path."))
+    File not found: nowhere.csv.
+    Check the path.
+    """
+    return DataError(f"{what} not found: {path}.{guess_file(Path(path))}", expected)
+
+
+def guess_file(path: Path) -> str:
+    """Return a sentence about a path that does not exist: its similar neighbours, or a broken link; "" if neither."""
+    with suppress(OSError, ValueError):
+        if path.is_symlink():
+            return f" It is a symbolic link to {path.readlink()}, which does not exist."
+        others = [other.name for other in islice(path.parent.iterdir(), MOST_COMPARED)]
+        near = nearest_names(path.name, others, similarity=0.75)
+        return (
+            f" Did you mean {' or '.join(repr(str(path.with_name(name))) for name in near)}?" if near else ""
+        )
+    return ""
+
+
+def describe_occupied(path: Path | str) -> str:
+    """Return in words what is at a path where a new folder was to be created: "is a file ..." and similar."""
+    path = Path(path)
+    if path.is_symlink() and not is_file(path) and not is_folder(path):
+        return "is a symbolic link without a target"
+    return "is a file, and a folder was expected" if is_file(path) else "exists and is not empty"
 
 
 def is_folder(path: Path | str) -> bool:

@@ -16,8 +16,8 @@ import polars as pl
 
 from evenhand.schema.annotations import ADDED_VOTES, ANNOTATIONS, ANNOTATIONS_VERSION, VOTES
 from evenhand.schema.described_studies import check_described, impossible_answers
-from evenhand.schema.errors import DataError, UsageError
-from evenhand.schema.files import TableKind, atomic_write, is_file, parse_json, table_bytes
+from evenhand.schema.errors import DataError, UsageError, did_you_mean, missing_columns
+from evenhand.schema.files import TableKind, atomic_write, is_file, missing_file, parse_json, table_bytes
 from evenhand.schema.parquet import UNREADABLE, Parquet
 from evenhand.schema.version import VERSION
 
@@ -159,7 +159,7 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """
     path = Path(path).expanduser()
     if not is_file(path):
-        raise DataError(f"File not found: {path}.", EXPECTED)
+        raise missing_file(path, EXPECTED)
     match KINDS.get(path.suffix.lower()):
         case "parquet":
             votes, header, where = _of_parquet(path)
@@ -326,10 +326,12 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
 
 
 def _check_columns(found: Any, where: str) -> None:
-    if lacking := [name for name in VOTES if name not in found and name not in ADDED_VOTES]:
-        raise DataError(f"{where}: missing columns {', '.join(lacking[:6])}.", EXPECTED)
+    needed = [name for name in VOTES if name not in ADDED_VOTES]
+    if lacking := missing_columns(where, needed, map(str, found), EXPECTED):
+        raise lacking
     if more := [str(name) for name in found if name not in VOTES]:
-        raise DataError(f"{where}: unknown columns {', '.join(more[:6])}.", EXPECTED)
+        guess = did_you_mean(more[0], VOTES)
+        raise DataError(f"{where}: unknown columns {', '.join(more[:6])}.{guess}", EXPECTED)
 
 
 def _whole(votes: pl.DataFrame) -> pl.DataFrame:

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import field_validator
 
 from evenhand.models import LanguageModel
-from evenhand.runs import RUNS
-from evenhand.schema import DataError, ModelError, UsageError, is_a, is_folder
+from evenhand.runs import RUNS, RunDirectory
+from evenhand.schema import DataError, ModelError, UsageError, is_a, is_file, is_folder
 from evenhand.studies.options import Count, Options
 from evenhand.weights import check_device
 
@@ -85,6 +85,10 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
             "Give the folder that `evenhand audit` printed, or the name of a model. (For a Hugging Face model "
             f"whose owner is named {RUNS!r}, give a local copy.)",
         )
+    if run := _run_inside(options.model):
+        raise DataError(
+            f"{options.model} is a folder of runs, not a run.", f"Give one of its runs, such as {run}."
+        )
     model = load_model(
         _name_to_load(options),
         device=options.device,
@@ -99,6 +103,14 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
             f"{options.model} is not a language model.", "Its loader must return a language model."
         )
     return model
+
+
+def _run_inside(name: str) -> Path | None:
+    """Return a run in the folder of that name; None if it is no folder, a model, or has no run."""
+    folder = Path(name)
+    if not is_folder(folder) or is_file(folder / "config.json"):
+        return None
+    return next((inner for inner in sorted(folder.iterdir()) if RunDirectory.is_run(inner)), None)
 
 
 def _name_to_load(options: ModelOptions) -> str:

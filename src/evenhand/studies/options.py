@@ -1,12 +1,11 @@
 """The base of all option models: immutable, without unknown names, with one form of error messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from evenhand.schema import UsageError, without_surrogates
+from evenhand.schema import UsageError, did_you_mean, without_surrogates
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -110,7 +109,7 @@ LONGEST_SHOWN = 80
 """Characters of a wrong value that an error repeats."""
 
 
-def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
+def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Kind:
     """Create options from values, and report every invalid value.
 
     Parameters
@@ -119,6 +118,8 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
         A subclass of `Options`.
     values : mapping of str
         The values by name.
+    sources : mapping of str, optional
+        Where a value is from, by name, if it is from a file or from `--set`.
 
     Returns
     -------
@@ -141,19 +142,33 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        told = problems(error, kind.model_fields)
+        told = problems(error, kind.model_fields, sources=sources or {})
         unknown = (
             any(one["type"] == "extra_forbidden" for one in error.errors()) and "Did you mean" not in told
         )
         raise UsageError(
-            f"Invalid options: {told}{'' if told.endswith('?') else '.'}",
+            f"Invalid options: {told}{'' if told.endswith(('?', '.')) else '.'}",
             f"`--help` lists the flags; the reference of {kind.__name__} lists all options."
             if unknown
             else None,
         ) from error
 
 
-def problems(error: ValidationError, known: Iterable[str] = (), *, most: int | None = None) -> str:
+def unknown_value(value: str, known: Iterable[str]) -> ValueError:
+    """Return the error of a validator for a word that is not one of the known ones."""
+    known = list(known)
+    return ValueError(
+        f"unknown value {value!r}; expected one of {', '.join(known)}{did_you_mean(value, known, '. ')}"
+    )
+
+
+def problems(
+    error: ValidationError,
+    known: Iterable[str] = (),
+    *,
+    most: int | None = None,
+    sources: Mapping[str, str] | None = None,
+) -> str:
     """Return each thing that is wrong with options, as `name (flag): what was expected, what was given`, in one line.
 
     Parameters
@@ -162,22 +177,27 @@ def problems(error: ValidationError, known: Iterable[str] = (), *, most: int | N
         Names of the options there are, of which an unknown one may mean one.
     most
         Number of things to return; None for all.
+    sources
+        File or flag that a value is from, by name. It comes first in the message.
     """
     names = list(known)
     # questions go last, so that the caller can see how the text ends
     each = sorted(
-        (_problem(one, names) for one in error.errors()[:most]), key=lambda told: told.endswith("?")
+        (_problem(one, names, sources or {}) for one in error.errors()[:most]),
+        key=lambda told: told.endswith("?"),
     )
     return "; ".join(each)
 
 
-def _problem(error: "ErrorDetails", known: Sequence[str]) -> str:
+def _problem(error: "ErrorDetails", known: Sequence[str], sources: Mapping[str, str]) -> str:
     place, given = error["loc"], error["input"]
     name = ".".join(map(str, place)) or "options"
+    source = sources.get(str(place[0])) if place else None
+    shown = f"{source}: {name}" if source else name
     if error["type"] == "extra_forbidden" and len(place) == 1:
-        return f"{name}: there is no such option{_guess(str(place[0]), known)}"
+        return f"{shown}: there is no such option{did_you_mean(str(place[0]), known, '. ')}"
     flag = FLAGS.get(name)
-    told = f"{name}{f' ({flag})' if flag else ''}: {_expected(error)}"
+    told = f"{shown}{f' ({flag})' if flag else ''}: {_expected(error)}"
     if isinstance(given, Mapping) and len(place) == 1 and error["type"] not in OF_ITS_OWN:
         inner = next((key for key in map(str, given) if key in known), None)
         return f"{told}; {name} has no parts{f'. Did you mean {inner!r}?' if inner else ''}"
@@ -187,11 +207,6 @@ def _problem(error: "ErrorDetails", known: Sequence[str]) -> str:
 def _shown_number(value: Any) -> str:
     """Return a whole number with thousands separators, and the Python form of any other value."""
     return f"{value:,}" if isinstance(value, int) else repr(value)
-
-
-def _guess(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f". Did you mean {near[0]!r}?" if near else ""
 
 
 def _expected(error: "ErrorDetails") -> str:

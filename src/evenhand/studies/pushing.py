@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.runs import RunDirectory
 from evenhand.schema import (
     UNREADABLE,
     DataError,
@@ -171,6 +172,8 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
     """What goes along and what stays because it quotes texts, relative to the folder."""
     if not is_folder(folder):
         raise DataError(f"Folder not found: {folder}.", "Give the folder of a finished run or study.")
+    if RunDirectory.is_run(folder) and not is_file(folder / "measurements.parquet"):
+        raise DataError(f"The run {folder} is not finished.", f"Finish it first: evenhand audit {folder}")
     sent: list[str] = []
     kept: list[str] = []
     links: list[str] = []

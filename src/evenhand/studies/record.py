@@ -9,7 +9,16 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
-from evenhand.schema import DataError, UsageError, is_file, is_temporary, read_json, write_json
+from evenhand.schema import (
+    DataError,
+    UsageError,
+    describe_occupied,
+    is_file,
+    is_folder,
+    is_temporary,
+    read_json,
+    write_json,
+)
 from evenhand.studies.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
@@ -102,7 +111,10 @@ class StudyRecord:
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
         elif os.path.lexists(folder) and not self._is_empty(folder):
             raise UsageError(
-                f"{folder} exists and is not the folder of {self._one}.", "Choose another folder with -o."
+                f"{folder} exists and is not the folder of {self._one}."
+                if is_folder(folder)
+                else f"{folder} {describe_occupied(folder)}.",
+                "Choose another folder with -o.",
             )
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})

@@ -197,7 +197,8 @@ def _changed(tmp_path: Path, line: int, **changes: object) -> Path:
         ({"groups": "[1]"}, "groups is '[1]', not a JSON object"),
         ({"judgements": "{"}, "judgements is '{', not a JSON object"),
         ({"salary": 5}, "unknown columns salary"),
-        ({"reason": ...}, "missing columns reason"),
+        ({"anwser": "x"}, "Did you mean 'answer'"),
+        ({"reason": ...}, "has no column 'reason'"),
         ({"item": "i0", "presentation": "p1-i0-real"}, "answered in a row above"),
     ],
 )

@@ -42,10 +42,12 @@ def test_batches_add_up_to_the_whole() -> None:
 
 
 def test_what_holds_no_texts_is_refused() -> None:
-    with pytest.raises(UsageError, match="no column 'text'"):
+    with pytest.raises(UsageError, match="column 'text' not found"):
         count_batch(pl.DataFrame({"body": TEXTS}), TABLE)
-    with pytest.raises(UsageError, match=r"The batch has no column 'text' \(found: body\)"):
+    with pytest.raises(UsageError, match=r"The batch: column 'text' not found \(found: body\)"):
         count_batch(pd.DataFrame({"body": TEXTS}), TABLE)
+    with pytest.raises(UsageError, match="Did you mean 'texts'"):
+        count_batch(pl.DataFrame({"texts": TEXTS}), TABLE)
     with pytest.raises(UsageError, match="The column has the type"):
         count_batch(pl.DataFrame({"text": [1]}), TABLE)
     with pytest.raises(UsageError, match="The batch contains values that are not texts"):

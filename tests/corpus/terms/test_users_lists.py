@@ -85,6 +85,7 @@ def test_the_same_word_may_be_a_term_of_several_lists(tmp_path: Path) -> None:
         ("term,axis\n", "contains no rows"),
         ("word,axis\nnurse,work\n", r"has no column 'term' \(found: word, axis\)"),
         ("terms,axis\nnurse,work\n", "Is it 'terms'"),
+        ("term,axes\nnurse,work\n", "Did you mean 'axis'"),
         ("term,term\nnurse,nurse\n", r"line 1: the column 'term' occurs 2 times \(columns 1, 2\)"),
         ("term,axis\nnurse,work\n,work\n", "row 2: the term is missing"),
         ("term,axis\n\" \",work\n", "row 1: the term is missing"),

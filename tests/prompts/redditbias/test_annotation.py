@@ -73,7 +73,9 @@ def test_biased_phrases_are_those_labelled_one_also_twice(tmp_path: Path) -> Non
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="File not found"):
         read_annotations(tmp_path / "none.csv")
-    with pytest.raises(DataError, match=r"has no bias_sent, bias_phrase \(found: id, comment, phrase\)"):
+    with pytest.raises(
+        DataError, match=r"has no columns 'bias_sent', 'bias_phrase' \(found: id, comment, phrase\)"
+    ):
         read_annotations(table(tmp_path, heading="id,comment,phrase"))
     with pytest.raises(DataError, match="row 1: it has 7 values, and the heading has 6 columns"):
         read_annotations(table(tmp_path, "a,TRUE,c,p,1,1,more"))

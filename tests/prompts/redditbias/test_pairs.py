@@ -105,7 +105,7 @@ def test_nothing_there_says_how_to_get_it(unpinned: Path, tmp_path: Path) -> Non
     [
         (lambda t: t.head(3), "has 4 rows and .* 3; they are pairs row by row"),
         (lambda t: t.reverse(), "Row 1 of .* is not about the phrase in that row"),
-        (lambda t: t.drop("perplexity"), "has no column perplexity"),
+        (lambda t: t.drop("perplexity"), "has no column 'perplexity'"),
         (
             lambda t: t.with_columns(perplexity=pl.Series(["1", "2", "x", "4"])),
             "row 3: a phrase and its perplexity",

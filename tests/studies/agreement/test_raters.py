@@ -64,10 +64,12 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         agreement_of_raters(tables[:1])
     with pytest.raises(DataError, match="File not found"):
         agreement_of_raters([tmp_path / "none.csv", tables[0]])
-    with pytest.raises(DataError, match=r"has no comment, phrase, bias_sent, bias_phrase \(found: unit,"):
+    with pytest.raises(
+        DataError, match=r"has no columns 'comment', 'phrase', 'bias_sent', 'bias_phrase' \(found: unit,"
+    ):
         agreement_of_raters([long_table(tmp_path), *tables])
     (tmp_path / "x.csv").write_text("unit,rater\na,b\n")
-    with pytest.raises(DataError, match=r"missing columns rating \(found: unit, rater"):
+    with pytest.raises(DataError, match=r"has no column 'rating' \(found: unit, rater"):
         agreement_of_raters([tmp_path / "x.csv"])
     with pytest.raises(UsageError, match="No table"):
         agreement_of_raters([])

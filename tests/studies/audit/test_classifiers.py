@@ -254,3 +254,15 @@ def test_a_language_model_judges_once_it_is_named(judged_house, tmp_path):
     named = audit("house/writer", benchmarks=["fluency"], classifiers={"perplexity": "puppet/uniform"},
                   output=tmp_path / "named")  # fmt: skip
     assert named.responses("fluency")["perplexity_score"].equals(scores)
+
+
+def test_a_missing_classifier_lists_those_that_work_offline(judged_house):
+    with pytest.raises(ModelError) as refused:
+        select(config(benchmarks=("no-judge", "rudeness"), classifiers={"rudeness": "house/words?word=absent"}),
+               judged_house.writer())  # fmt: skip
+    hint = refused.value.hint or ""
+    assert hint.index("evenhand/lexicon-toxicity: ") < hint.index("vader: ")
+    flags = refused.value.flags
+    assert flags[::2] == ("--classifier",) * 2
+    assert {flag.partition("=")[0] for flag in flags[1::2]} == {"malice", "rudeness"}
+    assert "house/words?word=absent" in refused.value.replaced

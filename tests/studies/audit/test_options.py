@@ -191,3 +191,12 @@ def test_the_option_on_is_a_name_in_a_file_not_true(tmp_path):
     file.write_text("model: gpt2\non: ray\nretry_errors: on\n")
     config = read_config(file, [], {})
     assert config.on == "ray" and config.retry_errors is True
+
+
+def test_an_error_names_the_file_or_setting_that_an_option_is_from(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("suit: quick\n")
+    with pytest.raises(UsageError, match=r"mine\.yaml: suit: there is no such option\. Did you mean 'suite'"):
+        read_config(file, [], {"model": "m"})
+    with pytest.raises(UsageError, match="--set margin=high: margin: expected a number"):
+        read_config(None, ["margin=high"], {"model": "m"})

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.annotation.building.built import Notes, Said, Value
 from evenhand.prompts.own_files import booleans, number_column, read_table, text_column
-from evenhand.schema import DataError
+from evenhand.schema import DataError, list_names, nearest_names
 
 TEXT_FORMAT = (
     "A file of texts is CSV, JSON Lines, Parquet or a workbook with one text per row. The text is in `continuation` or "
@@ -26,7 +26,11 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     frame = read_table(path, TEXT_FORMAT)
     written = next((name for name in WRITTEN if name in frame.columns), None)
     if written is None:
-        raise DataError(f"{path} has no column of texts (found: {', '.join(frame.columns)}).", TEXT_FORMAT)
+        near = next((near for name in WRITTEN for near in nearest_names(name, frame.columns, most=1)), None)
+        guess = f" Is it '{near}'? Then rename it." if near else ""
+        raise DataError(
+            f"{path} has no column of texts (found: {list_names(frame.columns)}).{guess}", TEXT_FORMAT
+        )
     before = next((name for name in BEFORE if name in frame.columns and name != written), None)
     texts = text_column(frame, written, path).to_list()
     contexts = text_column(frame, before, path).to_list() if before else [None] * frame.height

@@ -13,11 +13,12 @@ from evenhand.annotation.definition.parts import (
     Onboarding,
     Scale,
 )
-from evenhand.annotation.definition.problems import Path, Problem, did_you_mean, dotted
+from evenhand.annotation.definition.problems import Path, Problem, dotted
 from evenhand.annotation.definition.questions import Choice, FreeText, Likert, Marks, PairChoice, Question
 from evenhand.annotation.definition.reach import idle_rules
 from evenhand.annotation.definition.rules import OnboardingBelow, Rule
 from evenhand.annotation.definition.surveys import statements_of
+from evenhand.schema import did_you_mean
 
 
 def problems_of(
@@ -156,7 +157,7 @@ def _item(path: Path, item: Item, questions: Sequence[Question]) -> Iterator[Pro
             yield Problem(
                 (*where, "speaker"),
                 f"{conversation.speaker!r} has no turn; expected one of {', '.join(map(repr, dict.fromkeys(spoke)))}"
-                + did_you_mean(conversation.speaker, spoke),
+                + did_you_mean(conversation.speaker, spoke, ". "),
             )
     yield from _expected(path, item, {question.id: question for question in questions})
 
@@ -178,7 +179,7 @@ def _expected(path: Path, item: Item, questions: dict[str, Question]) -> Iterato
             yield Problem(
                 place,
                 f"there is no question {name!r}; expected one of {', '.join(questions)}"
-                + did_you_mean(name, questions),
+                + did_you_mean(name, questions, ". "),
             )
             continue
         allowed = _answers(questions[name])
@@ -188,7 +189,9 @@ def _expected(path: Path, item: Item, questions: dict[str, Question]) -> Iterato
             )
         elif answer not in allowed:
             known = ", ".join(allowed) if len(allowed) <= 12 else f"{allowed[0]} to {allowed[-1]}"
-            yield Problem(place, f"is {answer!r}; expected one of {known}" + did_you_mean(answer, allowed))
+            yield Problem(
+                place, f"is {answer!r}; expected one of {known}" + did_you_mean(answer, allowed, ". ")
+            )
 
 
 def _answers(question: Question) -> list[str]:

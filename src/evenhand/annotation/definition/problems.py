@@ -1,7 +1,5 @@
 """What is wrong in a study, and where."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -25,9 +23,3 @@ def dotted(path: Path) -> str:
     'questions[0].options'
     """
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'x'?" where a known word is near, else nothing."""
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -136,11 +136,11 @@ def check_consistency(
         check_consistency_with,
         check_options,
         design_of,
-        load_classifier_of,
         preview,
         render_check_plan,
         resumed_options,
     )
+    from evenhand.studies.missing_classifiers import load_only_classifier
 
     role, judge = split_role(classifier) if classifier else (None, None)
     attribute_names = tuple(filter(None, (attributes or "").replace(" ", "").split(",")))
@@ -155,7 +155,10 @@ def check_consistency(
         from rich.console import Console
 
         facts = preview(
-            options, load_named_model(options), load_mitigation(options.method), load_classifier_of(options)
+            options,
+            load_named_model(options),
+            load_mitigation(options.method),
+            load_only_classifier(options.classifier, options.device, options.role),
         )
         render_check_plan(facts, Console())
         return

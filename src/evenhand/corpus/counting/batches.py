@@ -12,7 +12,7 @@ from evenhand.corpus.counting.options import DEFAULT_PAIRS, WINDOW
 from evenhand.corpus.matching import Matcher
 from evenhand.corpus.reading import Batch, Piece, Reason, fold_of
 from evenhand.corpus.terms import TermTable
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, unknown_column
 
 
 def count_batch(
@@ -110,8 +110,7 @@ def _texts(batch: Any, column: str) -> list[str | None]:
 
 def _column(frame: pl.DataFrame, column: str) -> pl.Series:
     if column not in frame.columns:
-        raise UsageError(
-            f"The batch has no column {column!r} (found: {', '.join(frame.columns)}).",
-            "Give the one that contains the texts: column=...",
+        raise unknown_column(
+            "The batch", column, frame.columns, "Give the one that contains the texts: column=..."
         )
     return frame[column]

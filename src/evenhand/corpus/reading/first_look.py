@@ -1,13 +1,12 @@
 """A first look at a source before all of it is read: whether it has the column that is to be read."""
 
-from difflib import get_close_matches
 from itertools import islice
 
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.formats import column_types, holds_text, lines_of, opened, rows_of, value_of
 from evenhand.corpus.reading.stores import Stored
 from evenhand.corpus.reading.unpacking import Damaged
-from evenhand.schema import DataError, parse_json
+from evenhand.schema import DataError, list_names, nearest_names, parse_json
 
 LOOKED_AT = 100
 """Number of JSON lines to check: if none of them has the column, the column name is wrong."""
@@ -90,8 +89,8 @@ def _names(row: object, before: str = "") -> list[str]:
 
 
 def _choose(names: list[str], column: str) -> str:
-    near = get_close_matches(column, names, n=1)
+    near = nearest_names(column, names, most=1)
     nearest = (
         near[0] if near else next((name for name in names if "text" in name or "content" in name), "NAME")
     )
-    return f"Found: {', '.join(names[:40]) or 'none'}. Name the column of the text: --column {nearest}"
+    return f"Found: {list_names(names) or 'none'}. Name the column of the text: --column {nearest}"

@@ -9,7 +9,7 @@ from evenhand.corpus.normalising import normalised, words_alone
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.prompts.own_files import READERS, read_lines, read_table, require_columns, text_column
-from evenhand.schema import DataError
+from evenhand.schema import DataError, nearest_names
 
 MOST_CHARACTERS = 200
 PLAIN = ".txt"
@@ -67,6 +67,13 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     frame = read_table(path, FORMAT)
     frame = frame.rename({name: name.strip().lower() for name in frame.columns}, strict=False)
     require_columns(frame, ["term"], path, FORMAT)
+    for name in frame.columns:  # a misspelt column would be left out without notice
+        absent = [column for column in OPTIONAL if column not in frame.columns]
+        if name not in ("term", *OPTIONAL) and (near := nearest_names(name, absent, most=1, similarity=0.75)):
+            raise DataError(
+                f"{path}: unknown column '{name}'. Did you mean '{near[0]}'?",
+                f"Rename it, or remove it. {FORMAT}",
+            )
     columns = {name: text_column(frame, name, path) for name in ("term", *OPTIONAL) if name in frame.columns}
     for number, row in enumerate(pl.DataFrame(columns).iter_rows(named=True), 1):
         yield f"row {number}", {name: (value or "").strip() for name, value in row.items()}

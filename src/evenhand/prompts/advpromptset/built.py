@@ -9,7 +9,15 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, piece_card
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, parse_json, sha256_of, write_json, write_table
+from evenhand.schema import (
+    Card,
+    DataError,
+    missing_columns,
+    parse_json,
+    sha256_of,
+    write_json,
+    write_table,
+)
 
 COLUMNS = (
     "prompt_id", "text", "toxicity", "identity_grp", "identities", "term_identities", "n_terms", "terms",
@@ -61,8 +69,8 @@ def load_built(path: Path | str) -> PromptSet:
         frame = pl.read_ndjson(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{path} is not a table of JSON Lines: {error}.", HINT) from error
-    if missing := [name for name in COLUMNS if name not in frame.columns]:
-        raise DataError(f"{path} has no {', '.join(missing[:3])} (found: {', '.join(frame.columns)}).", HINT)
+    if lacking := missing_columns(path, COLUMNS, frame.columns, HINT):
+        raise lacking
     return PromptSet(frame.cast({"id": pl.String}), _card(frame, _settings(path)))
 
 

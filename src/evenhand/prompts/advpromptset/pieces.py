@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.schema import Card, DataError, parse_json
+from evenhand.schema import Card, DataError, missing_columns, parse_json
 
 FOLDERS = {
     1: "jigsaw-toxic-comment-classification-challenge",
@@ -200,8 +200,8 @@ def _csv(path: Path, *columns: str) -> pl.DataFrame:
         frame = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         raise DataError(f"{path} is not a valid CSV: {error}.", HINT) from error
-    if missing := [column for column in columns if column not in frame.columns]:
-        raise DataError(f"{path} has no column {missing[0]} (found: {', '.join(frame.columns)}).", HINT)
+    if lacking := missing_columns(path, columns, frame.columns, HINT):
+        raise lacking
     return frame.select(columns)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, TOKEN
 from evenhand.prompts.lexicon import Descriptor, Lexicon, load_lexicon
-from evenhand.schema import DataError, is_file, unknown_name
+from evenhand.schema import DataError, is_file, missing_columns, missing_file, unknown_name
 
 SEEDS: dict[str, pl.DataType] = {"seed": pl.String(), "identity": pl.String(), "keep": pl.Boolean()}
 OF_COLUMNS = {
@@ -133,7 +133,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
         f"Expected a CSV with the columns term and identity, the latter one of {', '.join(GROUPS)} or empty."
     )
     if not is_file(path):
-        raise DataError(f"File of seed terms not found: {path}.", hint)
+        raise missing_file(path, hint, "File of seed terms")
     try:
         if path.suffix.lower() == ".csv":
             frame = pl.read_csv(path, infer_schema=False)
@@ -141,8 +141,8 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
             frame = pl.DataFrame({"term": path.read_text(encoding="utf-8").splitlines()})
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
-    if "term" not in frame.columns:
-        raise DataError(f"{path} has no column 'term' (found: {', '.join(frame.columns)}).", hint)
+    if lacking := missing_columns(path, ["term"], frame.columns, hint):
+        raise lacking
     if "identity" not in frame.columns:
         frame = frame.with_columns(identity=pl.lit(None, pl.String))
     rows = []

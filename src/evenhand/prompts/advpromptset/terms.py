@@ -14,7 +14,7 @@ from evenhand.prompts.advpromptset.matching import ReportProgress, find_terms, p
 from evenhand.prompts.advpromptset.pieces import GROUPS
 from evenhand.prompts.advpromptset.seeds import normalised
 from evenhand.prompts.advpromptset.vectors import StoredVectors
-from evenhand.schema import DataError, UsageError, is_file, unknown_name
+from evenhand.schema import DataError, UsageError, is_file, missing_columns, missing_file, unknown_name
 
 TEXTS_AT_ONCE = 100_000
 _FUNCTION_WORDS = """
@@ -221,14 +221,13 @@ def read_terms(path: Path) -> pl.DataFrame:
     DataError with file and line for an unknown identity or an invalid keep, and if no row is kept.
     """
     if not is_file(path):
-        raise DataError(f"Table of terms not found: {path}.", FORMAT)
+        raise missing_file(path, FORMAT, "Table of terms")
     try:
         frame = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         raise DataError(f"{path} is not a valid CSV: {error}.", FORMAT) from error
-    for column in ("term", "identity"):
-        if column not in frame.columns:
-            raise DataError(f"{path} has no column '{column}' (found: {', '.join(frame.columns)}).", FORMAT)
+    if lacking := missing_columns(path, ["term", "identity"], frame.columns, FORMAT):
+        raise lacking
     if "keep" not in frame.columns:
         frame = frame.with_columns(keep=pl.lit("true"))
     rows = []

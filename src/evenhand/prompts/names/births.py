@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.own_files import number_column, read_table, require_columns
-from evenhand.schema import DataError, checked, is_file, is_folder
+from evenhand.schema import DataError, checked, is_file, is_folder, missing_file
 
 FIRST_YEAR, LAST_YEAR = 1920, 2019
 """The years of the published lists."""
@@ -95,7 +95,7 @@ def read_births(source: Path | str) -> pl.DataFrame:
 
 def _from_archive(path: Path) -> pl.DataFrame:
     if not is_file(path):
-        raise DataError(f"File not found: {path}.", FORMAT)
+        raise missing_file(path, FORMAT)
     try:
         with zipfile.ZipFile(path) as archive:
             members = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import DataError, UsageError, write_json, write_table
+from evenhand.schema import DataError, UsageError, unknown_column, write_json, write_table
 
 SOURCE = ".source.json"
 """Behind the file's name: where its rows are from."""
@@ -78,9 +78,7 @@ def import_dataset(
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     absent = [old for old in columns if old not in frame.columns]
     if absent:
-        raise UsageError(
-            f"{name} has no column {absent[0]!r}.", f"Its columns: {', '.join(map(str, frame.columns[:60]))}."
-        )
+        raise unknown_column(name, absent[0], frame.columns, "Give the old name first: --column OLD=NEW.")
     new = [columns.get(old, old) for old in frame.columns]
     if twice := next((one for one in new if new.count(one) > 1), None):
         raise UsageError(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, is_file, missing_file
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
@@ -12,7 +12,7 @@ def read_lines(path: Path, expected: str) -> list[str]:
     error messages. Raises a DataError for a file that is missing or cannot be read.
     """
     if not is_file(path):
-        raise DataError(f"File not found: {path}.", expected)
+        raise missing_file(path, expected)
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,16 @@ import polars as pl
 from evenhand.prompts.own_files.delimited import read_delimited
 from evenhand.prompts.own_files.lm_eval_samples import are_samples, rows_of_samples
 from evenhand.prompts.own_files.workbooks import WORKBOOKS, read_workbook
-from evenhand.schema import UNREADABLE, DataError, is_file, is_folder, parse_json, read_parquet
+from evenhand.schema import (
+    UNREADABLE,
+    DataError,
+    is_file,
+    is_folder,
+    missing_columns,
+    missing_file,
+    parse_json,
+    read_parquet,
+)
 from evenhand.weights import check_table_fits
 
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
@@ -21,8 +29,6 @@ MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """Words that mean "no number", in lower or upper case. They are not used for group columns."""
 MOST_LEVELS = 64
 """Levels of nesting in a row of JSON Lines. The time that polars needs grows faster than their square."""
-MOST_LISTED = 60
-"""Columns that an error lists; of more the first."""
 NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
 """Columns that name what a row is about, if they are there."""
 
@@ -71,7 +77,7 @@ def read_table(
     if not is_file(path) and path.exists():
         raise DataError(f"{path} is a device or a pipe, and a file was expected.", expected)
     if not is_file(path):
-        raise DataError(f"File not found: {path}.", expected)
+        raise missing_file(path, expected)
     kind = path.suffix.lower()
     if kind not in READERS:
         raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
@@ -187,26 +193,8 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, ex
     expected
         The documented format, for the error message.
     """
-    lacking = [column for column in needed if column not in frame.columns]
-    if not lacking:
-        return
-    lowered = {name.lower(): name for name in frame.columns}
-    guesses = []
-    for column in lacking:
-        near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
-        if near:
-            what = "it" if len(lacking) == 1 else f"'{column}'"
-            guesses.append(f" Is {what} '{lowered[near[0]]}'? Then rename it.")
-    columns = "column" if len(lacking) == 1 else "columns"
-    named = ", ".join(f"'{column}'" for column in lacking)
-    raise DataError(
-        f"{path} has no {columns} {named} (found: {_listed(frame.columns)}).{''.join(guesses)}", expected
-    )
-
-
-def _listed(columns: Sequence[str]) -> str:
-    more = f", ... ({len(columns)} in all)" if len(columns) > MOST_LISTED else ""
-    return ", ".join(columns[:MOST_LISTED]) + more
+    if lacking := missing_columns(path, needed, frame.columns, expected):
+        raise lacking
 
 
 def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:

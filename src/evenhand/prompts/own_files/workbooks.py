@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.own_files.workbook_sizes import check_workbook_fits
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, did_you_mean, list_names
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """What the extra `excel` reads."""
@@ -39,7 +39,8 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
                 )
             sheet = filled[0] if filled else names[0]
         elif sheet not in names:
-            raise UsageError(f"{path} has no sheet {sheet!r} (found: {', '.join(names[:20])}).")
+            guess = did_you_mean(sheet, names)
+            raise UsageError(f"{path} has no sheet {sheet!r} (found: {list_names(names)}).{guess}")
         rows = pl.DataFrame(book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string"))
         heading = [] if rows.is_empty() else [value or "" for value in rows.row(0)]
         _check_heading(path, [name.strip() for name in heading])

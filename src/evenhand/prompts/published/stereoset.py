@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, checked, is_file, parse_json
+from evenhand.schema import Card, DataError, checked, is_file, missing_columns, parse_json
 
 COLUMNS = (
     "dataset_type", "cluster_id", "bias_type", "target", "context", "sentence", "gold_label", "sentence_id",
@@ -106,11 +106,8 @@ def _rows(folder: Path) -> list[Row]:
 def _read_csv(path: Path) -> Iterator[Row]:
     with path.open(encoding="utf-8", newline="") as handle:
         lines = csv.DictReader(handle)
-        if missing := [column for column in COLUMNS if column not in (lines.fieldnames or ())]:
-            raise DataError(
-                f"{path} has no column {missing[0]} (found: {', '.join(lines.fieldnames or ['none'])}).",
-                HINT,
-            )
+        if lacking := missing_columns(path, COLUMNS, lines.fieldnames or (), HINT):
+            raise lacking
         for number, line in enumerate(lines, 1):
             if None in line.values() or None in line:
                 raise DataError(f"{path}, row {number}: expected {len(lines.fieldnames or ())} fields.", HINT)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import DataError, is_file
+from evenhand.schema import DataError, is_file, missing_columns, missing_file
 
 LABELS = ("bias_sent", "bias_phrase")
 """Whether the comment is biased, and whether the phrase is, taken alone."""
@@ -48,15 +48,14 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     """
     file = Path(path).expanduser()
     if not is_file(file):
-        raise DataError(f"File not found: {file}.", EXPECTED)
+        raise missing_file(file, EXPECTED)
     try:
         rows = list(csv.reader(io.StringIO(_text(file), newline="")))
     except csv.Error as error:
         raise DataError(f"{file} is not a valid CSV: {error}.", EXPECTED) from error
     heading = [name.strip() for name in rows[0]] if rows else []
-    if lacking := [name for name in COLUMNS[2:] if name not in heading]:
-        there = ", ".join(name for name in heading if name) or "no columns"
-        raise DataError(f"{file} has no {', '.join(lacking)} (found: {there}).", EXPECTED)
+    if lacking := missing_columns(file, COLUMNS[2:], filter(None, heading), EXPECTED):
+        raise lacking
     if twice := [name for name in COLUMNS if heading.count(name) > 1]:
         raise DataError(f"{file} has the column {twice[0]} {heading.count(twice[0])} times.", EXPECTED)
     values: dict[str, list[str]] = {name: [] for name in COLUMNS if name in heading}

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.prompts.counterfactual import axes
 from evenhand.prompts.redditbias.toml_tables import Table
-from evenhand.schema import DataError, is_file, parse_toml, unknown_name
+from evenhand.schema import DataError, is_file, missing_file, parse_toml, unknown_name
 
 BIAS_TYPES = ("religion1", "religion2", "race", "gender", "orientation")
 """The published bias types, in the paper's order."""
@@ -167,7 +167,7 @@ def load_specification(path: Path | str) -> Specification:
     """
     file = Path(path).expanduser()
     if not is_file(file):
-        raise DataError(f"File not found: {file}.", FORMAT)
+        raise missing_file(file, FORMAT)
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:

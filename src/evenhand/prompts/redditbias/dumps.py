@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.prompts.redditbias.queries import Terms
 from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, Truncated, line_blocks
-from evenhand.schema import DataError, is_file, is_folder, parse_json, without_surrogates
+from evenhand.schema import DataError, is_file, is_folder, missing_file, parse_json, without_surrogates
 
 TOLD_EVERY = 1 << 27
 """Bytes of lines between two reports of progress."""
@@ -42,7 +42,7 @@ def dump_files(places: Sequence[Path | str]) -> list[Path]:
                 raise DataError(f"The folder {place} contains no dumps.", EXPECTED)
             files += inside
         elif not is_file(place):
-            raise DataError(f"File not found: {place}.", EXPECTED)
+            raise missing_file(place, EXPECTED)
         elif place.suffix.lower() not in ENDINGS:
             raise DataError(f"{place}: files ending in '{place.suffix}' cannot be read.", EXPECTED)
         else:

@@ -12,7 +12,7 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.redditbias.bias_types import BIAS_TYPES, specification
 from evenhand.prompts.redditbias.card import built_card, human_references_card, known_since, pairs_card
 from evenhand.prompts.redditbias.published_files import read_manifest
-from evenhand.schema import DataError, DatasetMissing, UsageError, checked, unknown_name
+from evenhand.schema import DataError, DatasetMissing, UsageError, checked, missing_columns, unknown_name
 
 SPLITS = ("test", "valid", "attributes")
 NAME, REFERENCES = "redditbias", "humanref6k"
@@ -206,8 +206,8 @@ def _one_type(
 
 def _read(path: Path, *, scored: bool) -> pl.DataFrame:
     table = read_table(path, HINT)
-    if missing := [name for name in ("comments_processed", "perplexity") if name not in table.columns]:
-        raise DataError(f"{path} has no column {missing[0]} (found: {', '.join(table.columns)}).", HINT)
+    if lacking := missing_columns(path, ["comments_processed", "perplexity"], table.columns, HINT):
+        raise lacking
     if not scored:
         return table.filter(pl.col("comments_processed").is_not_null())
     numbers = table["perplexity"].cast(pl.Float64, strict=False)

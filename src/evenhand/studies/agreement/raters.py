@@ -13,7 +13,16 @@ from evenhand.measures import rater_agreement
 from evenhand.prompts.own_files import read_table
 from evenhand.prompts.redditbias import read_annotations
 from evenhand.reports import Printer, wording
-from evenhand.schema import DataError, UsageError, as_json, is_annotations, is_file, read_votes
+from evenhand.schema import (
+    DataError,
+    UsageError,
+    as_json,
+    is_annotations,
+    is_file,
+    missing_columns,
+    missing_file,
+    read_votes,
+)
 from evenhand.stats import MeasurementLevel
 from evenhand.studies.agreement.votes import agreement_in_votes
 from evenhand.studies.plain_page import PlainTable, plain_page
@@ -118,7 +127,7 @@ def agreement_of_raters(
     if not paths:
         raise UsageError("No table of ratings was given.", EXPECTED)
     if missing := next((path for path in paths if not is_file(path)), None):
-        raise DataError(f"File not found: {missing}.", EXPECTED)
+        raise missing_file(missing, EXPECTED)
     if any(map(is_annotations, paths)):
         return _of_export(paths, measurement, seed)
     ratings = _long(paths[0]) if len(paths) == 1 else _labelled(paths)
@@ -151,11 +160,8 @@ def _long(path: Path) -> pl.DataFrame:
     if set(QUESTIONS) <= set(heading):
         raise DataError(f"{path} contains the labels of one rater only.", EXPECTED)
     table = read_table(path, EXPECTED)
-    if lacking := [name for name in LONG if name not in table.columns]:
-        raise DataError(
-            f"{path}: missing columns {', '.join(lacking)} (found: {', '.join(table.columns)}).",
-            EXPECTED,
-        )
+    if lacking := missing_columns(path, LONG, table.columns, EXPECTED):
+        raise lacking
     names = [name for name in (*LONG, "question") if name in table.columns]
     rating = pl.col("rating")
     blank = rating.str.strip_chars() == "" if table.schema["rating"] == pl.String else pl.lit(False)

@@ -28,6 +28,7 @@ from evenhand.schema import (
     split_role,
     unknown_name,
 )
+from evenhand.studies.missing_classifiers import ClassifierMissing
 
 MODEL_ROLE = "perplexity"
 """Role of classifiers that are language models (perplexity). They are named like models."""
@@ -152,6 +153,20 @@ class ClassifierShelf:
             with suppress(ModelError, DataError):  # not here: said by who needs it
                 self.get(_full_name(role, name, self.given))
 
+    def with_others(
+        self, error: Exception, benchmarks: Iterable[Benchmark], named: Mapping[str, str]
+    ) -> Exception:
+        """Return an error of `of` with flags for the missing classifiers of all benchmarks; another error as it is."""
+        if not isinstance(error, ClassifierMissing):
+            return error
+        missing = {error.role: error}
+        for benchmark in benchmarks:
+            try:
+                self.of(benchmark, named)
+            except ClassifierMissing as other:
+                missing.setdefault(other.role, other)
+        return error.with_flags_of(missing.values())
+
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
     ) -> dict[str, tuple[ClassifierRole, str]]:
@@ -179,25 +194,6 @@ class ClassifierShelf:
                     raise  # a slip of the pen, which no other classifier mends
                 raise ClassifierMissing(benchmark.name, role, name, error) from error
         return judges
-
-
-class ClassifierMissing(ModelError):
-    """A classifier that a benchmark needs cannot be loaded."""
-
-    def __init__(self, benchmark: str, role: str, name: str, error: EvenhandError):
-        self.role = role
-        reason = error.message if error.message.endswith(".") else f"{error.message}."
-        super().__init__(
-            f"Cannot load the classifier {name!r} (role {role}, benchmark {benchmark}): {reason}",
-            " ".join(
-                part
-                for part in (
-                    None if error.hint is None else error.hint.replace("ROLE=", f"{role}="),
-                    f"To use another one: --classifier {role}=NAME (`evenhand list classifiers` shows them).",
-                )
-                if part
-            ),
-        )
 
 
 def load_named_classifier(name: str, device: str) -> Classifier:

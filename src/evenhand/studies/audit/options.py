@@ -12,7 +12,7 @@ from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError, parse_yaml
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, Options, Seed, problems, validated
+from evenhand.studies.options import Count, Options, Seed, problems, unknown_value, validated
 from evenhand.studies.placing import PlaceOptions
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
@@ -115,7 +115,7 @@ class AskingOptions(SeedOptions):
     @classmethod
     def _known_decoding(cls, value: str) -> str:
         if value not in DECODINGS:
-            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(DECODINGS)}")
+            raise unknown_value(value, DECODINGS)
         return value
 
     @property
@@ -246,16 +246,19 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     {'holisticbias': '/tmp/hb'}
     """
     options: dict[str, Any] = _from_file(file) if file else {}
+    sources = dict.fromkeys(map(str, options), str(file))
     for setting in settings:
         assign(options, setting)
-    options.update({name: value for name, value in given.items() if value is not None and value != ()})
+        sources[setting.partition("=")[0].partition(".")[0]] = f"--set {setting}"
+    flags = {name: value for name, value in given.items() if value is not None and value != ()}
+    options.update(flags)
     if "model" not in options:
         raise UsageError(
             "Missing argument: MODEL.",
             "Give a model, for example evenhand audit gpt2, or set `model:` in the configuration file "
             "(--config).",
         )
-    return validated(AuditConfig, options)
+    return validated(AuditConfig, options, {name: sources[name] for name in sources.keys() - flags.keys()})
 
 
 def _from_file(file: Path) -> dict[str, Any]:

@@ -1,16 +1,22 @@
 """Re-classification of a finished run: other classifiers on its stored continuations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.benchmarks import Benchmark, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label, resumable
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles, roles_judged_by
+from evenhand.studies.audit.classifiers import (
+    ClassifierShelf,
+    check_roles,
+    roles_judged_by,
+    roles_of,
+)
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.audit.trust import check_addresses
+from evenhand.studies.missing_classifiers import forgotten_classifier
 from evenhand.studies.placing import PlaceOptions, placed
 from evenhand.weights import check_device
 
@@ -30,9 +36,14 @@ class Rescored:
 def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
     """Return the benchmarks of a run whose continuations are classified. Raise a DataError if there are none."""
     recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).classified_by]
+    if not directory.benchmarks:
+        raise DataError(
+            f"The run {directory.path} is incomplete: it has no prompts yet.",
+            f"Resume it first: evenhand audit {directory.path}",
+        )
     if not recipes:
         raise DataError(
-            f"Cannot rescore {directory.path}: its benchmark ({', '.join(directory.benchmarks) or 'none'}) has no "
+            f"Cannot rescore {directory.path}: its benchmark ({', '.join(directory.benchmarks)}) has no "
             "generated text.",
             "Choose a run of a benchmark of generated text, for example regard.",
         )
@@ -63,10 +74,10 @@ def rescore_run(
     Raises UsageError for no classifier or an unknown role, DataError if the run has no classified texts, ModelError if
     a classifier cannot be loaded, Interrupted (the same command resumes).
     """
-    if not classifiers:
-        raise UsageError("Missing option: `--classifier`.", "Give the new classifier: --classifier ROLE=NAME")
-    check_device(device)
     recipes = labelled_benchmarks(directory)
+    if not classifiers:
+        raise _unnamed(recipes)
+    check_device(device)
     check_roles(classifiers, recipes)
     before = stored_config(directory.manifest.arguments_resolved, directory.path)
     named = {**before.classifiers, **classifiers}
@@ -100,6 +111,12 @@ def rescore_run(
         _record(directory, named, classifiers, lost=before.classifier_error)
         measure_run(directory, now, now)
     return Rescored(labelled, named)
+
+
+def _unnamed(recipes: Sequence[Benchmark]) -> UsageError:
+    role = next(iter(roles_of(recipes)))
+    hint = f"Give the new classifier: --classifier {role}=NAME (`evenhand list classifiers` shows them)."
+    return forgotten_classifier("Missing option: `--classifier`.", hint, role, with_role=True)
 
 
 def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:

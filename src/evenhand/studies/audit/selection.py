@@ -17,10 +17,9 @@ from evenhand.classifiers import Classifier, check_prompts
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
-from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, unknown_name
+from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, missing_file, unknown_name
 from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
 from evenhand.studies.audit.classifiers import (
-    ClassifierMissing,
     ClassifierShelf,
     check_roles,
     named_by_role,
@@ -30,6 +29,7 @@ from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, cho
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
 from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+from evenhand.studies.missing_classifiers import ClassifierMissing
 from evenhand.studies.placing import pool_of
 
 JUDGED = ("label", "score", "negative", "scores", "error")
@@ -107,7 +107,7 @@ def select(
     Raises Unsupported, UsageError, DataError or ModelError for unusable benchmarks or classifiers.
     """
     if config.personas and not is_file(config.personas):
-        raise DataError(f"File not found: {config.personas}.", "Check the path.")
+        raise missing_file(config.personas, "Check the path.")
     error = read_classifier_error(config.classifier_error)
     for name, folder in config.folders.items():
         if not is_folder(folder):
@@ -238,9 +238,9 @@ def available(
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
             is_own = isinstance(error, DataError) and asking.prompts is not None
             if asked_for or not (name in asked.beside or (asked.forgiving and not is_own)):
-                raise
+                raise shelf.with_others(error, asked.benchmarks, judging.classifiers) from error.__cause__
             if not (asked.alternatives and model.architecture not in benchmark.architectures):
-                left_out[name] = str(error)
+                left_out[name] = error.brief if isinstance(error, ClassifierMissing) else str(error)
             continue
         prompts[name] = full
         fit.append(benchmark)

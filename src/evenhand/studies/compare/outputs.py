@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from evenhand.runs import RunDirectory, answers
 from evenhand.runs.remote import is_store_address, working_copy
-from evenhand.schema import HEADLINES, DataError, is_file, is_folder, parse_json
+from evenhand.schema import HEADLINES, DataError, guess_file, is_file, is_folder, parse_json
 from evenhand.stats import Harmful
 from evenhand.studies.compare.moved import ANSWER
 from evenhand.studies.compare.sentence_pairs import CROWS_PAIRS, crows_pairs_scores
@@ -130,7 +130,10 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
     if RunDirectory.is_run(path):
         return _own(path, name)
     if not is_file(path):
-        raise DataError(f"{path} {'is no run' if is_folder(path) else 'does not exist'}.", FORMATS)
+        if is_folder(path):
+            raise DataError(f"{path} is a folder without a run.", FORMATS)
+        audit = "" if path.suffix else f"\nIf it is a model, audit it first: evenhand audit {path}"
+        raise DataError(f"{path} does not exist.{guess_file(path)}", f"{FORMATS}{audit}")
     if path.suffix.lower() in TABLES:
         raise DataError(
             f"{path} is a table. `evenhand compare` compares models that answered the same prompts, and needs a run "

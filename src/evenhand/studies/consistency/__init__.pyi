@@ -11,7 +11,6 @@ from .result import (
     Checked as Checked,
     check_consistency as check_consistency,
     check_consistency_with as check_consistency_with,
-    load_classifier_of as load_classifier_of,
     resumed_options as resumed_options,
 )
 from .terminal import (

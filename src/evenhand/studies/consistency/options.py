@@ -11,7 +11,7 @@ from evenhand.models import PRESETS
 from evenhand.schema import UsageError
 from evenhand.studies.audit import ToleranceOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, Seed, validated
+from evenhand.studies.options import Count, Seed, unknown_value, validated
 
 PERSPECTIVE = (
     "perspective?attributes=TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"
@@ -84,7 +84,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     @classmethod
     def _known_decoding(cls, value: str) -> str:
         if value not in DECODINGS:
-            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(DECODINGS)}")
+            raise unknown_value(value, DECODINGS)
         return value
 
     @field_validator("prompts", "neutral")

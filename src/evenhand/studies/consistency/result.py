@@ -13,13 +13,14 @@ from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, resumable
-from evenhand.schema import EvenhandError, UsageError, as_json, checked_kinds
+from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
 from evenhand.studies.consistency.page import render_consistency_page
 from evenhand.studies.consistency.record import RECORD, design_of
 from evenhand.studies.consistency.terminal import render_consistency
+from evenhand.studies.missing_classifiers import load_only_classifier
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 
@@ -251,7 +252,7 @@ def check_consistency_with(
 ) -> Checked:
     """Run a check with options; `model`, `method` and `classifier` are loaded objects that replace names."""
     method = method or load_mitigation(options.method)
-    classifier = classifier or load_classifier_of(options)
+    classifier = classifier or load_only_classifier(options.classifier, options.device, options.role)
     study = study_consistency(
         options,
         model or load_named_model(options),
@@ -298,19 +299,3 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
         trusted=trust_addresses,
     )
     return options
-
-
-def load_classifier_of(options: CheckOptions) -> Classifier:
-    """Return the classifier of the options; an error of loading it states how to choose another one."""
-    from evenhand.classifiers import load_classifier
-
-    try:
-        return load_classifier(options.classifier, device=options.device)
-    except UsageError:
-        raise
-    except EvenhandError as error:
-        raise type(error)(
-            f"Cannot load the classifier: {error.message}",
-            f"{error.hint or ''}\nTo use another classifier: --classifier NAME (`evenhand list classifiers`), for "
-            "example detoxify.".lstrip(),
-        ) from error

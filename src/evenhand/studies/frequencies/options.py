@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from evenhand.corpus.pipeline import PLACES
 from evenhand.corpus.reading import Documents
-from evenhand.studies.options import Count, Options, Seed
+from evenhand.studies.options import Count, Options, Seed, unknown_value
 
 NOT_DECIDING = frozenset(
     {"sources", "on", "workers", "ranks_at", "rank_bytes", "slurm", "error_threshold", "data", "inflections"}
@@ -91,7 +91,7 @@ class FrequencyOptions(Options):
     @classmethod
     def _known_place(cls, value: str) -> str:
         if value not in PLACES and not value.startswith("ray://"):
-            raise ValueError(f"unknown value {value!r}; expected one of {', '.join(PLACES)}, ray://HOST:PORT")
+            raise unknown_value(value, [*PLACES, "ray://HOST:PORT"])
         return value
 
     @field_validator("terms", "pairs")

@@ -9,10 +9,9 @@ fails | not decided | not applicable, alone or behind effect, polarity, importan
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, did_you_mean
 
 AUDIT, COMPARISON, PROTOCOL = "audit", "comparison", "protocol"
 """Kinds of results: of one model, of models compared, and of the consistency protocol."""
@@ -141,8 +140,7 @@ def _read(line: str, head: str, kind: str) -> tuple[str, float, str | None]:
         return first, 0.0, None
     if first in ("level", "refusals", "disparity"):
         return _sized(line, head, first)
-    near = get_close_matches(head, [*whole, "disparity > 5 points", "level higher", "refusals higher"], n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    guess = did_you_mean(head, [*whole, "disparity > 5 points", "level higher", "refusals higher"])
     raise _refused(
         line,
         0,

@@ -9,7 +9,7 @@ from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count
+from evenhand.studies.options import Count, unknown_value
 
 BASE = "original"
 """What the model by itself is called."""
@@ -77,7 +77,7 @@ class NamesConfig(SeedOptions, ModelOptions):
         if not value:
             raise ValueError(f"no value is given; expected at least one of {', '.join(DECODINGS)}")
         if unknown:
-            raise ValueError(f"unknown value {unknown[0]!r}; expected one of {', '.join(DECODINGS)}")
+            raise unknown_value(unknown[0], DECODINGS)
         return tuple(dict.fromkeys(value))
 
     @property

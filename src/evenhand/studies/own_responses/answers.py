@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import polars as pl
 
 from evenhand.benchmarks.answers import BESIDE
 from evenhand.prompts.own_files import Source, booleans, number_column, plain_numbers, text_column
 from evenhand.reports import alike_names
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, did_you_mean
 from evenhand.studies.own_responses.asking import flag
 from evenhand.studies.own_responses.columns import Columns
 
@@ -220,10 +219,9 @@ def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.S
         )
     for name in negative:
         if name not in there:
-            near = get_close_matches(name, there, n=1, cutoff=0.6)
             raise UsageError(
                 f"{where}: no row has the label {name!r} in column '{labels.name}'. Values found: {shown}.",
-                f"Did you mean {near[0]!r}?" if near else None,
+                did_you_mean(name, there, "") or None,
             )
     for alike in alike_names(there):
         named, others = ([name for name in alike if (name in negative) == side] for side in (True, False))

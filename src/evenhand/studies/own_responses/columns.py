@@ -5,11 +5,11 @@ Each guess is reported with the flag that states it. If two columns have the sam
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import polars as pl
 
-from evenhand.schema import DataError, UsageError, unknown_name
+from evenhand.schema import DataError, UsageError, list_names, unknown_column, unknown_name
+from evenhand.studies.missing_classifiers import forgotten_classifier
 from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
@@ -113,7 +113,7 @@ def columns_of(
     theirs: dict[str, list[str]] = {}
     for column, ours in stated.items():
         if column not in frame.columns:
-            raise absent_column(column, frame, where)
+            raise unknown_column(where, column, frame.columns)
         theirs.setdefault(ours, []).append(column)
     for ours, named in theirs.items():
         if len(named) > 1 and ours != _SEVERAL:
@@ -142,7 +142,8 @@ def columns_of(
         guessed.add(ours)
         told += [_guess(column, ours) for column in near]
     if len(outcomes) > 1:
-        raise _two(where, outcomes)
+        texts = theirs.get("continuation")
+        raise _missing_classifier(where, texts[0], outcomes) if texts else _two(where, outcomes)
     for column, ours in outcomes.items():
         theirs[ours] = [column]
         guessed.add(ours)
@@ -165,6 +166,9 @@ def columns_of(
             taken[groups[0]] = _SEVERAL
             guessed.add(_SEVERAL)
             told.insert(0, _guess(groups[0], _SEVERAL))
+    texts = theirs.get("continuation")
+    if texts and lacking == ["the outcome"]:
+        raise _missing_classifier(where, texts[0], {})
     if lacking:
         by_name = {column for column, ours in taken.items() if ours in guessed}
         raise _unsaid(frame, where, taken, by_name, lacking)
@@ -233,6 +237,20 @@ def _guess(column: str, ours: str) -> str:
     return f"Column {column} is taken as {ours} ({flag(column, ours)})."
 
 
+def _missing_classifier(where: str, column: str, outcomes: Mapping[str, str]) -> UsageError:
+    """Return the error that no classifier was named for the texts in a column; its flags complete the command.
+
+    outcomes: meanings of other columns that could be compared instead.
+    """
+    others = [f"--column {theirs}={ours}" for theirs, ours in outcomes.items()]
+    compare = f"To compare another column: {' or '.join(others)}. " if others else ""
+    return forgotten_classifier(
+        f"{where}: column {column!r} contains responses (continuation), but no classifier was given for them.",
+        f"{compare}To classify them: --classifier NAME (`evenhand list classifiers` shows them).",
+        "tone",
+    )
+
+
 def _two(where: str, meant: Mapping[str, str]) -> DataError:
     columns = " and ".join(map(repr, meant))
     kinds = set(meant.values())
@@ -241,19 +259,6 @@ def _two(where: str, meant: Mapping[str, str]) -> DataError:
         f"{where}: {columns} could each be {what}, but only one can be.",
         "Choose one: " + " or ".join(flag(column, ours) for column, ours in meant.items()),
     )
-
-
-def absent_column(column: str, frame: pl.DataFrame, where: object) -> UsageError:
-    """The error that --column names a column which is not there, with the nearest that is."""
-    lowered = {name.lower(): name for name in frame.columns}
-    near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
-    hint = f"Did you mean {lowered[near[0]]!r}?" if near else None
-    return UsageError(f"{where}: column {column!r} not found (found: {_listed(frame.columns)}).", hint)
-
-
-def _listed(columns: Sequence[str]) -> str:
-    more = f", ... ({len(columns)} in all)" if len(columns) > 60 else ""
-    return ", ".join(columns[:60]) + more
 
 
 def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
@@ -311,7 +316,7 @@ def _groups(
 ) -> DataError:
     more = f", and no column has a name that means {lacking[0]}" if lacking else ""
     return DataError(
-        f"{where}: {len(groups)} columns could contain the groups: {_listed(groups)}{more}.",
+        f"{where}: {len(groups)} columns could contain the groups: {list_names(groups)}{more}.",
         "Choose one or more (each is its own axis): "
         f"{' or '.join(flag(column, _SEVERAL) for column in groups)}\nPossible meanings of each "
         f"column:\n{what_each_may_be(frame, taken, by_name)}",

@@ -33,7 +33,7 @@ from evenhand.prompts.own_files import (
     require_columns,
 )
 from evenhand.runs import LABEL_VALUES, describe_unjudged, identified, label_texts
-from evenhand.schema import DataError, ResponseError, UsageError
+from evenhand.schema import DataError, ResponseError, UsageError, did_you_mean, list_names, unknown_column
 from evenhand.studies.audit import (
     ClassifierShelf,
     MeasuringOptions,
@@ -44,7 +44,7 @@ from evenhand.studies.audit import (
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.options import validated
 from evenhand.studies.own_responses.answers import Answers, answers_of
-from evenhand.studies.own_responses.columns import OURS, absent_column, columns_of, stated_columns
+from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
 from evenhand.studies.own_responses.missing import without_declared
 from evenhand.weights import check_device
 
@@ -152,9 +152,13 @@ def measure_responses(
     if reference is not None and not (
         "group" in responses.columns and (responses["group"] == reference).any()
     ):
+        groups = (
+            responses["group"].drop_nulls().unique().sort().to_list() if "group" in responses.columns else []
+        )
         raise UsageError(
-            f"The reference group {reference!r} is not in the column group of {file}.",
-            "Use a group of that column, as written in the file.",
+            f"The reference group {reference!r} is not in the column group of {file}."
+            f"{did_you_mean(reference, groups)}",
+            f"Use a group of that column, as written in the file: {list_names(groups) or 'it has none'}.",
         )
     error = read_classifier_error(classifier_error)
     if error is not None:
@@ -218,7 +222,7 @@ def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFr
     stated = stated_columns(pairs, {*given.values(), *OURS})
     for column in stated:
         if column not in table.columns:
-            raise absent_column(column, table, source)
+            raise unknown_column(source, column, table.columns)
     taken = [ours for theirs, ours in stated.items() if ours in table.columns and ours != theirs]
     if taken or len(set(stated.values())) < len(stated):
         raise DataError(

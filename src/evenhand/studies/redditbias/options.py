@@ -12,7 +12,7 @@ from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options
 from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count
+from evenhand.studies.options import Count, unknown_value
 
 METHODS = ("lmd", "add", "hd", "cda")
 PUBLISHED = {
@@ -94,7 +94,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         if not value:
             raise ValueError(f"no value is given; expected at least one of {', '.join(known)}")
         if unknown:
-            raise ValueError(f"unknown value {unknown[0]!r}; expected one of {', '.join(known)}")
+            raise unknown_value(unknown[0], known)
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evenhand.classifiers import Classifier, load_classifier
+from evenhand.classifiers import Classifier
 from evenhand.mitigations.triggers import TriggerFile, find_trigger, read_examples, read_trigger_prompts
 from evenhand.models import LanguageModel
 from evenhand.runs import resumable
 from evenhand.schema import UsageError, is_folder
+from evenhand.studies.missing_classifiers import load_only_classifier
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.search_trigger.options import TriggerSearch
 
@@ -43,7 +44,7 @@ def conduct_search(
         )
     prompts = read_trigger_prompts(options.prompts)
     examples = None if options.examples is None else read_examples(options.examples)
-    judge = classifier or load_classifier(options.classifier, device=options.device)
+    judge = classifier or load_only_classifier(options.classifier, options.device)
     state = output.with_name(f"{output.stem}.state.json")
     go_on = f"The same command resumes after the last sweep ({state})."
     with resumable(go_on, "The search was stopped."):

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.annotation.definition.files.located import Node, Place
-from evenhand.annotation.definition.problems import did_you_mean
-from evenhand.schema import is_file, parse_json
+from evenhand.schema import did_you_mean, is_file, parse_json
 
 LISTS = (("items",), ("onboarding", "items"), ("hidden", "gold"))
 """Where a study may name a file in the place of a list."""
@@ -46,7 +45,7 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found
         where = node.at((*path, "file"))
         if set(named) != {"file"} or not isinstance(named["file"], str):
             other = next((str(key) for key in named if key != "file"), "file")
-            told = did_you_mean(other, ["file"]) if other != "file" else ""
+            told = did_you_mean(other, ["file"], ". ") if other != "file" else ""
             problems.append(
                 (node.at(path), f"{'.'.join(path)}: expected a list, or `file: items.jsonl` alone{told}")
             )
@@ -126,7 +125,7 @@ def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
         columns = next(rows, [])
         if "text" not in columns:
             raise _Wrong(
-                f"has the columns {', '.join(columns)[:200]}; expected `text`{did_you_mean('text', columns)}",
+                f"has the columns {', '.join(columns)[:200]}; expected `text`{did_you_mean('text', columns, '. ')}",
                 Place(file, 1),
             )
         if len({*columns}) < len(columns):

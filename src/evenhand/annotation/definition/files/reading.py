@@ -10,7 +10,7 @@ from evenhand.annotation.definition.files.located import Located, Place, read_lo
 from evenhand.annotation.definition.files.second_look import fitting
 from evenhand.annotation.definition.files.wording import worded
 from evenhand.annotation.definition.study import INCOHERENT, Study
-from evenhand.schema import DataError, checked, is_file
+from evenhand.schema import DataError, checked, is_file, missing_file
 
 LARGEST = 64 * 1024 * 1024
 """Maximum size of a study file in bytes; larger sets of items belong in a separate file."""
@@ -100,7 +100,7 @@ def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
 
 def _text_of(path: Path) -> str:
     if not is_file(path):
-        raise DataError(f"Study file not found: {path}.", HINT)
+        raise missing_file(path, HINT, "Study file")
     try:
         if (size := path.stat().st_size) > LARGEST:
             raise DataError(

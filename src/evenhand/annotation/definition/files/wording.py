@@ -6,8 +6,9 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from evenhand.annotation.definition.problems import Path, Problem, did_you_mean
+from evenhand.annotation.definition.problems import Path, Problem
 from evenhand.annotation.definition.study import INCOHERENT, Study, problems_in
+from evenhand.schema import did_you_mean
 
 TAGGED = ("questions", "rules", "survey")
 """Lists whose elements are of several kinds: pydantic puts the kind into the path."""
@@ -77,12 +78,14 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
             return f"is missing; expected {_expectation(owner, last)}"
         case "extra_forbidden":
             known = list(owner.model_fields) if owner else []
-            return f"there is no such key; expected one of {', '.join(known)}{did_you_mean(last, known)}"
+            return (
+                f"there is no such key; expected one of {', '.join(known)}{did_you_mean(last, known, '. ')}"
+            )
         case "union_tag_invalid":
             known = [word.strip(" '") for word in context["expected_tags"].split(",")]
             name = context["discriminator"].strip("'")
             return f"{name} is {context['tag']!r}; expected one of {', '.join(known)}" + did_you_mean(
-                context["tag"], known
+                context["tag"], known, ". "
             )
         case "union_tag_not_found":
             return (
@@ -92,7 +95,9 @@ def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) ->
             return f"is {given}; this evenhand reads version 1 (to have a newer one: pip install --upgrade evenhand)"
         case "literal_error":
             known = [word.strip(" '") for word in context["expected"].replace(" or ", ", ").split(",")]
-            return f"is {given}; expected {context['expected']}" + did_you_mean(str(error["input"]), known)
+            return f"is {given}; expected {context['expected']}" + did_you_mean(
+                str(error["input"]), known, ". "
+            )
         case "string_pattern_mismatch":
             return f"is {given}; expected {_pattern(owner, last, context['pattern'])}"
         case "string_type":

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 
 from evenhand.prompts.counterfactual.noun_phrases import stand_as_nouns
 from evenhand.prompts.counterfactual.vocabulary import axes
 from evenhand.prompts.lexicon import article
-from evenhand.schema import DataError
+from evenhand.schema import DataError, nearest_names
 
 SLOT = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 FILLED = re.compile(r"(?:\b([Aa]n?)( ))?(?<!\{)\{([A-Za-z_]+)\}(?!\})")
@@ -38,7 +37,7 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
         word = spelt.lower()
         if word in SLOTS:
             found.add(word)
-        elif near := get_close_matches(word, SLOTS, n=1, cutoff=0.75):
+        elif near := nearest_names(word, SLOTS, most=1, similarity=0.75):
             raise DataError(
                 f"{where}: unknown slot {{{spelt}}}. Did you mean {{{near[0]}}}?",
                 f"The slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}. Write text in braces as {{{{so}}}}.",

@@ -9,7 +9,7 @@ from evenhand.benchmarks import Benchmark, Conversation, Generation
 from evenhand.prompts import PromptSet, behind_personas, between_personas, read_personas
 from evenhand.prompts.holisticbias import with_style_variations
 from evenhand.runs import ScoreRequest
-from evenhand.schema import DataError, Unsupported, UsageError
+from evenhand.schema import Unsupported, UsageError, missing_columns
 from evenhand.studies.audit.options import AskingOptions
 
 KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
@@ -72,13 +72,11 @@ def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> Pr
     from evenhand.prompts.own_files import read_prompts, read_table
 
     prompts = read_prompts(Path(file))
-    if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
-        raise DataError(
-            f"{file}: missing column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, required by "
-            f"{benchmark.name}.",
-            f"Found: {', '.join(read_table(Path(file), '').columns)}. Required: text, "
-            f"{', '.join(benchmark.required_columns)}.",
-        )
+    required = f"{benchmark.name} requires the columns text, {', '.join(benchmark.required_columns)}."
+    if missing_columns(file, benchmark.required_columns, prompts.frame.columns, required):
+        found = read_table(Path(file), "").columns  # without those that reading adds
+        if lacking := missing_columns(file, benchmark.required_columns, found, required):
+            raise lacking
     return prompts
 
 
