@@ -139,7 +139,7 @@ def _missing_parameter(error: Any) -> UsageError | None:
         return UsageError(f"Missing argument: {param.name.upper()}.", f"Expected: {param.help} {more}")
     flag = max(param.opts, key=len)
     if flag == "--classifier":
-        from evenhand.studies.missing_classifiers import forgotten_classifier
+        from evenhand.studies import forgotten_classifier
 
         hint = "Give a classifier: --classifier NAME (`evenhand list classifiers` shows them)."
         return forgotten_classifier(f"Missing option: `{flag}`.", hint, "tone")

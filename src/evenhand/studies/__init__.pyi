@@ -1,3 +1,7 @@
+from .missing_classifiers import (
+    forgotten_classifier as forgotten_classifier,
+    load_only_classifier as load_only_classifier,
+)
 from .model_index import (
     model_card as model_card,
 )

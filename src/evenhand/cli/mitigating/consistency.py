@@ -140,7 +140,7 @@ def check_consistency(
         render_check_plan,
         resumed_options,
     )
-    from evenhand.studies.missing_classifiers import load_only_classifier
+    from evenhand.studies import load_only_classifier
 
     role, judge = split_role(classifier) if classifier else (None, None)
     attribute_names = tuple(filter(None, (attributes or "").replace(" ", "").split(",")))
