@@ -63,6 +63,16 @@ def test_a_number_that_is_not_given_has_a_reason_in_terminal_and_page():
     assert sentence in printed(view) and sentence in render_html(view)
 
 
+def test_axes_without_a_published_number_are_counted_if_they_are_all_axes_of_many():
+    measure, axes = "likelihood_bias_published", ["age", "class", "race", "religion", "nationality"]
+    rows = [Measurement(measure=measure, axis=axis, estimate=None, benchmark="drawn") for axis in axes]
+    reasons = pl.DataFrame({"measure": [measure] * 5, "axis": axes, "reason": ["Two are too few."] * 5})
+    view = view_of(rows, {"published_obstacles": reasons})
+    assert "is not given for any of the 5 axes: Two are too few." in printed(view)
+    partly = view_of(rows, {"published_obstacles": reasons.head(4)})
+    assert "is not given for age, class, race and religion: Two are too few." in printed(partly)
+
+
 def test_the_pairs_behind_a_published_share_are_shown_by_axis():
     measure = "likelihood_bias_published"
     shares = {"ability": (0.8, 10), "age": (0.2, 10), "class": (0.4, 15), "race": (None, 1), None: (0.47, 35)}

@@ -120,7 +120,7 @@ def test_groups_farthest_from_the_null_are_named_and_those_without_answers_count
     view = make_view()
     judged = view.rows("evenhand-likelihood", "descriptor_log_ratio", groups=True)
     biased = judged.filter(pl.col("verdict") == "biased").sort(pl.col("estimate").abs(), descending=True)
-    part = page[page.index("Groups farthest from the null: descriptor log ratio") :]
+    part = page[page.index("Biased groups farthest from the null: descriptor log ratio") :]
     part = part[: part.index("</table>")]
     assert re.findall(r'<th scope="row">(.*?)</th>', part) == biased["group"].head(10).to_list()
     assert f"10 of {biased.height:,} biased groups" in part

@@ -355,7 +355,7 @@ def test_what_is_shown_speaks_of_answers_and_people_not_of_an_audit(tmp_path: Pa
     told = console.file.getvalue()
     assert (
         "answers: 120 responses from 40 units (such as people), 1 without a result" in told
-        and "at most 5% of such tables" in told
+        and "at most 5% of such analyses" in told
     )
     assert re.search(r"^m +sex .* 59 +20$", told, re.MULTILINE), "59 answers of 20 people"
     page = found.write(tmp_path)["report"].read_text(encoding="utf-8")

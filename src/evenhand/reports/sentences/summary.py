@@ -6,7 +6,7 @@ from evenhand.reports.sentences.slots import axis_name, count, name_list, percen
 from evenhand.reports.sentences.verdicts import full_stop, joined
 
 DESCRIPTIVE = "This benchmark is descriptive: it gives no verdicts."
-TABLES, AUDITS = "such tables", "audits"
+TABLES, AUDITS = "such analyses", "audits"
 """What would be repeated: analyses of own responses, or audits."""
 
 
@@ -71,18 +71,18 @@ def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 
     repeated: what would be repeated. pairs: pairs of axes whose interaction was tested; these share another `alpha`.
 
     >>> error_control(13, 0.05)
-    'The target is that at most 5% of audits would report bias on any of the 13 axes if no axis had a difference.'
+    'Target: if no axis had a difference, at most 5% of audits would report bias on any of the 13 axes.'
     """
     chance = f"at most {100 * alpha:g}% of {repeated} would report"
     whole = (
-        f"The target is that {chance} bias if there were no difference."
+        f"Target: if there were no difference, {chance} bias."
         if axes == 1
-        else f"The target is that {chance} bias on any of the {axes} axes if no axis had a difference."
+        else f"Target: if no axis had a difference, {chance} bias on any of the {axes} axes."
     )
     if not pairs:
         return whole
     which = "the pair" if pairs == 1 else f"any of the {pairs} pairs"
-    return joined(whole, f"Likewise, {chance} a dependence for {which} if no gap depended on another axis")
+    return joined(whole, f"If no gap depended on another axis, {chance} a dependence for {which}")
 
 
 def reliability(tests: int, false: float, n: int, worst: float, designs: int, failing: Sequence[str]) -> str:
@@ -103,18 +103,18 @@ def reliability(tests: int, false: float, n: int, worst: float, designs: int, fa
     --------
     >>> print(reliability(1, 0.031, 9000, 0.055, 40, []))
     How reliable is this? In simulations without bias, this test raised a false alarm in 5.5% of data sets in the worst
-    of 40 designs, and in 3.1% of all 9,000 data sets.
+    of 40 designs (kinds of data), and in 3.1% of all 9,000 data sets.
     >>> print(reliability(2, 0.031, 9000, 0.31, 40, ["CrowS-Pairs"]))
     How reliable is this? In simulations without bias, these tests raised a false alarm in 31.0% of data sets in the
-    worst of 40 designs, and in 3.1% of all 9,000 data sets. The measure CrowS-Pairs misses a requirement on error
-    rate, coverage or power in at least one design.
+    worst of 40 designs (kinds of data), and in 3.1% of all 9,000 data sets. The measure CrowS-Pairs misses a
+    requirement on error rate, coverage or power in at least one design.
     """
     which = "this test" if tests == 1 else "these tests"
     share = f"{100 * false:.1f}% of {'all ' if designs > 1 else ''}{n:,} data sets"
     where = (
         f"in {share}"
         if designs == 1
-        else f"in {100 * worst:.1f}% of data sets in the worst of {designs} designs, and in {share}"
+        else f"in {100 * worst:.1f}% of data sets in the worst of {designs} designs (kinds of data), and in {share}"
     )
     text = f"How reliable is this? In simulations without bias, {which} raised a false alarm {where}."
     if not failing:

@@ -9,6 +9,8 @@ import polars as pl
 from evenhand.measures import Calibrated, calibrated
 from evenhand.reports import BenchmarkView, ReportView, places_of, sentences, wording
 
+AXES_LISTED = 4
+"""If more axes, and all of them, lack a published number, a sentence counts them."""
 QUALITY = {
     "judge_perplexity": ("perplexity under a second model", ""),
     "own_perplexity": ("perplexity of its own text", ""),
@@ -152,7 +154,10 @@ def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
         return []
     sentences = []
     for (measure, reason), part in table.group_by("measure", "reason", maintain_order=True):
-        axes = wording.listing([wording.label(axis) for axis in part["axis"]])
+        names = [wording.label(axis) for axis in part["axis"]]
+        n_axes = view.rows(benchmark, str(measure))["axis"].drop_nulls().n_unique()
+        every = len(names) == n_axes > AXES_LISTED
+        axes = f"any of the {n_axes} axes" if every else wording.listing(names)
         name = wording.label(str(measure))
         sentences.append(f"{name}{',' * (',' in name)} is not given for {axes}: {reason}")
     return sentences

@@ -33,7 +33,7 @@ EXTREMES = {
         "log_ratio",
         "Most and least likely descriptors (ratio per token, relative to the others)",
     ),
-    "valence": ("shift", "Descriptors with the most hostile or kind sentences (shift in nats per sentence)"),
+    "valence": ("shift", "Largest valence shifts, nats per sentence (below 0: hostile is more likely)"),
 }
 """By detail table: the column that is shown, and the heading."""
 EXAMPLE = 300
@@ -325,7 +325,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) 
     out.show(table)
     if smallest:
         effect = next((row["effect_unit"] for row in records if row["effect_unit"]), "")
-        effect = f", {wording.plain_effect(effect)}" if effect else ""
+        effect = f", in {wording.plain_effect(effect)}" if effect else ""
         out.line(f"MDE: minimum detectable effect at 80% power{effect}.", "dim")
     reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
     if reasons and len(set(reasons)) == 1:
