@@ -231,6 +231,15 @@ CASES = {
         "95% "
         "CI 21 to 53)",
     ),
+    "several axes without change and with one MDE": (
+        lambda: s.no_change_between_groups(
+            ["race_ethnicity", "sexual_orientation"],
+            s.detectable_change(10.8, 11.2, Scale("%")),
+            depends=True,
+        ),
+        "Race and ethnicity, sexual orientation — no change detected between groups. This comparison had 80% power to "
+        "detect a change of 11 points in the rate of one group, relative to the others.",
+    ),
     "several axes without change": (
         lambda: s.no_change_between_groups(
             ["race_ethnicity", "sexual_orientation"],

@@ -144,7 +144,9 @@ def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
     found = compare_units(units, level=shared, unit="descriptor", seed=seed)
     obstacle = found.obstacle
     if obstacle is None and smallest_p(units) > level:
-        obstacle = f"Each axis has too few descriptors: p cannot reach {level:.2g}."
+        obstacle = (
+            f"Each axis has too few descriptors: even the largest difference cannot give p ≤ {level:.2g}."
+        )
     if obstacle is not None or found.differences is None or found.smallest is None:
         return columns | {"obstacle": [obstacle] * groups}
     spread = {
@@ -188,7 +190,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="axis_rate",
-            summary="Negative rate of an axis minus the mean rate of the other axes; descriptors are a sample.",
+            summary="Negative rate of an axis minus the mean rate of the other axes. CI and test refer to all "
+            "possible descriptors.",
             construct="On which axes a model writes more negative texts.",
             harm=NEGATIVE_HARM,
             groups="Axes (such as religion), each compared with the mean of the others. All axes have the same "

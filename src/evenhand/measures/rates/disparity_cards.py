@@ -169,7 +169,7 @@ CARDS = (
         Card(
             name="largest_gap",
             summary="Difference between the two groups of an axis with the strongest evidence of a large "
-            "difference.",
+            "difference. It has no null value: even between equal groups it is above 0 by chance.",
             construct="How different the worst- and the best-treated group are.",
             harm=NEGATIVE_HARM,
             groups="Two groups of an axis. The details name them.",

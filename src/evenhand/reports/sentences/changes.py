@@ -1,5 +1,6 @@
 """Sentences on two models that are compared: who is treated worse or better than before, and by how much."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -201,8 +202,12 @@ def axes(names: Sequence[str | None]) -> str:
 
 
 def no_change_between_groups(names: Sequence[str | None], effect: str, *, depends: bool = False) -> str:
-    """Return that no change between the groups of some axes was detected. effect: the MDE in words, or empty."""
-    detectable = f"{effect}{' (depending on the axis)' if depends else ''}"
+    """Return that no change between the groups of some axes was detected. effect: the MDE in words, or empty.
+
+    depends: whether the MDE of each axis is its own; a range of several values then says so.
+    """
+    is_range = re.search(r"\d to \d", effect) is not None
+    detectable = f"{effect}{' (depending on the axis)' if depends and is_range else ''}"
     power = f"This {STUDY} had 80% power to detect {detectable}" if effect else ""
     if effect == TOO_FEW_PROMPTS:
         power = effect

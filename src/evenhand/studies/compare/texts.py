@@ -250,7 +250,7 @@ def text_line(row: Mapping[str, Any]) -> str:
     places = text_places(row)
     before, after = (number(row[side], places) for side in ("before", "after"))
     suffix = "%" if unit == "%" else f" {unit}" if unit else ""
-    told = f"{name} {before} to {after}{suffix}"
+    told = f"{name} from {before} to {after}{suffix}"
     if row.get("scale") != "ratio" or not known(row.get("low")):
         return told
     ratio, low, high = (number(row[side], 2) for side in ("estimate", "low", "high"))
