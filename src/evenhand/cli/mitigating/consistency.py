@@ -131,7 +131,7 @@ def check_consistency(
     from evenhand.mitigations import load_mitigation
     from evenhand.runs import resumable
     from evenhand.schema import is_folder, split_role
-    from evenhand.studies import load_named_model
+    from evenhand.studies import load_named_model, load_only_classifier
     from evenhand.studies.consistency import (
         check_consistency_with,
         check_options,
@@ -140,7 +140,6 @@ def check_consistency(
         render_check_plan,
         resumed_options,
     )
-    from evenhand.studies import load_only_classifier
 
     role, judge = split_role(classifier) if classifier else (None, None)
     attribute_names = tuple(filter(None, (attributes or "").replace(" ", "").split(",")))
