@@ -72,7 +72,7 @@ def test_conversations_are_drawn_with_replacement(talks: dict[str, RunDirectory]
     built = build_study(runs, "acute", seed=5)
     pairs = [item.pair for item in built.study.items if item.pair]
     assert len(pairs) <= 120
-    assert f"{120 - len(pairs)} pairs came up again and are one item." in built.notes
+    assert f"{120 - len(pairs)} repeated pairs were merged into one item each." in built.notes
     firsts = Counter(pair[0].id for pair in pairs)
     # 120 draws of at most 24 conversations: nearly all are there, most of them several times.
     assert 20 <= len(firsts) <= 24 and max(firsts.values()) > 4

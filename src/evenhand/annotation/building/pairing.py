@@ -139,7 +139,7 @@ def drawn_pairs(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
 
 def _once(items: list[Item], notes: Notes) -> list[Item]:
     once = {item.id: item for item in items}
-    notes.count(len(items) - len(once), "pairs came up again and are one item")
+    notes.count(len(items) - len(once), "repeated pairs were merged into one item each")
     return list(once.values())
 
 

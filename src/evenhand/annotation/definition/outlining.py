@@ -74,7 +74,7 @@ def outline(study: Study) -> Outline:
             f"{showings:,} ({_many(len(study.items), 'item')} x {each} {_people(each)}), each of "
             f"{_many(len(study.questions), 'answer')}: {_many(answers, 'answer')}",
         ),
-        ("Units", f"at least {units:,}, of {_unit(study)}; {assignment.units_per_person} a person at most"),
+        ("Units", f"at least {units:,}, of {_unit(study)}; at most {assignment.units_per_person} per person"),
         ("People", _needed(people, each, shared)),
         *([("Analysis", obstacle)] if obstacle else []),
         *(("Survey", _block(block)) for block in study.survey),
@@ -139,7 +139,7 @@ def _items(study: Study) -> str:
     parts = [_counted(study.items)]
     if study.onboarding:
         times = _many(study.onboarding.attempts, "time")
-        parts.append(f"before them {len(study.onboarding.items)} to learn on, {times} at most")
+        parts.append(f"onboarding: {len(study.onboarding.items)}, at most {times}")
     if study.hidden.gold:
         parts.append(f"{len(study.hidden.gold)} gold")
     return "; ".join(parts)

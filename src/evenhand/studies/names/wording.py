@@ -81,7 +81,7 @@ def by_names(study: NamesStudy) -> str:
         )
     if study.config.names == "all":
         return "Rows are compared by all names, including those on which they were tuned."
-    return "No row states that it was tuned on names (a trained folder does), so all names are used."
+    return "All names are used, because no model is known to be tuned on some of them."
 
 
 def by_chance(study: NamesStudy) -> list[str]:
