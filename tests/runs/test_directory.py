@@ -103,6 +103,20 @@ def test_damaged_verdicts_and_sentences_are_named_with_their_file(directory, ver
             directory.findings()
 
 
+def test_an_unknown_direction_is_named_with_its_file(directory):
+    row = {name: [None] for name in FINDINGS} | {"verdict": ["biased"], "direction": ["zz"]}
+    directory.write_findings(pl.DataFrame(row, schema=FINDINGS))
+    with pytest.raises(DataError, match=r"findings\.parquet: 'zz' is not a direction"):
+        directory.findings()
+
+
+def test_a_folder_that_links_to_itself_is_refused(directory):
+    directory.responses_folder.rmdir() if directory.responses_folder.is_dir() else None
+    directory.responses_folder.symlink_to("responses")
+    with pytest.raises(DataError, match="responses is a link that leads to itself"):
+        directory.responses_folder  # noqa: B018
+
+
 def test_a_table_that_lacks_columns_is_refused(directory):
     with pytest.raises(DataError, match="The table has no benchmark, axis, group, stratum, estimate,"):
         directory.write_measurements(pl.DataFrame({"measure": ["m"]}))

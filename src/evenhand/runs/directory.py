@@ -50,6 +50,7 @@ RUNS = "runs"
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
+DIRECTIONS = ("worse", "better", "above", "below")
 ELSEWHERE = "Start a new run with -o, or remove the options that differ."
 CHANGED = "It was changed by another program. Restore it from a copy, or start a new run."
 SPEAKER = "The format in which the model receives conversations has changed. Start a new run with -o."
@@ -281,9 +282,7 @@ class RunDirectory:
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
-        """Return the result of each axis in a sentence (HEADLINES). Raise a DataError for an invalid verdict or
-        sentence.
-        """
+        """Return the result of each axis in a sentence (HEADLINES). Raise a DataError for an invalid one."""
         path = self.path / "headlines.parquet"
         return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
 
@@ -299,9 +298,7 @@ class RunDirectory:
         return {name: _types(table) for name, table in details.items()}
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
-        """Return a benchmark's detail tables by name. Raise a DataError for one that is unreadable or has changed
-        columns.
-        """
+        """Return a benchmark's detail tables by name. Raise a DataError for a damaged or changed one."""
         folder = self.path / "details" / quote(benchmark, safe="")
         written = self.manifest.details.get(benchmark, {})
         tables = {}
@@ -322,11 +319,10 @@ class RunDirectory:
     def _inside(self, *parts: str) -> Path:
         # Of a folder from somebody else: a link would have files of the user's written, moved or read.
         folder = self.path.joinpath(*parts)
-        if not folder.resolve().is_relative_to(self.path.resolve()):
-            raise DataError(
-                f"{folder} is a link that leads out of the run {self.path}, to {folder.resolve()}.",
-                "Replace the link by a folder.",
-            )
+        target = Path(os.path.realpath(folder))  # unlike `resolve`, it accepts a link to itself
+        if target.is_symlink() or not target.is_relative_to(os.path.realpath(self.path)):
+            goal = "to itself" if target.is_symlink() else f"out of the run {self.path}, to {target}"
+            raise DataError(f"{folder} is a link that leads {goal}.", "Replace the link by a folder.")
         return folder
 
 
@@ -358,6 +354,7 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     """A table of verdicts, each of which is one, with its sentence where the table has sentences."""
     table = _read_table(path, needed)
     wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))
+    other = table.filter(~pl.col("direction").is_in(DIRECTIONS)) if "direction" in needed else table.clear()
     mended = (
         "It is damaged or was changed. Restore it from a copy, or delete it and resume the run to create it "
         "again."
@@ -368,6 +365,8 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
             f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is not a verdict'}.",
             mended,
         )
+    if other.height:
+        raise DataError(f"{path}: {other['direction'][0]!r} is not a direction.", mended)
     if "sentence" in needed and table["sentence"].has_nulls():
         raise DataError(f"{path}: a sentence is missing.", mended)
     return table
