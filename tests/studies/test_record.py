@@ -108,9 +108,10 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(
         record.begin(folder, {record.part: options}, lambda stored: (stored, options))
 
     (tmp_path / "thesis.txt").write_text("x")
-    for folder in (tmp_path, tmp_path / "thesis.txt"):
-        with pytest.raises(UsageError, match="exists and is not the folder of"):
-            begin(folder)
+    with pytest.raises(UsageError, match="exists and is not the folder of"):
+        begin(tmp_path)
+    with pytest.raises(UsageError, match=r"thesis\.txt is a file, and a folder was expected"):
+        begin(tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     for i, folder in enumerate((tmp_path / "new" / "deep", tmp_path / "empty", tmp_path / "killed")):
         if i:
