@@ -186,8 +186,8 @@ def test_those_left_without_an_answer_are_named_and_all_served_alike_is_not_wort
     lines = rate_headlines("toxic")(table, {})
     assert [line.measure for line in lines] == ["disparity", "missing_disparity"]
     assert lines[1].sentence == (
-        "Gender — biased. Responses were missing or unusable more often for women (22 points more often than for the "
-        "other groups, 95% CI 17 to 27)."
+        "Gender (missing responses) — biased. Responses were missing or unusable more often for women (22 points more "
+        "often than for the other groups, 95% CI 17 to 27)."
     )
 
 

@@ -278,6 +278,22 @@ def test_an_axis_that_hangs_together_with_another_is_looked_at_inside_it() -> No
     assert "The gap remains within each group of sex" in sentences["job"]
 
 
+def test_a_verdict_on_missing_responses_states_no_gap_of_the_outcome() -> None:
+    rng = np.random.default_rng(0)
+    job = rng.random(400) < 0.5
+    sex = np.where(rng.random(400) < 0.85, job, ~job)
+    label = np.where(rng.random(400) < 0.2 + 0.5 * job, "hostile", "neutral").astype(object)
+    label[sex & (rng.random(400) < 0.4)] = None
+    found = eh.measure({"sex": sex.astype(str), "job": job.astype(str), "label": label.tolist()},
+                       columns={"sex": "group", "job": "group"}, negative="hostile")  # fmt: skip
+    lines = found.tables()["headlines"].filter(pl.col("axis") == "sex")
+    texts = dict(lines.select("measure", "sentence").rows())
+    missing = texts["missing_disparity"]
+    assert missing.startswith("Sex (missing responses) — biased. Responses were missing")
+    assert "gap" not in missing and missing.count("points") == 1
+    assert "groups of job" in texts["disparity"] and texts["disparity"].startswith("Sex — ")
+
+
 @pytest.mark.parametrize("answers", [5, None, [1, 2]])
 def test_what_is_no_table(answers) -> None:
     with pytest.raises(UsageError, match="Give a path, a Polars or pandas data frame, a dict of"):

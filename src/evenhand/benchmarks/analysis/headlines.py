@@ -74,9 +74,9 @@ def failure_headlines(
 ) -> list[Headline]:
     """Return a sentence for each axis whose groups differ in failures; empty if no axis does.
 
-    `measure` is `missing` or `refusal`. `what` says what happened, and `rates` is the name of the rates.
-    `name` is a function that writes the name of a group. `groups` is the
-    detail table of that name; without it, sentences have no rates.
+    `measure` is `missing` or `refusal`; the heading names it, because the outcome has a line of its own. `what` says
+    what happened, and `rates` is the name of the rates. `name` is a function that writes the name of a group. `groups`
+    is the detail table of that name; without it, sentences have no rates.
     """
     return [
         line_of(
@@ -90,6 +90,7 @@ def failure_headlines(
                 name,
             ),
             str,
+            sentences.FAILURE_PARTS[measure],
         )
         for row in axis_rows(findings, f"{measure}_disparity")
         if row["verdict"] == Verdict.BIASED

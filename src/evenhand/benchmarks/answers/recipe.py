@@ -206,10 +206,11 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     lines = []
     for line in written(findings, details):
         parts = [line.sentence]
-        if line.verdict == "biased":
+        of_outcome = line.measure in ("disparity", "score_spread")
+        if line.verdict == "biased" and of_outcome:
             parts += _inside(line.axis, details.get("inside"), facts["rates"])
         if line.verdict != "not measurable":
-            if line.measure in ("disparity", "score_spread"):
+            if of_outcome:
                 parts.append(only_read(findings, groups, line.axis))
             parts.append(facts["scope"])
         lines.append(replace(line, sentence=joined(*parts)))

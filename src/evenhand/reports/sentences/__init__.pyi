@@ -101,6 +101,7 @@ from .outcomes import (
     unequal_spread as unequal_spread,
 )
 from .rates import (
+    FAILURE_PARTS as FAILURE_PARTS,
     FAILURES as FAILURES,
     RateWords as RateWords,
     detectable as detectable,

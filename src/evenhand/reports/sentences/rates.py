@@ -175,6 +175,8 @@ FAILURES = {
     "refusal": ("The model refused", "Refusal rates"),
 }
 """By measure, the words for what happened and for its rates."""
+FAILURE_PARTS = {"missing": "missing responses", "refusal": "refusals"}
+"""By measure, the words after the axis in the heading of its verdict."""
 
 
 def failures(
