@@ -1,7 +1,8 @@
 """Answers that somebody has gathered, about or from groups of people: labels, judgements, or a number."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
+    by_axis,
     failure_rows,
     only_read,
     rate_headlines,
@@ -203,25 +205,38 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     words = RateWords(what, about="for", name=group_name, judge=JUDGEMENTS, study="analysis")
     written = rate_headlines(words) if facts["rates"] else score_headlines(what)
     groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
+    pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(findings, details)
+    # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
+    found = [line for line in pairs if line.verdict == "biased"]
+    columns = by_axis(details.get("interactions"))
     lines = []
     for line in written(findings, details):
         parts = [line.sentence]
         of_outcome = line.measure in ("disparity", "score_spread")
+        depends = {
+            other: sentences.heading(pair.axis)
+            for pair in found
+            for axis, other in permutations((columns[pair.axis]["first"], columns[pair.axis]["second"]))
+            if axis == line.axis
+        }
         if line.verdict == "biased" and of_outcome:
-            parts += _inside(line.axis, details.get("inside"), facts["rates"])
+            parts += _inside(line.axis, details.get("inside"), facts["rates"], depends)
+        if line.verdict != "not measurable" and of_outcome:
+            parts += [sentences.gap_depends(*one) for one in depends.items()]
         if line.verdict != "not measurable":
             if of_outcome:
                 parts.append(only_read(findings, groups, line.axis))
             parts.append(facts["scope"])
         lines.append(replace(line, sentence=joined(*parts)))
-    pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(findings, details)
-    # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
-    found = [line for line in pairs if line.verdict == "biased"]
     return [*found, *lines, *(line for line in pairs if line.verdict != "biased")]
 
 
-def _inside(axis: str | None, inside: pl.DataFrame | None, rates: bool) -> list[str]:
-    """Return sentences on the gap that remains within the groups of the axes associated with this one."""
+def _inside(
+    axis: str | None, inside: pl.DataFrame | None, rates: bool, depends: Collection[str]
+) -> list[str]:
+    """Return sentences on the gap that remains within the groups of the axes associated with this one, except for
+    those on which the gap depends.
+    """
     if inside is None:
         return []
     return [
@@ -235,6 +250,7 @@ def _inside(axis: str | None, inside: pl.DataFrame | None, rates: bool) -> list[
             is_rate=rates,
         )
         for row in inside.filter(pl.col("axis").eq_missing(pl.lit(axis))).iter_rows(named=True)
+        if row["other"] not in depends
     ]
 
 

@@ -84,6 +84,11 @@ def gap_inside(other: str, gap: Estimate | None, *, detected: bool, in_each: boo
     return f"A gap remains on average over the groups of {other} ({size})."
 
 
+def gap_depends(other: str, pair: str) -> str:
+    """Return that the gap depends on another column, in place of its average; pair: heading of the interaction."""
+    return f"But the gap depends on {other}: see {pair}."
+
+
 def gap_pattern(pattern: str, low: str, high: str, inside: str) -> str:
     """Return how the gap between two groups depends on another column. pattern: a key of HEADS."""
     return HEADS[pattern].format(low=low, high=high, inside=inside)
