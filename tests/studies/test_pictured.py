@@ -30,6 +30,19 @@ def test_what_stands_out_comes_first_and_is_said_to_be_worse_or_better():
     ]  # fmt: skip
 
 
+def test_differences_inside_a_margin_are_sorted_by_their_distance_from_no_bias():
+    # inside the margin of 0.1 the null equals the estimate; outside it is the margin
+    numbers = {"a": 0.001, "b": 0.016, "c": -0.021, "d": -0.08, "e": 0.12, "f": 0.0}
+    rows = [
+        finding(group, size, "not detected", null=max(-0.1, min(0.1, size)))
+        for group, size in numbers.items()
+    ]
+    ideal = {"measure": "group_difference", "ideal": 0.0}
+    for measurements in ([], [ideal]):
+        picture = picture_of(content(*rows) | {"measurements": measurements})
+        assert "".join(row.label for row in picture.rows) == "edcbaf"
+
+
 def test_who_is_left_without_an_answer_does_not_take_the_picture():
     refused = finding("a", 30.0, "biased", "worse", measure="refusal_difference")
     assert [row.label for row in picture_of(content(refused, finding("b", 1.0, "not detected"))).rows] == [

@@ -71,7 +71,7 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
         )
     name = _benchmark(rows, benchmark)
     mine = [row for row in rows if row["benchmark"] == name]
-    drawn, measure = _drawn(mine)
+    drawn, measure = _drawn(mine, content.get("measurements", ()))
     change = "changes" in content
     several = len({row["benchmark"] for row in rows})
     told = [line for line in content.get("headlines", ()) if line["benchmark"] == name]
@@ -110,8 +110,12 @@ def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:
     return str(wanted or (found or names)[0])
 
 
-def _drawn(rows: Sequence[Row]) -> tuple[list[Row], str]:
-    """The rows that are drawn, those that stand out first, and their measure."""
+def _drawn(rows: Sequence[Row], measurements: Sequence[Row]) -> tuple[list[Row], str]:
+    """Return the rows that are drawn, and their measure.
+
+    Rows that stand out come first, then the farthest from the null. Where a difference up to a margin counts as no
+    bias, the null of a row is the nearest value inside the margin; the distance from the ideal then decides.
+    """
     whole = [row for row in rows if row.get("stratum") is None and row["verdict"] is not None]
     groups = [row for row in whole if row["group"] is not None and not row["measure"].startswith(FAILING)]
     axes = [row for row in whole if row["group"] is None]
@@ -124,9 +128,14 @@ def _drawn(rows: Sequence[Row]) -> tuple[list[Row], str]:
     measure = str(pool[0]["measure"])
     mine = [row for row in pool if row["measure"] == measure]
 
-    def place(row: Row) -> tuple[int, float]:
-        size = abs(row["estimate"] - (row.get("null") or 0.0)) if known(row["estimate"]) else -1.0
-        return (0 if row["verdict"] in STANDING_OUT else 1, -size)
+    ideals = [row.get("ideal") for row in measurements if row["measure"] == measure]
+    ideal = next((value for value in ideals if known(value)), None) or 0.0
+
+    def place(row: Row) -> tuple[int, float, float]:
+        if not known(row["estimate"]):
+            return 2, 0.0, 0.0
+        sizes = [abs(row["estimate"] - value) for value in (row.get("null") or 0.0, ideal)]
+        return (0 if row["verdict"] in STANDING_OUT else 1, -sizes[0], -sizes[1])
 
     return sorted(mine, key=place), measure
 
