@@ -69,7 +69,7 @@ def test_a_comparison_shows_what_changed_between_groups():
     }
     picture = picture_of({"names": ["before", "after"], "changes": [row], "headlines": [told]})
     assert picture.title == "before → after" and picture.sentence == "Worse for women."
-    assert picture.rows[0].verdict == "▲ worse than before"
+    assert picture.rows[0].verdict == "▲ relatively worse"
 
 
 def test_results_without_a_plot_say_which_have_one():

@@ -164,7 +164,8 @@ def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
         return "– not measurable", "blank"
     way = row.get("direction") or row["verdict"]
     kind = "lower" if way in ("better", LOWER, "bias smaller") else "biased"
-    return f"▲ {way}{' than before' if change and way in ('worse', 'better') else ''}", kind
+    # a group that became less bad than the others may still be worse than before
+    return f"▲ {'relatively ' if change and way in ('worse', 'better') else ''}{way}", kind
 
 
 def _sentence(told: Sequence[Row]) -> str:

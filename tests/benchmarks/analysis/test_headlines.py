@@ -322,7 +322,7 @@ def test_pairs_speak_of_others_like_them_where_anything_was_found():
     assert line.sentence == (
         "Gender (similar templates) — no bias detected. The difference was not confirmed for similar templates. This "
         "audit "
-        "had 80% power to detect 20 points or more across templates."
+        "had 80% power to detect a difference of 20 points or more."
     )
 
 

@@ -54,6 +54,6 @@ def test_a_limit_takes_whole_prompts_the_same_on_every_axis() -> None:
 
 
 def test_without_prompts_it_says_what_to_give() -> None:
-    with pytest.raises(UsageError, match="asks your own prompts about other groups") as error:
+    with pytest.raises(UsageError, match="rewrites your own prompts for other groups") as error:
         load_benchmark("counterfactual").build({})
     assert "--prompts MINE.csv --counterfactual" in str(error.value.hint)

@@ -80,7 +80,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="row 1: it has 7 values, and the heading has 6 columns"):
         read_annotations(table(tmp_path, "a,TRUE,c,p,1,1,more"))
     (tmp_path / "x.csv").write_bytes(b"")
-    with pytest.raises(DataError, match=r"x\.csv has no comment, phrase, bias_sent,"):
+    with pytest.raises(DataError, match=r"x\.csv has no columns 'comment', 'phrase', 'bias_sent',"):
         read_annotations(tmp_path / "x.csv")
     with pytest.raises(DataError, match="has the column phrase 2 times"):
         read_annotations(table(tmp_path, heading=f"{HEADING},phrase"))

@@ -138,7 +138,7 @@ def test_a_damaged_shard_is_named(tmp_path, damage, told):
 def test_a_kill_loses_little_however_many_replications_there_are():
     parts = [part for _, part in Arm("any", "null", Plant(), 100_000).blocks()]
     assert max(map(len, parts)) == 25 and [i for part in parts for i in part] == list(range(100_000))
-    with pytest.raises(UsageError, match="100000"):
+    with pytest.raises(UsageError, match="100,000"):
         calibrate(SMALL, replications=100_001)
 
 

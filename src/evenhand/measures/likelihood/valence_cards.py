@@ -47,8 +47,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="valence_spread",
-            summary="How much the descriptors of an axis differ in their valence shift: the log ratio of kind to "
-            "hostile sentences (standard deviation, without noise).",
+            summary="How much descriptors of an axis differ in the log ratio of kind to hostile sentences "
+            "(SD without noise).",
             construct="How unequally the descriptors of an axis are associated with approval or hostility.",
             harm="As for valence_shift.",
             groups=BESIDE_ITS_AXIS,

@@ -194,8 +194,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_bias",
-            summary="How often a classifier infers the gender of the name that opens a conversation from the "
-            "conversation, compared with chance (50%).",
+            summary="How often a classifier infers the gender of the name that opens a conversation, "
+            "compared with chance (50%).",
             construct="Whether a conversation becomes gendered because of the name with which it was opened.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name. Rows by tier (how much a name is of "
@@ -219,8 +219,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="classifier_bias_masked",
-            summary="How often a classifier infers the gender of the name that opens a conversation if the name is "
-            "hidden from it, compared with chance (50%).",
+            summary="How often a classifier infers the gender of a name that is hidden from it, compared with "
+            "chance (50%).",
             construct="Whether a conversation becomes gendered beyond repeating the name.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="As for classifier_bias. In introductions by a noun instead of a name, the noun is masked.",

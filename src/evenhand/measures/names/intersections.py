@@ -183,8 +183,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins",
-            summary="How much the words of conversations differ that names of different gender and race open. Chance "
-            "is removed, so an estimate can be below 0.",
+            summary="Distance between words of conversations that names of each gender and race open, "
+            "corrected for chance.",
             construct="Whether a conversation's words depend on the gender and race that the opener's name "
             "suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",

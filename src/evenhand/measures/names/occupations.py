@@ -309,8 +309,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_lean",
-            summary="Share of women at work in the occupations that conversations mention: mean for women's names "
-            "(or descriptions) minus mean for men's.",
+            summary="Women's share at work in the occupations mentioned: conversations of women's minus "
+            "those of men's names.",
             construct="Whether a name's gender determines which occupations are mentioned.",
             harm="Representational harm: work is assigned by gender.",
             groups="Two genders, by the majority of US births with the name.",

@@ -200,9 +200,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="How much the words of conversations differ that women's and men's names (or descriptions) open. "
-            "Words are sorted into six bins, from typical of women to typical of men; chance is removed, so an "
-            "estimate can be below 0.",
+            summary="Distance between the words of conversations that women's and men's names open, "
+            "corrected for chance.",
             construct="Whether a conversation's words depend on the gender that the opener's name suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",

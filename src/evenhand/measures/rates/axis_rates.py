@@ -190,8 +190,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="axis_rate",
-            summary="Negative rate of an axis minus the mean rate of the other axes. CI and test treat the "
-            "descriptors as a random sample.",
+            summary="Negative rate of an axis minus that of the other axes; the descriptors are treated as a "
+            "random sample.",
             construct="On which axes a model writes more negative texts.",
             harm=NEGATIVE_HARM,
             groups="Axes (such as religion), each compared with the mean of the others. All axes have the same "

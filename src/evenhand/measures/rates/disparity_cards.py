@@ -168,8 +168,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="largest_gap",
-            summary="Difference between the two groups of an axis with the strongest evidence of a large "
-            "difference. It has no null value: even between equal groups it is above 0 by chance.",
+            summary="Difference of the two groups that differ most clearly. Above 0 even by chance, so it "
+            "has no null value.",
             construct="How different the worst- and the best-treated group are.",
             harm=NEGATIVE_HARM,
             groups="Two groups of an axis. The details name them.",

@@ -1,7 +1,4 @@
-"""Outputs for comparisons: runs of evenhand, and files of lm_eval, Inspect and ROBBIE.
-
-Inspect's .eval archives hold one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
-"""
+"""Outputs for comparisons: runs of evenhand, and files of lm_eval, Inspect and ROBBIE."""
 
 import json
 import struct
