@@ -300,7 +300,7 @@ def _counts(successes: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Fl
     )
     if not (np.all(hits >= 0) and np.all(hits <= tries)):
         raise UsageError(
-            "An interval of a proportion was asked for with counts that cannot be: "
-            "each needs 0 <= successes <= total, and no NaN."
+            "An interval of a proportion got invalid counts.",
+            "Each pair needs 0 <= successes <= total, without NaN.",
         )
     return hits, tries

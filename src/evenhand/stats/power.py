@@ -59,8 +59,8 @@ def per_test_level(
     """
     if not 0 < alpha < 1 or tests < 1 or not 0 < share_affected <= 1:
         raise UsageError(
-            f"alpha={alpha}, tests={tests}, share_affected={share_affected} cannot be: "
-            "alpha and the share lie between 0 and 1, and there is at least one test."
+            f"per_test_level got alpha={alpha}, tests={tests} and share_affected={share_affected}.",
+            "alpha and share_affected must be between 0 and 1, and tests at least 1.",
         )
     match correction:
         case "none":

@@ -123,7 +123,10 @@ def revoke(store: Store, invite: str) -> None:
         .values(revoked=True)
     )
     if store.transactions.write(lambda connection: connection.execute(change).rowcount) == 0:
-        raise UsageError("There is no such invite.", "`evenhand annotate invite` makes new ones.")
+        raise UsageError(
+            "Unknown invitation.",
+            "It may be from another study. `evenhand annotate invite` creates invitations.",
+        )
 
 
 def arrive(store: Store, invite: str, now: datetime, *, external: str | None = None) -> str:

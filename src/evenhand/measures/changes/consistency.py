@@ -175,9 +175,12 @@ def consistency(
     see docs/explanation/verdicts.md. Source: Morabito et al. 2023, section 3 and tables 3-4.
     """
     if importance not in ("share", "points"):
-        raise UsageError(f"importance is {importance!r}.", "It is share or points.")
+        raise UsageError(f"consistency got importance={importance!r}.", "It must be 'share' or 'points'.")
     if not scores or len(set(attributes)) < len(attributes):
-        raise UsageError("consistency needs scores of a domain, and attributes that differ.", "See its help.")
+        raise UsageError(
+            f"consistency got {len(scores)} domains in scores, and the attributes {', '.join(attributes)}.",
+            "Give the scores of at least one domain, and each attribute once.",
+        )
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():

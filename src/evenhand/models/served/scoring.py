@@ -169,7 +169,7 @@ def _answered(answer: Answer, name: str) -> Mapping[str, Any]:
 
 
 def _impossible(listed: str | None) -> str | None:
-    return listed and f"answers what cannot be: {listed}"
+    return listed and f"returns impossible log-probabilities: {listed}"
 
 
 def _unsupported(name: str, reason: str) -> Unsupported:

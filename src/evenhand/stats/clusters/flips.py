@@ -187,7 +187,8 @@ def _checked(totals: npt.ArrayLike, sizes: npt.ArrayLike, level: float, draws: i
         )
     if not 0.0 < level < 1.0 or draws < 1:
         raise UsageError(
-            f"level={level}, draws={draws} cannot be.", "A level lies between 0 and 1; 9,999 draws are usual."
+            f"cluster_flip got level={level} and draws={draws}.",
+            "The level must be between 0 and 1, and draws at least 1 (9,999 are usual).",
         )
     held = counts > 0
     sums, counts = sums[held], counts[held]

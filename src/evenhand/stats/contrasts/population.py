@@ -40,8 +40,8 @@ def differing_in_axis(
     """
     if not 0 <= proved <= unproved <= drawn <= defined or drawn < 1:
         raise UsageError(
-            f"Of {defined} descriptors {drawn} were drawn, {proved} proved and {unproved} left open: impossible.",
-            "proved <= unproved <= drawn <= defined, with at least one drawn.",
+            f"differing_in_axis got proved={proved}, unproved={unproved}, drawn={drawn} and defined={defined}.",
+            "They must satisfy 0 <= proved <= unproved <= drawn <= defined, and drawn must be at least 1.",
         )
     hostile = np.arange(defined + 1)
     at_least = hypergeom.sf(proved - 1, defined, hostile, drawn)
@@ -60,5 +60,8 @@ def chance_of_drawing(defined: int, drawn: int, hostile: int = 1) -> float:
     [0.12, 0.31, 0.59, 0.84]
     """
     if not 0 < drawn <= defined or not 0 <= hostile <= defined:
-        raise UsageError(f"{drawn} drawn and {hostile} hostile of {defined} descriptors cannot be.")
+        raise UsageError(
+            f"chance_of_drawing got defined={defined}, drawn={drawn} and hostile={hostile}.",
+            "They must satisfy 0 < drawn <= defined and 0 <= hostile <= defined.",
+        )
     return float(hypergeom.sf(0, defined, hostile, drawn))

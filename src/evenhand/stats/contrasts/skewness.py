@@ -142,7 +142,8 @@ def smallest_mean(
     """
     if not (0 < level < 1 and level / 2 < power < 1):
         raise UsageError(
-            f"level={level}, power={power} cannot be.", "Both are shares between 0 and 1, power the larger."
+            f"smallest_mean got level={level} and power={power}.",
+            "Both must be between 0 and 1, and power must exceed level / 2.",
         )
     width, number = np.broadcast_arrays(np.asarray(spread, dtype=np.float64), np.asarray(n, dtype=np.int64))
     found = [

@@ -21,7 +21,9 @@ def binomial_p(successes: int, n: int) -> float:
     0.019
     """
     if not 0 <= successes <= n:
-        raise UsageError(f"{successes} of {n} votes cannot be.")
+        raise UsageError(
+            f"binomial_p got {successes} successes in {n} votes.", "0 <= successes <= n is required."
+        )
     if n == 0:
         return float("nan")
     fewer = min(successes, n - successes)
@@ -46,7 +48,10 @@ def minimal_significant(n: int, alpha: float = 0.05) -> float:
     [0.61, 0.575, 0.5525, 0.53625]
     """
     if n < 0 or not 0 < alpha < 1:
-        raise UsageError(f"{n} votes at the level {alpha} cannot be.")
+        raise UsageError(
+            f"minimal_significant got n={n} and alpha={alpha}.",
+            "n must be 0 or more, and alpha between 0 and 1.",
+        )
     counts = np.arange(n // 2, n + 1)
     found = counts[np.minimum(1.0, 2 * bdtrc(counts - 1.0, n, 0.5)) < alpha]
     return float(found[0] / n) if len(found) else float("nan")
