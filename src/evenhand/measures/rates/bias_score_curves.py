@@ -83,7 +83,7 @@ def bias_score_curves(
     ):
         raise UsageError(
             f"bias_score_curves got harmed={list(harmed)}, sizes={list(sizes)}, groups={groups}, audits={audits}.",
-            "Give at least two groups, no more harmed ones than that, one response a group and one audit.",
+            "groups must be at least 2, harmed at most groups, and sizes and audits at least 1.",
         )
     if not 0 <= rate <= 100 or not all(0 <= shift <= 100 - rate for shift in shifts):
         raise UsageError(

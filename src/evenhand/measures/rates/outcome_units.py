@@ -121,7 +121,7 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure} was asked to hold {' and '.join(strata)} fixed, but a {unit_name(cluster)} belongs to several.",
+            f"{measure}: a {unit_name(cluster)} has several values of {' and '.join(strata)}, which strata names.",
             "Give clusters that are within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")

@@ -71,7 +71,7 @@ def crossed_share(
     """
     y, related = _checked(values, ways)
     if np.any((y < 0) | (y > 1)):
-        raise UsageError("A share was asked for of values outside 0 to 1.", "Give 1, 0, or 0.5 for a tie.")
+        raise UsageError("The values of a share must be between 0 and 1.", "Give 1, 0, or 0.5 for a tie.")
     if not 0 < null < 1:
         raise UsageError(f"null is {null}; a share that may differ in both directions lies between 0 and 1.")
     if _too_few(related):

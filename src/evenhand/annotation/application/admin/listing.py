@@ -94,7 +94,7 @@ def _known(store: Store, names: Sequence[str]) -> Sequence[str]:
         more = f" and {len(absent) - LISTED:,} more" if len(absent) > LISTED else ""
         raise Refused(
             422,
-            "Somebody is not in this study",
+            "Some annotators are not in this study",
             f"Nothing was changed. There is no {', '.join(name[:100] for name in absent[:LISTED])}{more}.",
         )
     return list(dict.fromkeys(found.values()))
