@@ -24,5 +24,5 @@ def test_curves_follow_size_and_shift() -> None:
     assert power[5, 100] < power[5, 400] < power[10, 400] and power[5, 100] < power[10, 100] < power[10, 400]
     with pytest.raises(UsageError, match="at most 100"):
         bias_score_curves(shifts=[95])
-    with pytest.raises(UsageError, match="no more harmed"):
+    with pytest.raises(UsageError, match="harmed at most groups"):
         bias_score_curves(harmed=[60])

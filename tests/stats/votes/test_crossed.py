@@ -95,7 +95,7 @@ def test_a_person_alone_gives_no_limits() -> None:
 
 
 def test_what_cannot_be() -> None:
-    with pytest.raises(UsageError, match="outside 0 to 1"):
+    with pytest.raises(UsageError, match="must be between 0 and 1"):
         crossed_share([2.0, 0], alone(2))
     with pytest.raises(UsageError, match="one label for each way"):
         crossed_share([1.0, 0], [[1]])
