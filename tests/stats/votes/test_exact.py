@@ -39,7 +39,7 @@ def test_no_share_of_five_votes_is_significant() -> None:
     assert np.isnan(binomial_p(0, 0)) and np.isnan(minimal_significant(0))
     with pytest.raises(UsageError, match="3 successes in 2 votes"):
         binomial_p(3, 2)
-    with pytest.raises(UsageError, match="at the level 2"):
+    with pytest.raises(UsageError, match="got n=10 and alpha=2"):
         minimal_significant(10, 2)
 
 
