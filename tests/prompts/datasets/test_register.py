@@ -151,7 +151,7 @@ def test_changed_stereoset_rows_are_refused(shared: Path, tmp_path: Path) -> Non
     ):
         fetch("stereoset", from_dir=mine)
     (mine / "dev.csv").write_text("<html>")
-    with pytest.raises(ChecksumMismatch, match="has no column dataset_type"):
+    with pytest.raises(ChecksumMismatch, match="has no columns 'dataset_type'"):
         fetch("stereoset", from_dir=mine)
     assert not cache_folder("stereoset", "dev").exists()
 
