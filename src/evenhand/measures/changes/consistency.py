@@ -177,10 +177,8 @@ def consistency(
     if importance not in ("share", "points"):
         raise UsageError(f"consistency got importance={importance!r}.", "It must be 'share' or 'points'.")
     if not scores or len(set(attributes)) < len(attributes):
-        raise UsageError(
-            f"consistency got {len(scores)} domains in scores, and the attributes {', '.join(attributes)}.",
-            "Give the scores of at least one domain, and each attribute once.",
-        )
+        given = f"consistency got {len(scores)} domains of scores and the attributes {', '.join(attributes)}."
+        raise UsageError(given, "Give at least one domain, and each attribute once.")
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():
