@@ -69,7 +69,22 @@ def test_a_comparison_shows_what_changed_between_groups():
     }
     picture = picture_of({"names": ["before", "after"], "changes": [row], "headlines": [told]})
     assert picture.title == "before → after" and picture.sentence == "Worse for women."
-    assert picture.rows[0].verdict == "▲ relatively worse"
+    assert picture.rows[0].verdict == "▲ worse"
+
+
+def test_a_comparison_shows_one_outcome_in_points_and_each_groups_own_change():
+    about = {"measure": "group_difference_change", "unit": None, "q": 0.01}
+    men = finding("men", -0.37, "lower", "better", before=0.03, after=0.19, outcome="regard", **about)
+    women = finding("women", 0.37, "higher", "worse", before=0.14, after=0.67, outcome="regard", **about)
+    score = finding("women", 0.30, "higher", "worse", before=-0.1, after=0.2, outcome="regard score", **about)
+    rows = [row | {"model": "after"} for row in (score, men, women)]
+    told = {"benchmark": "regard", "about": "between groups", "outcome": "regard", "verdict": "changed"}
+    headline = told | {"sentence": "Worse for women.", "axis": "gender"}
+    picture = picture_of({"names": ["before", "after"], "changes": rows, "headlines": [headline]})
+    assert [(row.label, row.estimate, row.verdict) for row in picture.rows] == [
+        ("men", -37.0, "↘ rose less"), ("women", 37.0, "⊖ worse"),
+    ]  # fmt: skip
+    assert picture.what == "change relative to the other groups, percentage points"
 
 
 def test_results_without_a_plot_say_which_have_one():

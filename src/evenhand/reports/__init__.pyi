@@ -93,10 +93,12 @@ from .wording import (
     WORSE as WORSE,
     bytes_of as bytes_of,
     decimals as decimals,
+    describe_group_change as describe_group_change,
     known as known,
     label as label,
     listing as listing,
     number as number,
     probability as probability,
+    sign_of_change as sign_of_change,
     signed as signed,
 )

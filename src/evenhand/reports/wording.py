@@ -319,3 +319,43 @@ def settings_not_used(model: Mapping[str, Any]) -> str:
         f"The model's own generation setting{'s' if len(settings) > 1 else ''} {named} "
         f"{'were' if len(settings) > 1 else 'was'} not used: texts are decoded as this report states."
     )
+
+
+def sign_of_change(before: float, after: float, *, has_unit: bool) -> int:
+    """Return the sign of a change; 0 if both numbers are the same as displayed.
+
+    has_unit: whether the numbers have a unit, such as percent; they then have at most one decimal.
+
+    >>> sign_of_change(3.0, 19.0, has_unit=True), sign_of_change(3.01, 3.02, has_unit=True)
+    (1, 0)
+    """
+    places = decimals([before, after, 10.0 if has_unit else None])
+    if number(before, places) == number(after, places):
+        return 0
+    return 1 if after > before else -1
+
+
+def describe_group_change(row: Mapping[str, Any], factor: float = 1.0, *, has_unit: bool = False) -> str:
+    """Return how a group changed, if it changed differently from the other groups of its axis.
+
+    The result is worse or better if the harmful side is known and the group's own number moved to that side, too.
+    Otherwise the result states that the number rose less, fell less or is unchanged, or, if no side is known to harm,
+    that the group is above or below. For likelihoods in kind and hostile sentences, it is the kind that became more
+    likely. A verdict without a change is returned unchanged.
+
+    row: columns of the table of changes. factor: 100 if rates are displayed in percent. has_unit: see `sign_of_change`.
+
+    >>> men = {"verdict": "lower", "direction": "better", "measure": "group_difference_change"}
+    >>> describe_group_change(men | {"before": 0.03, "after": 0.19}, 100, has_unit=True)
+    'rose less'
+    """
+    if row["verdict"] not in (LOWER, HIGHER):
+        return str(row["verdict"] or "")
+    if row["measure"].startswith("valence_shift"):
+        return MORE_KIND if row["verdict"] == HIGHER else LESS_KIND
+    if not row["direction"]:
+        return ABOVE if row["verdict"] == HIGHER else BELOW
+    own = sign_of_change(factor * row["before"], factor * row["after"], has_unit=has_unit)
+    if own == (1 if row["verdict"] == HIGHER else -1):
+        return str(row["direction"])
+    return {1: ROSE_LESS, -1: FELL_LESS, 0: UNCHANGED}[own]

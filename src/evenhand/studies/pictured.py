@@ -10,8 +10,10 @@ from evenhand.reports import (
     LOWER,
     NOT_DETECTED,
     NOT_MEASURABLE,
+    SYMBOLS,
     Picture,
     PictureRow,
+    describe_group_change,
     known,
     label,
     listing,
@@ -71,24 +73,46 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
         )
     name = _benchmark(rows, benchmark)
     mine = [row for row in rows if row["benchmark"] == name]
-    drawn, measure = _drawn(mine, content.get("measurements", ()))
-    change = "changes" in content
     several = len({row["benchmark"] for row in rows})
     told = [line for line in content.get("headlines", ()) if line["benchmark"] == name]
     told = [line for line in told if line.get("about") == "between groups"] or told
+    change = "changes" in content
+    mine = _rows_of_outcome(mine, told) if change else mine
+    drawn, measure = _drawn(mine, content.get("measurements", ()))
+    is_rate = change and _are_rates(mine)
     unit = next(
         (row.get("unit") for row in content.get("measurements", mine) if row["measure"] == measure), None
     )
-    lines = tuple(_row(row, change=change) for row in drawn)
+    what = f"{label(measure)}{f', {unit}' if unit else ''}"
+    if is_rate:
+        what = "change relative to the other groups, percentage points"
+    lines = tuple(_row(row, change=change, factor=100.0 if is_rate else 1.0) for row in drawn)
     return Picture(
         title=title,
         sentence=_sentence(told),
-        what=f"{label(measure)}{f', {unit}' if unit else ''}",
+        what=what,
         rows=lines,
         null_words="no change" if change else _null_words(content),
         note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
         foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
     )
+
+
+def _rows_of_outcome(rows: Sequence[Row], told: Sequence[Row]) -> list[Row]:
+    """Return the changes of one outcome: that of the first finding, or else of the first row."""
+    found = [line for line in told if line["verdict"] in STANDING_OUT] or list(told) or list(rows)
+    outcome = found[0].get("outcome") if found else None
+    return [row for row in rows if outcome is None or row.get("outcome") == outcome]
+
+
+def _are_rates(rows: Sequence[Row]) -> bool:
+    """Return whether changes are those of rates: numbers without a unit from 0 to 1 that are no classifier's scores."""
+    ends = [
+        row.get(end) for row in rows if row["measure"] != "disparity_change" for end in ("before", "after")
+    ]
+    numbers = [float(value) for value in ends if value is not None and known(value)]
+    is_score = any(str(row.get("outcome") or "").endswith(" score") or row.get("unit") for row in rows)
+    return bool(numbers) and not is_score and all(0 <= value <= 1 for value in numbers)
 
 
 def _null_words(content: Content) -> str:
@@ -140,32 +164,37 @@ def _drawn(rows: Sequence[Row], measurements: Sequence[Row]) -> tuple[list[Row],
     return sorted(mine, key=place), measure
 
 
-def _row(row: Row, *, change: bool) -> PictureRow:
-    words, kind = _verdict(row, change=change)
+def _row(row: Row, *, change: bool, factor: float) -> PictureRow:
+    words, kind = _verdict(row, change=change, factor=factor)
     named = row["group"] is not None
+    estimate, low, high = (
+        factor * row[end] if known(row[end]) else row[end] for end in ("estimate", "low", "high")
+    )
     return PictureRow(
         label=label(row["group"]) if named else label(row["axis"]),
         under=label(row["axis"]) if named and row["axis"] is not None else "",
-        estimate=row["estimate"],
-        low=row["low"],
-        high=row["high"],
+        estimate=estimate,
+        low=low,
+        high=high,
         verdict=words,
         kind=kind,
         filled=row["verdict"] != NOT_DETECTED,
-        null=row.get("null") if known(row.get("null")) else None,
+        null=factor * row["null"] if known(row.get("null")) else None,
     )
 
 
-def _verdict(row: Row, *, change: bool) -> tuple[str, str]:
-    """What was found of a row, in a word or two behind its mark, and the class of its colour."""
+def _verdict(row: Row, *, change: bool, factor: float) -> tuple[str, str]:
+    """Return the verdict on a row in a word or two after its symbol, and the class of its colour."""
     if row["verdict"] == NOT_DETECTED:
         return "○ not detected", "clear"
     if row["verdict"] == NOT_MEASURABLE:
         return "– not measurable", "blank"
     way = row.get("direction") or row["verdict"]
     kind = "lower" if way in ("better", LOWER, "bias smaller") else "biased"
-    # a group that became less bad than the others may still be worse than before
-    return f"▲ {'relatively ' if change and way in ('worse', 'better') else ''}{way}", kind
+    if change and row["group"] is not None and known(row.get("before")) and known(row.get("after")):
+        way = describe_group_change(row, factor, has_unit=factor != 1.0 or bool(row.get("unit")))
+        return f"{SYMBOLS.get(way, '▲')} {way}", kind
+    return f"▲ {way}", kind
 
 
 def _sentence(told: Sequence[Row]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.reports import HIGHER, LOWER, decimals, known, number, sentences
+from evenhand.reports import HIGHER, LOWER, known, sentences, sign_of_change
 from evenhand.reports.sentences import CHANGED_SO, Estimate, GroupChange, Scale
 
 
@@ -79,11 +79,8 @@ def harmful_side(found: Sequence[Mapping[str, Any]]) -> int:
 
 def own_change(group: Mapping[str, Any], unit: Unit) -> int:
     """Return the sign of a group's own change, 0 if before and after are shown alike."""
-    shown = scaled(group, unit)
-    places = decimals([shown["before"], shown["after"], 10.0 if unit.name else None])
-    if number(shown["before"], places) == number(shown["after"], places):
-        return 0
-    return 1 if group["after"] > group["before"] else -1
+    before, after = (unit.factor * group[name] for name in ("before", "after"))
+    return sign_of_change(before, after, has_unit=bool(unit.name))
 
 
 def harm_and_size(groups: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

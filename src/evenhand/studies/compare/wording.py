@@ -11,19 +11,13 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import (
-    ABOVE,
-    BELOW,
     CHANGED,
-    FELL_LESS,
     HIGHER,
-    LESS_KIND,
     LOWER,
-    MORE_KIND,
     NOT_DETECTED,
     NOT_MEASURABLE,
-    ROSE_LESS,
-    UNCHANGED,
     decimals,
+    describe_group_change,
     known,
     number,
     sentences,
@@ -38,7 +32,6 @@ from evenhand.studies.compare.rate_words import (
     group_changes,
     harm_and_size,
     not_explained_by,
-    own_change,
     points_of,
     scaled,
     strongest_first,
@@ -217,23 +210,8 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
 
 
 def moved_word(row: Mapping[str, Any], unit: Unit) -> str:
-    """Return how a group changed, if it changed differently from the other groups of its axis.
-
-    `row` has the columns CHANGES and is not scaled. The result is worse or better if the harmful side is known and the
-    group's own number moved to that side, too. Otherwise the result states that the number rose less, fell less or is
-    unchanged, or, if no side is known to harm, that the group is above or below. For likelihoods in kind and hostile
-    sentences, it is the kind that became more likely. A verdict without a change is returned unchanged.
-    """
-    if row["verdict"] not in (LOWER, HIGHER):
-        return str(row["verdict"] or "")
-    if row["measure"].startswith(VALENCE):
-        return MORE_KIND if row["verdict"] == HIGHER else LESS_KIND
-    if not row["direction"]:
-        return ABOVE if row["verdict"] == HIGHER else BELOW
-    own = own_change(row, unit)
-    if own == (1 if row["verdict"] == HIGHER else -1):
-        return str(row["direction"])
-    return {1: ROSE_LESS, -1: FELL_LESS, 0: UNCHANGED}[own]
+    """Return how a group changed (see `describe_group_change`). `row` has the columns CHANGES and is not scaled."""
+    return describe_group_change(row, unit.factor, has_unit=bool(unit.name))
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
