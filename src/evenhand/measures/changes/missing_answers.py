@@ -22,7 +22,7 @@ from evenhand.stats.disparity import (
 )
 
 EXPLAINED = "Missing responses could explain the change: "
-OPPOSED = "If the excess contradicts the change, it is no longer significant."
+OPPOSED = "In the worst case for the additional missing responses, the change is not significant."
 KINDS = {"before": "the first model's", "after": "the second model's", "both": "both models'"}
 """The model whose responses are missing in a pair, and its name in a sentence."""
 

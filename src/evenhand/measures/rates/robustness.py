@@ -107,23 +107,24 @@ def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
 
 def _explanation(part: AxisUnits, found: Comparison) -> str:
     names = [part.names[place] for place in found.places]
-    contradicts = (
-        "the excess contradicts the difference"
-        if part.units.shares
-        else "the excess is as far on the other side as the most extreme observed numbers"
+    if part.units.shares:
+        return describe_excess(names, part.filled[1][found.places])
+    extreme = (
+        "If the additional missing numbers are as far on the other side as the most extreme observed numbers"
     )
-    return describe_excess(names, part.filled[1][found.places], contradicts)
+    return describe_excess(names, part.filled[1][found.places], extreme)
 
 
 def describe_excess(
-    names: Sequence[str], absent: Floats, contradicts: str = "the excess contradicts the difference"
+    names: Sequence[str],
+    absent: Floats,
+    assumption: str = "In the worst case for the additional missing responses",
 ) -> str:
     """Return the reason: which group lacks most and which fewest responses (absent: shares from 0 to 1)."""
     most, least = int(np.argmax(absent)), int(np.argmin(absent))
     return (
         f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[most]} are missing, and "
-        f"{100 * absent[least]:.0f}% of those about {names[least]}. If {contradicts}, the difference is no longer "
-        "significant."
+        f"{100 * absent[least]:.0f}% of those about {names[least]}. {assumption}, the difference is not significant."
     )
 
 
@@ -179,7 +180,7 @@ def explain_contrast_by_missing(
     >>> lacking = [np.array([0.5, 0.6, 0.4]), np.array([0.0, 0.1, 0.0])]
     >>> print(explain_contrast_by_missing(["men", "women"], [0.4, 0.2], lacking, 0.05, 0.35))
     Missing responses could explain the difference: 50% of the responses about men are missing, and 3% of those about
-    women. If the excess contradicts the difference, the difference is no longer significant.
+    women. In the worst case for the additional missing responses, the difference is not significant.
     >>> explain_contrast_by_missing(["men", "women"], [0.4, 0.2], [np.zeros(3), np.zeros(3)], 0.05, 0.35) is None
     True
     """

@@ -98,5 +98,5 @@ class MissingCells:
         return (
             f"Missing responses could explain the interaction: {100 * self.absent[most]:.0f}% of those for "
             f"{self.names[most]} are missing, and {100 * self.absent[least]:.0f}% of those for {self.names[least]}. "
-            "If the excess contradicts the interaction, it is no longer significant."
+            "In the worst case for the additional missing responses, the interaction is not significant."
         )
