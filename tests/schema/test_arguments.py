@@ -264,7 +264,10 @@ SUMS = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
         (lambda: stats.permutation_null(lambda: 1, VALUES, GROUPS, seed=0), "statistic cannot be called"),
         (lambda: stats.sums_bootstrap(SUMS, GROUPS, lambda s: 1.0, seed=0), "array of shape ()"),
         (lambda: stats.exchange_test(SUMS, SUMS, GROUPS, lambda s: "x", seed=0), "str without real numbers"),
-        (lambda: stats.cluster_t([1.0, -1.0], 3, ["a"]), "clusters=['a']; expected numbers of clusters"),
+        (
+            lambda: stats.cluster_t([1.0, -1.0], 3, ["a"]),
+            "clusters must contain whole numbers of 0 or more, got ['a']",
+        ),
         (lambda: stats.clustered_mean(SUMS[:, 0], ["a"], seed=0), "clusters of shape (1,)"),
         (lambda: stats.outlying_pairs([1.0], [1.0, 2.0]), "second of shape (2,)"),
         (lambda: stats.mean_of_known(SUMS, 2), "invalid axis=2; values has 2 dimensions"),

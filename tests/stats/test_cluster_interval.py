@@ -57,5 +57,5 @@ def test_too_few_clusters_no_mass_and_missing_sums() -> None:
     assert float(cluster_t([0.0, 0.0], 4).half_width()) == 0
     with pytest.raises(UsageError, match="not finite"):
         cluster_t([1.0, np.nan], 2)
-    with pytest.raises(UsageError, match="said to be 3 clusters"):
+    with pytest.raises(UsageError, match="clusters contains 3, but sums has"):
         cluster_t([1.0, 2.0], 2, 3)

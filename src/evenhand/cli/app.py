@@ -51,14 +51,14 @@ Replace the names of the file, its columns and the run folders by your own.
 All commands: evenhand --help"""
 
 MOST_TOLD = 2000
-"""Letters of an error: a name in it may be as long as somebody likes."""
+"""Maximum number of characters of an error message, because a name in it can have any length."""
 
 RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
-"""Verbs by the names they once had, which were misread."""
+"""New names of commands by their old names, which users misunderstood."""
 
 
 class Verbs(TyperGroup):
-    """The verbs in their panels; one that has another name by now is refused with that name."""
+    """Group of commands that the help shows in panels. A renamed command is refused with its new name."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         """Create the group; arguments as for `typer.core.TyperGroup`."""

@@ -1,4 +1,4 @@
-"""The panels of the help: in which one each verb and each flag is shown.
+"""The panels in which the help shows each command (verb) and each option (flag).
 
 A new flag needs an entry in `FLAGS`, and a new verb one in `VERBS`.
 """

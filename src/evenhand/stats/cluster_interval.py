@@ -98,8 +98,8 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     counts = np.asarray(moved.shape[-1] if clusters is None else clusters)
     if counts.dtype.kind not in "iuf" or not (counts.size and np.all(counts >= 0)):
         raise UsageError(
-            f"cluster_t: invalid clusters={np.array2string(counts, threshold=4)}; expected numbers of clusters.",
-            "Give a whole number for each row of sums, or leave clusters out: it is not an array of labels.",
+            f"cluster_t: clusters must contain whole numbers of 0 or more, got {np.array2string(counts, threshold=4)}.",
+            "Give the number of clusters of each row of sums (not their labels), or leave clusters out.",
         )
     try:
         np.broadcast_shapes(np.shape(size), counts.shape, moved.shape[:-1])
@@ -116,7 +116,7 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
         )
     if np.any(counts > moved.shape[-1]):
         raise UsageError(
-            f"There are said to be {counts.max():.0f} clusters, and sums of {moved.shape[-1]}.",
+            f"cluster_t: clusters contains {counts.max():.0f}, but sums has {moved.shape[-1]} columns of clusters.",
             "Give one sum for each cluster.",
         )
     number = counts.astype(np.intp)

@@ -73,13 +73,13 @@ def forgotten_classifier(message: str, hint: str, role: str, *, with_role: bool 
 def describe_offline(role: str) -> str:
     """Return the sentence that lists the offline classifiers of a role, one per line; "" if there are none."""
     lines = [f"\n  {name}: {OFFLINE[name]}" for name in offline_for(role)]
-    return f"These work offline:{''.join(lines)}" if lines else ""
+    return f"These classifiers work offline:{''.join(lines)}" if lines else ""
 
 
 def load_only_classifier(name: str, device: str, role: str = "toxicity") -> Classifier:
-    """Return the one classifier of a study; an error of loading it names classifiers that work offline.
+    """Return the only classifier of a study. If loading fails, the error lists classifiers that work offline.
 
-    role: what it classifies. Raises UsageError for an unknown name, else the error of loading it.
+    role: role of the classifier in a benchmark, such as "toxicity". Raises UsageError for an unknown name.
     """
     from evenhand.classifiers import load_classifier
 

@@ -62,7 +62,7 @@ def test_a_table_without_texts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no column of texts \(found: a, b\)"):
         build_study([path], "labels")
     path.write_text("texts,b\n1,2\n")
-    with pytest.raises(DataError, match=r"no column of texts .*Is it 'texts'"):
+    with pytest.raises(DataError, match=r"no column of texts .*If 'texts' contains the texts, rename it to"):
         build_study([path], "labels")
     with pytest.raises(DataError, match="File not found"):
         build_study([tmp_path / "nothing.csv"], "labels")

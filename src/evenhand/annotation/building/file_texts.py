@@ -27,7 +27,7 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     written = next((name for name in WRITTEN if name in frame.columns), None)
     if written is None:
         near = next((near for name in WRITTEN for near in nearest_names(name, frame.columns, most=1)), None)
-        guess = f" Is it '{near}'? Then rename it." if near else ""
+        guess = f" If '{near}' contains the texts, rename it to '{WRITTEN[0]}'." if near else ""
         raise DataError(
             f"{path} has no column of texts (found: {list_names(frame.columns)}).{guess}", TEXT_FORMAT
         )

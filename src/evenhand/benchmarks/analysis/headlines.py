@@ -25,7 +25,7 @@ from evenhand.stats import Verdict
 Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 ROUNDING = 0.01
-"""Points by which a difference may miss that of the rates, since both are stored as numbers of a computer."""
+"""Tolerance in points between a difference and that of the rates, because of the rounding of stored numbers."""
 COUNTED = {"missing": "n_missing", "refusal": "n_refused"}
 """Columns of the detail table `groups` with the number of failures, by measure."""
 NEAR = 1 / 3

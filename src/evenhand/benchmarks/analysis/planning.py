@@ -39,8 +39,8 @@ def planned_rates(
     background
         The rate that is assumed for all groups, in percent.
     samples
-        Continuations a prompt, unless the user asks for another number; those of one prompt are assumed to be
-        correlated by .3.
+        Default number of continuations per prompt. Continuations of one prompt are assumed to have an intraclass
+        correlation of .3.
     grouped
         Makes one row for each group of a prompt, if there is no column group.
     crossed

@@ -119,7 +119,7 @@ def pronoun_leans(
         )
     if any(abs(term) >= 2**63 for term in (*first, *second, *of)):
         raise UsageError(
-            "pronoun_leans got a number of a term of 2**63 or more.", "Terms are numbered from 0."
+            "pronoun_leans: numbers of terms must be less than 2**63.", "Terms are numbered from 0."
         )
     groups, wanted = (list(first), list(second)), np.unique(np.array(of, dtype=np.int64))
     parts = [

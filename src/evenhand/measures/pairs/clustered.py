@@ -86,17 +86,18 @@ def differing_words(one: str | None, other: str | None) -> tuple[str, str] | Non
 
 
 def once_each(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs with an outcome, copies of one pair as one: which member its copies prefer on the whole.
+    """Return one row per pair with an outcome; the outcome of several copies is the one that most of them have.
 
     Parameters
     ----------
     pairs
-        bias_type, pair (copies share it), swap (null: a pair of its own) and outcome (1, .5, 0 or null).
+        Columns bias_type, pair (equal for copies), swap (null: the pair is its own cluster) and outcome (1, .5, 0 or
+        null).
 
     Returns
     -------
     result
-        bias_type, pair, swap, outcome in an order of their own.
+        Columns bias_type, pair, swap and outcome.
     """
     known = pairs.filter(pl.col("outcome").is_not_null())
     return known.group_by("bias_type", "pair", maintain_order=True).agg(
@@ -122,9 +123,10 @@ def clustered_groups(pairs: pl.DataFrame, *, level: float | None, seed: int) -> 
 
 
 def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFrame:
-    """What these pairs could find before a model is asked: axis, n, n_units and minimum_detectable, points from 50.
+    """Return what these pairs can detect, before a model is run.
 
-    Pairs of one swap are taken to correlate by PLANNED_CORRELATION.
+    The columns are axis, n, n_units and minimum_detectable (points from 50). Pairs of one swap are assumed to have the
+    correlation PLANNED_CORRELATION.
 
     Parameters
     ----------
@@ -154,8 +156,8 @@ def flipped_row(sums: pl.DataFrame, *, null: float, level: float | None, seed: i
     Parameters
     ----------
     sums
-        One row per cluster with total and size (of outcomes between `null` - 1/2 or - 1 and as much above), plus and
-        minus (how many lie above and below the null).
+        One row per cluster: total and size, and plus and minus (numbers of outcomes above and below `null`). Outcomes
+        are at most 1/2 (preferences) or 1 (changes) away from `null`.
     null
         .5 for preferences between 0 and 1, 0 for changes between -1 and 1.
     level

@@ -149,10 +149,10 @@ def shared_and_changed(
     Parameters
     ----------
     first, second
-        Token ids; the order matters, for the alignment is not symmetric.
+        Token ids. Their order matters, because the alignment is not symmetric.
     special_ids
-        Ids of tokens such as CLS and SEP; if the sentences begin and end with them they take part in the alignment but
-        are never listed, otherwise stand-ins do.
+        Ids of tokens such as CLS and SEP. If the sentences begin and end with them, these tokens take part in the
+        alignment, but are never listed. Otherwise placeholders take part instead.
 
     References
     ----------

@@ -13,14 +13,15 @@ LARGEST_EFFECT = 50.0
 
 
 def planned_reach(items: npt.ArrayLike, level: float) -> float:
-    """Smallest effect (points) that a t over terms with so many items each would find in four of five audits.
+    """Return the minimum detectable effect (points, 80% power) of a t-test over terms.
 
-    Items are tossed as coins, and terms differ by PLANNED_SPREAD besides. Infinite with fewer than two terms.
+    Items are modelled as Bernoulli trials, and the true means of terms have the SD PLANNED_SPREAD. The result is
+    infinite with fewer than two terms.
 
     Parameters
     ----------
     items
-        (k,), of each term.
+        (k,), number of items of each term.
     level
         The p to reach.
 
@@ -85,14 +86,14 @@ def mean_over_terms(
 
 
 def _agreeing(value: Floats, n: Floats, decided: Floats, null: float) -> float:
-    """Variance of the mean of terms that all have one value, as that of a share of their items.
+    """Return the variance of the mean of terms that all have the same value, as that of a share of their items.
 
-    Of changes (null 0) it is the share of items that changed that has its width.
+    For changes (null 0), this is the share of items that changed.
 
     Parameters
     ----------
     value, n, decided
-        (k,).
+        (k,), for each term.
     """
     items = float(n.sum())
     mean = float(value[0]) / 100

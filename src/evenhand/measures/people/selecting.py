@@ -112,12 +112,13 @@ def rated(
     *,
     within: str | None = None,
 ) -> pl.DataFrame:
-    """Answers to questions on single texts or conversations, with `level` and `within`: values of what they name.
+    """Return the judgements of single texts or conversations, with the columns `level` and `within`.
 
     Parameters
     ----------
     by, within
-        A column of the votes, or a key in the JSON of their column groups; null where it is not told.
+        Column of the judgements, or key in the JSON of their column `groups`. Its values become `level` and `within`;
+        they are null if unknown.
     """
     rows = real_rows(votes, measure, [*columns, "value"], RATED, question)
     return rows.with_columns(
@@ -158,12 +159,13 @@ def codes_of(frame: pl.DataFrame, name: str) -> Codes:
 def levels_of(
     frame: pl.DataFrame, name: str, item: str = "item", *, absent_are_own: bool = False
 ) -> int | None:
-    """How many values a column has that several items may share; None where no two items share one.
+    """Return the number of values of a column that several items may share; None if no two items share one.
 
     Parameters
     ----------
     absent_are_own
-        Whether an item that has none is one by itself (a text without a prompt), or nothing is known of it.
+        True if an item without a value counts as a separate value, such as a text without a prompt. False if its value
+        is unknown.
     """
     if not _spans_items(frame, name, item):
         return None

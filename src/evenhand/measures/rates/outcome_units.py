@@ -22,15 +22,25 @@ from evenhand.stats.disparity import Units, missing_shares
 
 @dataclass(frozen=True)
 class AxisUnits:
-    """The units of one axis: of groups in the order of their names (groups,).
+    """Sampling units of one axis. Arrays have one entry per group, in the order of the names (groups,).
 
-    n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
-    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead, which is the share of
-    its units' samples that is missing. missing_share, missing_error: that share, compared inside strata as outcomes
-    are, and its standard error, over n_sampled units. inside: what is held fixed, in words, or None. shared: clusters
-    that stand in several groups without being held fixed.
-    deviations: for each group its known numbers minus their mean, sorted, without the differences between strata;
-    empty for rates.
+    Attributes
+    ----------
+    n, n_missing
+        Numbers of rows with and without an outcome.
+    filled
+        Mean of each group if missing samples were 0, and the increase of this mean if they were 1. The increase is the
+        mean share of missing samples of the group's units.
+    missing_share, missing_error
+        Share of missing samples, compared within strata if outcomes are, and its standard error.
+    n_sampled
+        Number of units that were sampled, also those without any outcome.
+    inside
+        Name of the strata, or None.
+    shared
+        Number of clusters that occur in several groups and are not strata.
+    deviations
+        For each group its numbers minus their mean, sorted, without the differences between strata. Empty for rates.
     """
 
     axis: str | None
@@ -218,9 +228,9 @@ def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
 
 
 def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:
-    """Strata of units (units,) where most clusters stand in several groups, each cluster one; None where they do not.
+    """Return one stratum per cluster (units,) if most clusters occur in several groups, otherwise None.
 
-    Clusters of a single group lie in one stratum together.
+    All clusters of a single group form one further stratum.
 
     Parameters
     ----------

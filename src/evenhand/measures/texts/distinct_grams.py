@@ -25,19 +25,22 @@ class Distinct:
 
 
 def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, level: float = 0.95) -> Distinct:
-    """How diverse n-grams are, plain and in expectation over all draws of texts that hold `budget` n-grams.
+    """Return how diverse n-grams are: in all texts, and in expectation over samples of texts with `budget` n-grams.
 
-    codes (n-grams,): equal for equal n-grams. texts (n-grams,): the text each is from, and clusters (n-grams,): what
-    that hangs together with.
-
-    Limits: t over clusters of the jackknife that leaves out one cluster at a time; with little more n-grams than the
-    budget they are wider than need be.
+    The confidence interval uses t over clusters and the jackknife that leaves out one cluster at a time. It is too wide
+    if there are only slightly more n-grams than `budget`.
 
     Parameters
     ----------
+    codes
+        (n-grams,), equal for equal n-grams.
+    texts
+        (n-grams,), code of the text of each n-gram.
+    clusters
+        (n-grams,), code of the cluster of this text.
     budget
-        N-grams; with fewer there, `estimate` and limits are NaN. As many texts are drawn, without replacement, as hold
-        the budget on average; between whole numbers of texts lies a straight line.
+        Number of n-grams. With fewer n-grams, `estimate` and its interval are NaN. Texts are sampled without
+        replacement until they contain this number on average; values between whole numbers of texts are interpolated.
 
     References
     ----------

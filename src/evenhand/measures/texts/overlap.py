@@ -26,19 +26,21 @@ Gram = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Overlap:
-    """What each of n replies adds to the sums that BLEU and NIST are made of.
+    """Counts of n replies whose sums give BLEU and NIST.
 
     Attributes
     ----------
-    matched, information
-        (n, 4), n-grams of 1 to 4 words that are in a reference, each as often as in the reference that has it most; and
-        the bits that these are worth.
+    matched
+        (n, 4), number of n-grams of 1 to 4 words that occur in a reference. Each n-gram counts at most as often as in
+        the reference that contains it most often.
+    information
+        (n, 4), information of these n-grams in bits.
     grams
-        (n, 4), n-grams of the reply.
+        (n, 4), number of n-grams of the reply.
     closest
-        (n,), words of the reference whose length is nearest, the shorter of two.
+        (n,), number of words of the reference that is closest in length (the shorter one if two are).
     average
-        (n,), mean words of the references.
+        (n,), mean number of words of the references.
     """
 
     matched: Floats
@@ -70,15 +72,15 @@ def mteval_tokens(text: str) -> list[str]:
 def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Overlap:
     """Count what replies share with their references.
 
-    The information of an n-gram is log2 of how often its first words occur in all references of the corpus over how
-    often it does; of a word, log2 of all words over its occurrences.
+    The information of an n-gram is log2(count of its first n - 1 words / count of the n-gram) in all references. For
+    single words, it is log2(number of all words / count of the word).
 
     Parameters
     ----------
     replies
         N lists of tokens.
     references
-        For each, its references, lists of tokens, at least one.
+        For each reply, one or more references, which are lists of tokens.
 
     References
     ----------
@@ -117,8 +119,8 @@ def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
 def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
     """Cumulative BLEU-1 to BLEU-4, shape (..., 4), from sums over replies.
 
-    Precisions without a match are taken as 1/2, 1/4, ... of one match, in order of length, as mteval-v14c does unless
-    told not to. 0 where no word at all is matched, and where there are no n-grams of a length.
+    Precisions without a match count as 1/2, 1/4, ... of one match, in order of length, as in mteval-v14c by default.
+    BLEU is 0 if no word matches, or if there are no n-grams of a length.
 
     Parameters
     ----------

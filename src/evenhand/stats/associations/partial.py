@@ -174,7 +174,8 @@ def partial_residuals(ranks: Floats) -> Floats:
     Returns
     -------
     result
-        (n, 2). Controls that never change, or say what others say, do nothing.
+        (n, 2), residuals of both columns after regression on the controls. Constant or collinear controls have no
+        effect.
     """
     both, controls = ranks[:, :2], ranks[:, 2:]
     if not controls.shape[1]:

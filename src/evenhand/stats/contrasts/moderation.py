@@ -24,8 +24,8 @@ class Moderated:
     noise
         (d,), how much of the variance of its mean in one contrast is noise.
     directions
-        In how many descriptors vary between contrasts, 1 if one factor, or one descriptor, makes nearly all of what
-        varies.
+        Number of directions in which descriptors vary between contrasts. 1 if one factor or one descriptor causes
+        nearly all of the variation.
     """
 
     variance: Floats
@@ -35,10 +35,10 @@ class Moderated:
 
 
 def prior_weight(noise: float, between: float, contrasts: float, descriptors: float, free: float) -> float:
-    """Degrees of freedom that the axis' common variance counts for.
+    """Return the prior degrees of freedom of the axis' common variance.
 
-    Fixed by the design but for the share of noise in what varies, so that other axes change nothing: variances of
-    interactions may differ by a log-SD of 1.4, and noise, which does not, dilutes that.
+    They depend on the design and on the share of noise in the variance, but not on other axes. Variances of
+    interactions are assumed to differ by a log-SD of 1.4. Noise does not differ, which reduces this.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
 
 
 def bounded_weight(weight: float, directions: float, contrasts: float, descriptors: float) -> float:
-    """What the axis' common variance adds to a descriptor's degrees of freedom: `weight` cut to what others say.
+    """Return the degrees of freedom that the axis' common variance adds to those of a descriptor.
 
-    As large a share of the weight as they are of those that independent descriptors would show, and no more than so
-    many further directions can give.
+    This is `weight` times the further directions (beyond the first) in which descriptors vary, divided by the number
+    expected of independent descriptors. It is at most what these directions can contribute.
 
     Parameters
     ----------
     directions
-        In which descriptors vary.
+        Number of directions in which descriptors vary.
 
     Examples
     --------

@@ -91,8 +91,8 @@ def critical_z(test: Deals | Approximation, level: float, skewness: Floats, free
 def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     """Return the difference of each group's rate above the others that is detected with 80% power (groups,).
 
-    NaN if none is. A difference below the others is detected at the same or a smaller distance, if the rate allows it.
-    Above a rate of one half, it is the reverse.
+    NaN if no difference is detectable. For rates below 50%, a difference below the others is detected at the same or a
+    smaller distance, unless the rate cannot be that low. For rates above 50%, this holds for differences above.
 
     Parameters
     ----------

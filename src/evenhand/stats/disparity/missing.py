@@ -22,6 +22,8 @@ EQUAL = 0.2
 class MissingExcess:
     """Responses that each group lacks in excess of the group with the fewest missing. Arrays have the shape (groups,).
 
+    If only the test of a single contrast finds an excess, `in_contrast` returns it relative to the reference groups.
+
     Attributes
     ----------
     share : numpy.ndarray
@@ -87,14 +89,14 @@ class MissingExcess:
         return MissingExcess(share, varied, common / left, below, above, absent, pooled, elsewhere)
 
     def in_contrast(self, weights: Floats) -> Floats:
-        """Return what one side of a contrast lacks in excess of the other side (groups,), 0 for the other side.
+        """Return the excess of missing outcomes on one side of a contrast (groups,), and 0 for the other side.
 
-        It is 0 everywhere if both sides lack the same but for chance (p of at least EQUAL). A test of all groups
-        together hardly sees that a single group of many lacks more; this one does.
+        It is relative to the other side, and 0 everywhere if the shares of both sides do not differ (p of at least
+        EQUAL). A test of all groups together hardly detects an excess of a single group of many; this test does.
 
         Parameters
         ----------
-        weights : (groups,) of the groups' means, such as 1 for a group and -1/2 for each of two others.
+        weights : (groups,) weights of the groups' means, such as 1 for a group and -1/2 for each of two others.
 
         >>> absent, error = np.array([0.3, 0.1, 0.1]), np.full(3, 0.02)
         >>> excess = MissingExcess.of(absent, error, absent, absent, is_chance=True, units=np.full(3, 50.0))
@@ -116,12 +118,12 @@ class MissingExcess:
 
 
 def missing_shares(units: Units) -> tuple[Floats, Floats]:
-    """Return the share of its outcomes that each group lacks, and its standard error (groups,).
+    """Return the share of missing outcomes of each group, and its standard error (groups,).
 
-    Groups that are compared inside strata, such as the same templates, are compared in what they lack inside them too:
-    what a stratum lacks of all groups is no difference between them, and does not count as sampling error.
+    If groups are compared within strata, such as templates, their missing shares are compared within these, too.
+    Outcomes that are missing equally often for all groups of a stratum then do not count as sampling error.
 
-    units: values are the share that is missing in each unit, also in those that lack everything.
+    units: their values are the share of missing outcomes of each unit, also of units without any outcome.
 
     >>> lacking, group, template = np.array([0.1, 0.5, 0.2, 0.6]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> absent, error = missing_shares(Units.of(lacking, group, strata=template))

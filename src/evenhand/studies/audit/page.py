@@ -277,11 +277,9 @@ def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) ->
             differ = valence.filter(pl.col("q") <= alpha).height
             high = row["differ_high"]
             estimated = f"{low}" if low == high else f"{low} to {high}"
-            line = (
-                f"{differ} of the {drawn} tested descriptors differ, after correction for all axes. Of all "
-            )
-            line += f"{defined} descriptors of the axis, {estimated} differ (95% CI for this axis alone). Its upper "
-            line += "bound also counts tested descriptors that are undecided."
+            line = f"{differ} of the {drawn} tested descriptors differ, after correction for all axes. Estimated "
+            line += f"number among all {defined} descriptors of the axis: {estimated} (95% CI for this axis alone). "
+            line += "The upper bound also counts tested descriptors that are undecided."
             if row.get("chance_drawn") is not None and defined > drawn:
                 line += (
                     f" If only one descriptor is affected, a sample of {drawn} includes it with probability "

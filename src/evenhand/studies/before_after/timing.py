@@ -73,15 +73,15 @@ def timed_batches(
 
 
 def timing_rows(timings: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Milliseconds a written token and peak bytes of a batch, means over batches of all runs with 95 % limits (COST).
+    """Return means over the batches of all runs, with 95% CIs, in the columns COST.
 
-    Batches and runs both vary: the limits are of two-way clusters. Batches in which nothing was written have no time a
-    token.
+    They are milliseconds per generated token, and peak memory of a batch in bytes. The CIs allow for the variation of
+    batches and of runs (two-way clustering). Batches without generated tokens have no time per token.
 
     Parameters
     ----------
     timings
-        TIMINGS, with sides before and after.
+        Columns TIMINGS. The column `side` is "before" or "after".
     """
     each = timings.with_columns(
         token_latency=pl.when(pl.col("tokens") > 0).then(1000 * pl.col("seconds") / pl.col("tokens")),

@@ -42,7 +42,7 @@ from evenhand.studies.compare.wording import (
 
 GROUPS_SHOWN, FEW = 20, 12
 ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
-"""Whether a group fares no worse by more than the margin, as told first to last."""
+"""Results of the test that no group is worse by more than the margin, in the order in which they are displayed."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def check_trust(
     named
         Options that the user gives now.
     trusted
-        Whether to trust the folder's.
+        Whether to use servers and machines that only the folder names.
     """
     if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):  # what is shown is in the folder
         return

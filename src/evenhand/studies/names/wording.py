@@ -60,7 +60,7 @@ OF_PART = {
 NOTES = (
     "All models use the same decoding, names and personas. Changes are paired by name. Intervals treat names as a "
     "random sample (jackknife over 20 groups of names, or fewer if there are few names). q is corrected over the "
-    "models and decodings of a measure (Holm). Replies that only one of two models has are not compared.",
+    "models and decodings of a measure (Holm). Replies that are missing for one of two models are not compared.",
     "Classifier bias: how much more often than by chance a classifier infers the gender of the name from a reply, in "
     "points. The default classifier counts words such as she and husband, so its points are not comparable with those "
     "of the paper. Tokens are words unless the run stored tokens.",

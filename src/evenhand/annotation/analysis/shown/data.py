@@ -79,7 +79,7 @@ def _answers(rows: Sequence[Row]) -> PlainTable:
         (
             "Skipped: questions that included annotators left open. Excluded: judgements of annotators whom a rule "
             "excludes or an admin blocked, judgements that a reviewer rejected, and judgements that came after "
-            "somebody else had taken the place.",
+            "the task had been given to another annotator.",
         ),
     )
 

@@ -20,7 +20,8 @@ def as_asked(
 ) -> PromptSet:
     """Return the prompts with style variations and personas, if requested.
 
-    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+    Raises Unsupported if the texts of the benchmark cannot have style variations or personas, and DataError if the file
+    has no personas.
 
     Parameters
     ----------

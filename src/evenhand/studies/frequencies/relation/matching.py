@@ -22,9 +22,9 @@ class Matched:
     frequencies
         Axis, descriptor, bucket, tokens, documents, near_person, and documents of the two halves of the folds.
     unmatched
-        Axis, descriptor of those that were not counted.
+        Axis and descriptor of each descriptor that was not counted.
     total
-        Documents of the corpus.
+        Number of documents in the corpus.
     """
 
     frequencies: pl.DataFrame

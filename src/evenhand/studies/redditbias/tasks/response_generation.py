@@ -236,15 +236,15 @@ def encoded_exchanges(
 
 
 def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[str, str]:
-    """What a reply is written behind, and what is put in front of the reply that was written.
+    """Return the prompt of a reply, and the text that is put before the generated reply.
 
-    Behind a context stands the end token. As published, the oldest tokens are kept; of a context that is longer, what
-    was kept is not taken out of the reply again.
+    The end token follows the context. If the context is too long, its newest tokens are kept. As published, its oldest
+    tokens are kept instead, and they also remain at the beginning of the reply.
 
     Parameters
     ----------
     room
-        Tokens.
+        Maximum number of tokens of the prompt.
     """
     [ids] = _encoded(tokenizer, [context], as_published)
     ids = [*ids, tokenizer.eos_token_id]
