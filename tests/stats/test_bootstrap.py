@@ -84,6 +84,7 @@ def two_way(data_sets, rows, columns, row_share, column_share, seed):
     return (values + generator.normal(size=(data_sets, rows, columns)) * rest).reshape(data_sets, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "columns", "row_share", "column_share"),
     [(10, 26, 0.3, 0.3), (26, 26, 0.3, 0.3), (26, 30, 0.5, 0.0), (26, 30, 0.0, 0.5), (26, 30, 0.1, 0.1)],

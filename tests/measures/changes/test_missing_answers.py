@@ -53,6 +53,7 @@ def after_of_all(rng, place, before, after):
     return np.zeros_like(before), after & (rng.random(after.shape) < 0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [False, True], ids=["rates", "numbers"])
 @pytest.mark.parametrize("lost", [after_of_first, before_of_first, opposite])
 def test_groups_that_lack_more_did_not_change_measurably(lost, score) -> None:

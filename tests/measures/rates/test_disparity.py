@@ -396,6 +396,7 @@ def with_missing(rng, rates, lost, prompts=200):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [2, 4])
 def test_negative_responses_that_are_missing_name_nobody(groups) -> None:
     rng = np.random.default_rng(groups)

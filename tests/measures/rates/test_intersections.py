@@ -101,6 +101,7 @@ def test_limits_and_p_are_of_one_statistic_and_pairs_allow_for_all_tests() -> No
     np.testing.assert_allclose(np.minimum(1, 2 * one["p"].to_numpy()), two["p"].to_numpy())
 
 
+@pytest.mark.slow
 def test_without_interaction_few_tables_name_anybody() -> None:
     rng, draws = np.random.default_rng(4), 60
     false = 0

@@ -231,6 +231,7 @@ def of_cells(rng, gap, lost, *, by_chance=False):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gap", "lost", "by_chance", "least", "most"),
     [(0.0, 0.75, False, 0, 2), (0.4, 0.0, False, 12, 16), (0.4, 0.1, True, 12, 16)],

@@ -163,6 +163,7 @@ def _audit(
     return pl.concat([_table(sample) for sample in shares])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
     [{"samples": 5}, {"noun": 0.6}, {"template": 0.6}, {"template": 0.4, "noun": 0.4}],

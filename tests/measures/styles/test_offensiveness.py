@@ -108,6 +108,7 @@ def _clustered(
     return pl.DataFrame(columns | {"score": scores}).with_columns(axis=pl.lit("age"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
     [{"samples": 5}, {"noun": 0.5}, {"template": 0.4, "noun": 0.4}],

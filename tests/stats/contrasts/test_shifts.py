@@ -160,6 +160,7 @@ def shared_variance_names_somebody(world, design, rng):
     return (benjamini_hochberg(p) <= LEVEL).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["uneven", "very uneven", "one factor", "odd pair"])
 @pytest.mark.parametrize("design", [(5, 2, 16), (12, 2, 16)])
 def test_nothing_planted_names_nobody_where_shared_variance_does(world, design):

@@ -118,6 +118,7 @@ def test_names_and_order_of_units_change_nothing() -> None:
     assert one.axis_p == other.axis_p
 
 
+@pytest.mark.slow
 def test_groups_that_scatter_unequally_are_seldom_found() -> None:
     rng = np.random.default_rng(5)
     sizes = np.array([5, 10, 20, 40, 120, 200, 300])
@@ -134,6 +135,7 @@ def test_groups_that_scatter_unequally_are_seldom_found() -> None:
     assert false <= 3
 
 
+@pytest.mark.slow
 def test_unequal_numbers_of_samples_hold_their_size() -> None:
     rng = np.random.default_rng(6)
     groups, false = np.repeat(np.arange(8), 20), 0

@@ -255,6 +255,7 @@ def test_no_smallest_share_is_told_where_none_would_be_found() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "persons"), [(0.02, 40), (0.04, 20), (0.3, 20)])
 def test_the_smallest_difference_of_rare_ratings_is_found_about_four_times_in_five(
     share: float, persons: int

@@ -33,6 +33,7 @@ BASES = ([20] * 10, np.linspace(0.1, 0.5, 10), np.linspace(0.1, 0.5, 10) - 0.05)
 SMALL_BESIDE_LARGE = ([5, 6, 8, 10, 12, 20, 50, 100, 200, 400], *[[0.5] * 5 + [0.05] * 5] * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "before", "after"),
     [EVEN, FALL, BASES, SMALL_BESIDE_LARGE],
@@ -63,6 +64,7 @@ def test_small_groups_of_scores_that_scatter_more_than_large_ones_are_not_called
     assert false <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 100.0], ids=["shares", "scores"])
 def test_a_group_whose_answers_alone_are_written_anew_is_not_called_changed(scale):
     """A mitigation that touches one group: its scatter, spread over ten groups, named it in 34 % of comparisons."""
