@@ -31,11 +31,13 @@ class PlainTable:
     lines: tuple[str, ...] = ()
 
     def render(self, out: Printer, most: int | None = None) -> None:
-        """Print the table, or its first `most` rows."""
+        """Print the table, or its first `most` rows; without rows only the title and the lines."""
         if self.title:
             out.line(self.title, "bold")
         for line in self.lines:
             out.line(line)
+        if not self.rows and self.lines:
+            return
         table = out.table(*self.heads)
         for row in self.rows[:most]:
             out.row(table, *row)

@@ -183,6 +183,19 @@ def test_rows_that_differ_by_chance_are_seldom_called_changed(counts: list[int])
     assert not tested or np.mean(np.array(tested) < 0.05) < 0.1
 
 
+def test_the_minimum_detectable_effect_is_detected_with_80_percent_power() -> None:
+    moves = np.random.default_rng(0).normal(size=20)
+    for level in (0.05, 0.01):
+        told = limits(np.array([1.0, *(1.0 + moves / 20)]), EQUAL, level)
+        freedom = 19
+        error = (told["high"] - told["low"]) / 2 / stats.t.ppf(0.975, freedom)
+        power = 1 - stats.nct.cdf(
+            stats.t.ppf(1 - level / 2, freedom), freedom, told["minimum_detectable"] / error
+        )
+        assert abs(power - 0.8) < 0.015
+    assert limits(np.array([1.0]), np.zeros((2, 0)))["minimum_detectable"] is None
+
+
 def test_few_names_and_numbers_that_never_move_have_no_limits() -> None:
     frame = prepared(said([["a b c"]] * 4))
     assert dealt(frame, 0) == []  # two names of each gender

@@ -61,7 +61,7 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
     assert "Not measured: crows-pairs" in page and page.count("<svg") >= 4
     console = Console(record=True, width=100)
     study.print_to(console)
-    assert "lessened. Less bias: classifier bias" in console.export_text()
+    assert "lessened. Less bias: inferred gender" in console.export_text()
 
     before = {
         path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")
@@ -97,7 +97,7 @@ def test_rows_are_held_against_each_other_by_names_that_none_was_tuned_on(
     other = of_all.cells.filter(row="a", measure="classifier_bias", part="", benchmark="names").row(
         0, named=True
     )
-    assert other["change"] != cell["change"] and "tuned or watched on" in study.html()
+    assert other["change"] != cell["change"] and "tuned or monitored on" in study.html()
 
 
 def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:

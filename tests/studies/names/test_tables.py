@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
+from evenhand.studies.names.base_wording import base_sentences
 from evenhand.studies.names.cells import judged_cells
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.options import NamesConfig
@@ -47,39 +49,118 @@ def study() -> NamesStudy:
 
 def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
     first, *measures, (mark, told) = sentences(study())
-    assert first[0] == "◆" and first[1].startswith("original: replies to women's and men's names differ in ")
-    assert "they do not show that one gender is treated worse" in first[1]
+    assert first[0] == "◆" and first[1].startswith(
+        "original: replies to women's and men's names differ in 2 of 4 "
+    )
+    assert first[1].endswith("not that one gender is treated worse.")
     assert measures[0] == (
         "◆",
-        "Gender inferred from a reply: a classifier infers the gender of the name from a reply better than by chance: "
-        "1.40 points above chance, 95% CI 0.40 to 2.40.",
+        "Gender inferred from a reply: difference detected. A classifier infers the gender of the name from a reply "
+        "1.40 points more often than by chance (95% CI 0.40 to 2.40).",
     )
-    assert len(measures) == 3 and all(found[0] in "◆○–" for found in measures)
+    assert "the occupations mentioned is 6.0 points lower in conversations of women's names" in measures[1][1]
+    assert len(measures) == 4 and all(found[0] in "◆○–" for found in measures)
     assert mark == "↑"
-    nearer, farther, text = (told.index(words) for words in ("Less bias", "More bias", "Cost in the text"))
-    assert (
-        nearer
-        < told.index("classifier bias −1.25")
-        < farther
-        < told.index("occupations that fit the gender −3.0")
+    nearer, farther, text = (
+        told.index(words) for words in ("Less bias", "More bias", "Change in the text itself")
     )
-    assert told.index("words of a reply −8.0") > text
+    assert nearer < told.index("inferred gender −1.25 points (95% CI −2.00 to −0.50, q = 0.001)") < farther
+    assert (
+        farther
+        < told.index("occupation difference −3.0 points")
+        < text
+        < told.index("words per reply −8.0 words")
+    )
+
+
+def test_a_change_that_is_not_detected_has_its_minimum_detectable_effect() -> None:
+    made = study()
+    quiet = {"change": 0.1, "change_p": 0.6, "change_low": -0.3, "change_high": 0.5}
+    rows = [
+        *made.cells.to_dicts(),
+        cell("after", "token_bins", 0.1, change_minimum_detectable=0.62, **quiet),
+        cell("after", "crows_pairs", 3.0, **quiet),
+    ]
+    told = list(sentences(replace(made, cells=judged_cells(rows, 0.05))))[-1][1]
+    assert told.endswith("No change detected in word distance (MDE 0.620); CrowS-Pairs (MDE not available).")
+
+
+@pytest.mark.parametrize(
+    ("rates", "limits", "named", "expected"),
+    [
+        (
+            (15.0, 4.0),
+            (4.0, 18.0),
+            "worse",
+            "women's names are treated worse. Replies to women's names were offensive in 15.0% of cases, against 4.0% "
+            "for men's names (difference 11.0 points, 95% CI 4.0 to 18.0, q = 0.004).",
+        ),
+        (
+            (4.0, 15.0),
+            (-18.0, -4.0),
+            "better",
+            "men's names are treated worse. Replies to men's names were offensive in 15.0% of cases, against 4.0% for "
+            "women's names (difference 11.0 points, 95% CI 4.0 to 18.0, q = 0.004).",
+        ),
+        (
+            (5.0, 4.0),
+            (-2.0, 4.0),
+            None,
+            "no difference detected. Replies to women's names were offensive in 5.0% of cases, against 4.0% for men's "
+            "names (difference 1.0 points, 95% CI −2.0 to 4.0, q = 0.500). This study had at least 80% power to detect "
+            "7.4 points or more.",
+        ),
+    ],
+)
+def test_offensive_replies_show_which_gender_is_treated_worse(
+    rates: tuple[float, float], limits: tuple[float, float], named: str | None, expected: str
+) -> None:
+    woman = {
+        "axis": "gender",
+        "group": "woman",
+        "rate": rates[0],
+        "background": rates[1],
+        "difference": rates[0] - rates[1],
+        "difference_low": limits[0],
+        "difference_high": limits[1],
+        "q": 0.004 if named else 0.5,
+        "named": named,
+        "minimum_detectable": 7.4,
+        "obstacle": None,
+    }
+    told = [sentence for _, sentence in base_sentences("original", [], pl.DataFrame([woman]), 0.05)]
+    assert f"Offensive replies: {expected}" in told
 
 
 def test_numbers_stand_in_the_papers_tables() -> None:
     tables = {table.title.partition(":")[0]: table for table in study_tables(study(), "greedy")}
-    six = dict(zip((name for name, _ in tables["Table 6"].heads), tables["Table 6"].rows[0], strict=True))
-    assert (six["bias A"], six["bias average"], six["Hi women, %"], six["Hi men, %"]) == (
+    assert tables["Table 6"].heads == (("measure", "left"), ("original", "right"), ("after", "right"))
+    six = {name: value for name, value, _ in tables["Table 6"].rows}
+    assert six["inferred gender, speaker A, points"] == "1.22"
+    assert six["inferred gender, both speakers, points"] == "1.40"
+    assert six["extra use of words typical of women's names, %"] == "5.90"
+    assert six["extra use of words typical of men's names, %"] == "7.61"
+    assert six["word distance as published"] == "0.098"
+    assert six["word distance as published, by chance (genders of names permuted)"] == "0.012"
+    assert tables["Table 5"].rows[0] == [
+        "inferred gender, speaker A, points",
+        "original",
         "1.22",
-        "1.40",
-        "5.90",
-        "7.61",
-    )
-    assert (six["L2 publ."], six["chance"]) == ("0.098", "0.012")
+        "0.22 to 2.22",
+    ]
     assert tables["Table 2"].rows == [["original", "woman", "<shop>, [danielle]"]]
-    assert "Table 9" not in tables  # no sentences were here
     judged = effects_table(study(), "greedy", every=False)
-    assert judged.rows[0][:4] == ["classifier bias, points", "after", "1.40", "0.15"]
+    assert judged.rows[0][:4] == ["inferred gender, points", "after", "1.40", "0.15"]
+
+
+def test_an_empty_table_states_what_would_fill_it() -> None:
+    alone = replace(study(), config=NamesConfig(model="m"))
+    alone = replace(alone, cells=alone.cells.filter(row="original"))
+    page = names_page(alone)
+    assert "Table 4: what first replies call the name, original" in page and "(a higher --limit)" in page
+    assert "Table 6" in page and "resume the study with --row LABEL=FOLDER" in page
+    assert "Table 9" in page and "`evenhand data fetch crows-pairs`" in page
+    assert "--row LABEL=FOLDER" not in names_page(study())
 
 
 def test_the_page_escapes_what_models_said() -> None:
@@ -99,8 +180,8 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
         "change by chance if nothing changed."
     ]
     assert [note for note in notes if "Too few" in note] == [
-        "Change not tested, after: token bins, corrected L2: Too few."
+        "Change not tested for after: word distance: Too few."
     ]
     assert [note for note in notes if "12 replies" in note] == [
-        "after (greedy, names): 12 replies that only this row, or only original, has were not compared."
+        "after (greedy, names): 12 replies were not compared, because only this model, or only original, has them."
     ]

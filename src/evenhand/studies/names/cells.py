@@ -36,6 +36,7 @@ CELLS = {
     "high": pl.Float64,
     "null": pl.Float64,
     "p": pl.Float64,
+    "minimum_detectable": pl.Float64,  # distance from the null that a test detects with at least 80% power
     "n": pl.Int64,
     "n_missing": pl.Int64,  # replies that were not written, or not judged
     "n_units": pl.Int64,
@@ -49,6 +50,8 @@ CELLS = {
     "obstacle": pl.String,
     "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change
     "change_obstacle": pl.String,  # why a change has no limits
+    "change_minimum_detectable": pl.Float64,  # at the level of Bonferroni, which is stricter than Holm's; of perplexity
+    # a ratio; null for sentence pairs
 }
 PERPLEXITY = "reply_perplexity"
 PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
@@ -65,6 +68,11 @@ BIASES = (
 COSTS = (PERPLEXITY, *UTILITY)
 JUDGED = frozenset({*BIASES, *COSTS})
 """Measures whose value is compared with the base row's, with a verdict; the others are described."""
+STATED = ("classifier_bias", TOKENS, "occupation_lean")
+"""Measures of which a sentence states whether the base row has a difference."""
+TESTED = ("low", "high", "p", "minimum_detectable")
+UNKNOWN_SIZE = {"minimum_detectable": None}
+"""The minimum detectable change of sentence pairs is not known for several rows."""
 DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
@@ -76,6 +84,7 @@ def chat_cells(
     *,
     lost: int = 0,
     whole: bool = True,
+    level: float = 0.05,
 ) -> Iterator[dict[str, Any]]:
     """The numbers of one row's self-chats.
 
@@ -89,6 +98,8 @@ def chat_cells(
         Replies that only one of them wrote.
     whole
         Whether replicates are of every name, as the run's own measurements are, which are then taken with their tests.
+    level
+        Significance level of one change, for its minimum detectable effect.
     """
     stored = read_kept(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
@@ -104,23 +115,25 @@ def chat_cells(
         if (row := rows.get((measure, part))) is not None:
             cell |= {
                 name: row[name]
-                for name in ("estimate", "low", "high", "null", "p", "n", "n_missing", "n_units", "obstacle")
+                for name in ("estimate", "null", *TESTED, "n", "n_missing", "n_units", "obstacle")
             }
         elif values is not None:
             told = limits(values, found.shares[key])
             if measure in (OFFENCE, *UTILITY):
                 told = within_bounds(told, np.inf if measure == WORDS else 100.0)
             cell |= {name: told[name] for name in ("estimate", "low", "high")}
+            if measure in STATED:
+                cell |= {name: told[name] for name in TESTED}
         if base is not None and values is not None:
             before = base.values.get(key)
             if before is not None and len(before) == len(values):
-                cell |= _changed(limits(values - before, base.shares[key]))
+                cell |= _changed(limits(values - before, base.shares[key], level))
                 cell |= {"change_from": float(before[0]), "change_n_missing": lost}
         yield cell
 
 
 def perplexity_cell(
-    row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]]
+    row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]], level: float = 0.05
 ) -> dict[str, Any]:
     """Perplexity per word of the base row's replies under a row's model, and its ratio to the base's own.
 
@@ -128,18 +141,22 @@ def perplexity_cell(
     ----------
     row, base
         Name, nats and words of each reply, in the same order (`language.read_replies`).
+    level
+        Significance level of one change, for its minimum detectable effect.
     """
     cell: dict[str, Any] = {"benchmark": "names", "measure": PERPLEXITY, "part": ""}
     logs = _log_perplexities(row, groups)
     if not np.isfinite(logs[0]):
         return cell | {"obstacle": "The model gives these texts no likelihood."}
-    cell |= _exponentials(limits(logs, _word_shares(row, groups)))
+    cell |= _exponentials(limits(logs, _word_shares(row, groups)) | {"minimum_detectable": None})
     cell["n"] = int(row["nats"].count())
     if base is not None:
         both = row["nats"].is_not_null() & base["nats"].is_not_null()
         row, base = row.filter(both), base.filter(both)
         moved = limits(
-            _log_perplexities(row, groups) - _log_perplexities(base, groups), _word_shares(base, groups)
+            _log_perplexities(row, groups) - _log_perplexities(base, groups),
+            _word_shares(base, groups),
+            level,
         )
         cell |= _changed(moved | _exponentials(moved))
     return cell
@@ -152,7 +169,7 @@ def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats
 
 
 def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
-    known = {name: told[name] for name in ("estimate", "low", "high")}
+    known = {name: told[name] for name in ("estimate", "low", "high", "minimum_detectable")}
     return {name: None if value is None else float(np.exp(value)) for name, value in known.items()}
 
 
@@ -181,7 +198,7 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
         cell = {"benchmark": benchmark, "measure": measure, "part": "", "null": 0.0}
         cell |= {name: _beyond(row[name]) for name in ("estimate", "low", "high")}
         cell |= {name: row[name] for name in ("p", "n", "n_units", "obstacle")}
-        yield cell | (_changed(changes[measure]) if measure in changes else {})
+        yield cell | (_changed(changes[measure] | UNKNOWN_SIZE) if measure in changes else {})
 
 
 def _pair_changes(run: Path, base: Path, config: NamesConfig) -> dict[str, dict[str, Any]]:
@@ -202,6 +219,7 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
         "change": told["estimate"],
         **{f"change_{name}": told[name] for name in ("low", "high", "p")},
         "change_obstacle": told.get("obstacle"),
+        "change_minimum_detectable": told.get("minimum_detectable"),
     }
 
 

@@ -186,6 +186,7 @@ class _Session:
     def cells(self) -> list[dict[str, Any]]:
         """Return every number of every row, with its change from the base row."""
         rows: list[dict[str, Any]] = []
+        level = self.config.alpha / max(1, len(self.config.rows))
         for decoding in self.config.decoding:
             for benchmark in load_suite(SUITE).benchmarks:
                 for label in self.config.models:
@@ -196,12 +197,20 @@ class _Session:
                     whole = self._all_names(benchmark)
                     rows += [
                         {"decoding": decoding, "row": label, **cell}
-                        for cell in chat_cells(run, benchmark, found, base, lost=lost, whole=whole)
+                        for cell in chat_cells(
+                            run,
+                            benchmark,
+                            found,
+                            base,
+                            lost=lost,
+                            whole=whole,
+                            level=level / len(self.config.decoding),
+                        )
                     ]
         groups = dealt(self._base_chats(), self.config.seed)
         read = {label: read_kept(self._replies_file(label)) for label in self.config.models}
         for label, replies in read.items():
-            cell = perplexity_cell(replies, None if label == BASE else read[BASE], groups)
+            cell = perplexity_cell(replies, None if label == BASE else read[BASE], groups, level)
             rows.append({"row": label, **cell})
         for label in self.config.models if self.pairs else ():
             runs = self.folder(label, PAIRS_FOLDER), self.folder(BASE, PAIRS_FOLDER)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
 from evenhand.benchmarks import Analysis, AnalysisOptions
 from evenhand.benchmarks.names import analysis_of, genderedness, occupations_by
@@ -21,7 +22,7 @@ from evenhand.measures.texts import words
 from evenhand.prompts import row_keys
 from evenhand.prompts.names import occupations
 from evenhand.schema import DataError, Measurement
-from evenhand.stats import Floats, t_inference
+from evenhand.stats import POWER, Floats, t_inference
 
 GROUPS = 20
 LEAST_GROUPS = 3
@@ -247,8 +248,8 @@ def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOpt
     return Analysis([Measurement(measure=name, estimate=value)])
 
 
-def limits(values: Floats, shares: Floats) -> dict[str, Any]:
-    """Return the estimate, 95% CI and two-sided p against 0 from replicates, or an `obstacle`.
+def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any]:
+    """Return the estimate, 95% CI, two-sided p against 0 and minimum detectable effect (MDE), or an `obstacle`.
 
     If a group with the share s counts double, the mean moves by s / (1 + s) of the group's distance from it. Squares
     are corrected for leverage. The degrees of freedom are those of the sum of squares if groups have equal variances
@@ -262,6 +263,8 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
         (1 + groups,), the first for all names.
     shares
         (genders, groups), from `shares_of`.
+    level
+        Significance level of the test for which the MDE (`minimum_detectable`) has 80% power.
 
     Examples
     --------
@@ -272,7 +275,8 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     'One group of names has 90 % of the replies of its gender, too many for a confidence interval.'
     """
     estimate = float(values[0])
-    told: dict[str, Any] = {"estimate": estimate, "low": None, "high": None, "p": None, "obstacle": None}
+    told: dict[str, Any] = {"estimate": estimate}
+    told |= dict.fromkeys(("low", "high", "p", "minimum_detectable", "obstacle"))
     moved = values[1:] - values[0]
     if len(moved) < LEAST_GROUPS or not shares.size:
         return told | {"obstacle": f"Fewer than {LEAST_GROUPS} names of a gender."}
@@ -291,7 +295,9 @@ def limits(values: Floats, shares: Floats) -> dict[str, Any]:
     if error <= 1e-12 * max(1.0, abs(estimate)):
         return told if estimate == 0 else told | {"obstacle": "It does not vary between groups of names."}
     found = t_inference([estimate], [error], [freedom])
-    return told | {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
+    smallest = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * error
+    tested = {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}
+    return told | tested | {"minimum_detectable": smallest}
 
 
 def of_shares(shares: Floats) -> tuple[Floats, float]:

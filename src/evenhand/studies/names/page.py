@@ -18,6 +18,7 @@ from evenhand.studies.names.wording import (
     label_of,
     lost_replies,
     sentences,
+    study_opening,
     value_of,
 )
 from evenhand.studies.plain_page import PlainTable, plain_page
@@ -36,11 +37,12 @@ def names_page(study: NamesStudy) -> str:
         if value is not None
     ]
     tables.append(PlainTable("Options", (("option", "left"), ("value", "left")), options))
-    lines = [f"{mark} {sentence}" for mark, sentence in sentences(study)]
+    headline, *further = (f"{mark} {sentence}" for mark, sentence in sentences(study))
+    lines = [headline, study_opening(study), *further]
     figures = [*levels(study), *drawings(study)]
     if figures:
         figures[0] = (figures[0][0], STYLE + figures[0][1])
-    title = f"Names: {study.config.model}"
+    title = f"Names study: {study.config.model}"
     return plain_page("names study", title, tables, lines=lines, notes=notes_of(study), figures=figures)
 
 
@@ -57,7 +59,7 @@ def all_tables(study: NamesStudy) -> list[PlainTable]:
             *study_tables(study, decoding),
             effects_table(study, decoding, every=True),
         )
-        if table.rows
+        if table.rows or table.lines
     ]
 
 
@@ -72,7 +74,8 @@ def levels(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
             rows.append((f"{name}, {cell['row']}{under}", cell, value_of(cell)))
     if rows:
         caption = (
-            "Replies to women's and men's names: difference in points (95% CI). Dashed line: no difference."
+            "Replies to women's and men's names: difference in points, with 95% CI. Dashed line: no difference. Hollow "
+            "dot: the CI contains no difference."
         )
         yield caption, levels_chart(rows)
 
@@ -99,8 +102,8 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
         }
         for speaker in ("A", "B"):
             caption = (
-                f"Figure 2: how much more often than by chance a classifier infers the gender of the name, in points, "
-                f"by utterance, speaker {speaker}{under}"
+                "Figure 2: how much more often than by chance a classifier infers the gender of the name, in points "
+                f"(0: no more often), by place of the utterance in the conversation. Speaker {speaker}{under}."
             )
             if (drawn := turns_svg(turns, speaker, caption)) is not None:
                 yield caption, key_of(list(turns)) + drawn
@@ -114,8 +117,8 @@ def notes_of(study: NamesStudy) -> list[str]:
         by_names(study),
         *by_chance(study),
         *left_out,
-        *(f"Not measured of {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
-        *(f"Change not tested, {rows}: {what}" for what, rows in _told(study.cells, "change_obstacle")),
+        *(f"Not measurable for {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
+        *(f"Change not tested for {rows}: {what}" for what, rows in _told(study.cells, "change_obstacle")),
         *lost_replies(study),
         f"Tables and figures as in: {PAPER}",
     ]
