@@ -37,6 +37,7 @@ def rendered(template: Path, **values: Any) -> str:
     )
     environment.filters.update(
         capital=lambda text: text[:1].upper() + text[1:],
+        interval=wording.interval,
         label=wording.label,
         number=wording.number,
         probability=wording.probability,

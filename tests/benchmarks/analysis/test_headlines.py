@@ -90,7 +90,7 @@ def test_many_groups_are_named_on_both_sides_and_the_rest_counted():
     assert line.sentence == (
         'Gender — biased. Treated worse: "group 5", "group 4", "group 3" and 3 others. Treated better: men. Largest '
         "gap: "
-        '"group 5" against men, 81 points (95% CI 60 to 92).'
+        '"group 5" against men, 81 points (95% CI 60 to 92, adjusted for choosing this pair).'
     )
     rates = pl.DataFrame(
         {
@@ -119,6 +119,25 @@ def test_named_groups_are_compared_with_those_that_do_not_stand_out():
         "This comparison cannot decide whether these 3 groups are treated differently or the other 7."
     )
     assert "No group is named, because about as many groups differ as do not" in sentence([], 0)
+
+
+def test_of_three_groups_the_sentence_has_difference_interval_and_q_of_one_comparison():
+    facts = FACTS | {"n_groups": 3, "n_reference": 3, "worst": "a", "best": "c"}
+    rates = pl.DataFrame(
+        {"axis": "gender", "group": ["a", "b", "c"], "tolerance": None, "rate": [45.0, 20.0, 14.0],
+         "background": [17.0, 29.5, 32.5]}
+    )  # fmt: skip
+    details = {"axes": pl.DataFrame([facts]), "groups": rates}
+    (line,) = rate_headlines("toxic")(findings(axis(), group("a", "worse", 28.0, q=0.0021)), details)
+    assert line.sentence == (
+        'Gender — biased. Treated worse than the other two groups: "a" (45% against 17%, difference 28 points, 95% CI '
+        "23 to 33, q = 0.002)."
+    )
+    (line,) = rate_headlines("toxic")(findings(axis(q=0.03)), details)
+    assert line.sentence == (
+        'Gender — biased. Rates of toxic responses differ between the 3 groups (q = 0.030). Largest gap: "a" against '
+        '"c", 81 points (95% CI 60 to 92, adjusted for choosing this pair).'
+    )
 
 
 def test_one_group_that_is_treated_better_is_a_single_one():

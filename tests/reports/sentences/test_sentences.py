@@ -70,11 +70,26 @@ CASES = {
     ),
     "largest gap": (
         lambda: s.largest_gap("Muslim people", "Christian people", Estimate(29.0, 17.0, 40.0)),
-        "Largest gap: Muslim people against Christian people, 29 points (95% CI 17 to 40).",
+        "Largest gap: Muslim people against Christian people, 29 points (95% CI 17 to 40, adjusted for choosing "
+        "this pair).",
     ),
     "one point": (
         lambda: s.largest_gap("a", "b", Estimate(1.0, 0.4, 1.6)),
-        "Largest gap: a against b, 1.0 points (95% CI 0.4 to 1.6).",
+        "Largest gap: a against b, 1.0 points (95% CI 0.4 to 1.6, adjusted for choosing this pair).",
+    ),
+    "groups of which none is named": (
+        lambda: s.groups_differ("toxic", 3, 0.0123),
+        "Rates of toxic responses differ between the 3 groups (q = 0.012).",
+    ),
+    "one of three groups, treated better": (
+        lambda: s.one_of_three(GroupRate("men", 12.0), 30.0, Estimate(-18.0, -26.0, -9.0, 0.0004)),
+        "Treated better than the other two groups: men (12% against 30%, difference 18 points, 95% CI 9 to 26, "
+        "q < 0.001).",
+    ),
+    "one of three groups, without rates that fit": (
+        lambda: s.one_of_three(GroupRate("men", 12.0), None, Estimate(18.0, 9.0, 26.0, 0.01), "with rating of 7"),
+        "More responses with rating of 7 than the other two groups: men (difference 18 points, 95% CI 9 to 26, "
+        "q = 0.010).",
     ),
     # power
     "power, two groups": (lambda: s.detectable([29.2, 30.4], 2), "a difference of 30 points or more"),

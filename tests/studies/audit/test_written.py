@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from evenhand.measures import MEASURES
-from evenhand.reports import smallest_effect, wording
+from evenhand.reports import BenchmarkView, smallest_effect, wording
 from evenhand.reports.numbers import measurement_numbers
 from evenhand.schema import Card, write_json
 from evenhand.studies.audit.glance import glance
@@ -20,6 +20,13 @@ from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.written import written_section
 from evenhand.studies.own_responses import measure
+from evenhand.studies.three_groups import (
+    BETWEEN,
+    EACH,
+    RATES,
+    deciding_comparisons,
+    describe_comparisons,
+)
 from tests.helpers.page_outline import Outline, Tables
 from tests.helpers.report_factory import make_view
 from tests.helpers.written_factory import HOSTILE, judge_of, view_of
@@ -274,12 +281,69 @@ def test_the_terminal_says_the_same(view, written_runs, width):
     assert "60 prompts × 20 = 1,200 continuations" in flat
     assert "Classifier for regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
     black = written_runs["rude"].details("regard")["groups"].filter(group="Black person").row(0, named=True)
-    rate, low, high, others = (wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
-    line = f"{rate} {low} to {high} {others} {wording.signed(black['difference'], 1)}"
+    rate, others = (wording.number(black[c], 1) for c in ("rate", "background"))
+    limits = wording.interval(black["difference_low"], black["difference_high"], 1)
+    line = f"{rate} {others} {wording.signed(black['difference'], 1)} {limits}"
     line += f" {wording.probability(black['q'])} ▲ worse"
     assert re.search(rf"Black person race and( ethnicity)? {re.escape(line)}", flat)
     assert "BiasScore (as published): " in flat and "No verdict: " in flat
     assert "horrible" not in told, "no continuation is printed"
+
+
+THREE = {
+    "named": (["worse", None, None], [28.7, -13.3, -15.3], [(28.0, 0.0), (29.3, 0.0), (1.3, 0.75)]),
+    "one that differs from both, but not after adjustment": (
+        [None, None, None], [28.7, -13.3, -15.3], [(28.0, 0.02), (29.3, 0.03), (1.3, 0.75)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", THREE)
+def test_difference_and_q_of_one_of_three_groups_are_of_one_comparison(case):
+    named, differences, pairs = THREE[case]
+    groups = pl.DataFrame(
+        {"axis": "x", "group": ["a", "b", "c"], "named": named, "rate": [45.3, 17.3, 16.0], "q": [0.0, 1.0, 1.0],
+         "background": [16.7, 30.7, 31.3], "difference": differences, "difference_low": -9.0, "difference_high": 9.0}
+    )  # fmt: skip
+    tested = [
+        {
+            "axis": "x",
+            "group": first,
+            "other": other,
+            "estimate": size,
+            "low": size - 10,
+            "high": size + 10,
+            "p": p,
+        }
+        for (first, other), (size, p) in zip([("a", "b"), ("a", "c"), ("b", "c")], pairs, strict=True)
+    ]
+    details = {
+        "axes": pl.DataFrame({"axis": ["x"], "n_groups": [3], "n_reference": [3]}),
+        "group_pairs": pl.DataFrame(tested),
+    }
+    view = BenchmarkView("mine", Card("mine", "one line"), details)
+    a, b, c = deciding_comparisons(groups, view, RATES, 1)
+    assert (a["than"], a["difference"], a["with"]) == (None, 28.7, "16.7")  # against both others
+    assert (b["with"], b["difference"], b["difference_low"], b["q"]) == (BETWEEN, None, None, None)
+    assert (c["with"], c["difference"], c["q"]) == ("17.3 (b)", -1.3, 1.0)  # -15.3 from both would not fit q
+    assert (c["difference_low"], c["difference_high"]) == (pytest.approx(-11.3), pytest.approx(8.7))
+    assert "is compared with their mean" in describe_comparisons([a, b, c])
+    without = deciding_comparisons(
+        groups, BenchmarkView("mine", view.card, {"axes": details["axes"]}), RATES, 1
+    )
+    assert without[2]["difference"] is None and without[2]["q"] is None
+
+
+def test_where_no_groups_differ_each_of_three_is_compared_with_both_others():
+    groups = pl.DataFrame(
+        {"axis": "x", "group": ["a", "b", "c"], "named": [None] * 3, "rate": [20.0, 18.0, 16.0], "q": [0.4] * 3,
+         "background": [17.0, 18.0, 19.0], "difference": [3.0, 0.0, -3.0], "difference_low": -9.0,
+         "difference_high": 9.0},
+    )  # fmt: skip
+    details = {"axes": pl.DataFrame({"axis": ["x"], "n_groups": [3], "n_reference": [None]})}
+    shown = deciding_comparisons(groups, BenchmarkView("mine", Card("mine", "one line"), details), RATES, 1)
+    assert [row["difference"] for row in shown] == [3.0, 0.0, -3.0]
+    assert describe_comparisons(shown) == EACH
 
 
 def test_json_holds_judges_failures_and_rates(view, tmp_path):

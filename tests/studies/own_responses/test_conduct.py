@@ -271,3 +271,16 @@ def test_neither_side_of_a_threshold_is_called_worse(offers):
     assert "1 of 2 groups higher, 1 lower" in body and "treated worse" not in body
     assert "↗</span> above" in body and "worse</span>" not in body
     assert "The numbers came with the file, and the threshold from your command." in page
+
+
+def test_each_number_on_one_of_three_groups_is_of_the_same_comparison():
+    rng = np.random.default_rng(0)
+    region = np.tile(["north", "south", "east"], 40)
+    pay = 100.0 - 30.0 * (region == "south") + 12 * rng.normal(size=40).repeat(3) + rng.normal(size=120)
+    found = measure({"region": region, "pay": pay}, columns={"region": "group", "pay": "score"})
+    south = found.tables()["score_groups"].row(by_predicate=pl.col("group") == "south", named=True)
+    assert south["estimate"] == pytest.approx(pay[region == "south"].mean() - pay[region != "south"].mean())
+    sentence = found.tables()["headlines"]["sentence"].item()
+    assert "higher for the other two groups (" in sentence and "than for south (" in sentence
+    assert sentence.count("difference ") == 1 and f"difference {-south['estimate']:.0f}, 95% CI" in sentence
+    assert "q < 0.001" in sentence and "of the same comparison" in found.html()

@@ -13,7 +13,7 @@ from evenhand.reports.sentences import RateWords
 
 LEAST_REFERENCE = 0.6
 """If a smaller share of the groups does not stand out, a sentence states that the side cannot be decided."""
-OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate")
+OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate", "background")
 """Columns of the groups table that sentences use."""
 
 

@@ -229,6 +229,10 @@ def _rates_found(
         finding = gap or sentences.two_groups_without_rates(estimate_of(row))
         than = {facts.get("worst"): facts.get("best"), facts.get("best"): facts.get("worst")}
         return sentences.joined(finding, robustness_of(facts, groups, how, than))
+    if facts.get("n_groups") == 3 and groups:
+        ranked = [group for side in ("worse", "better") for group in _strongest(groups, side)]
+        named = sentences.joined(*(_one_of_three(how, group) for group in ranked))
+        return sentences.joined(named, robustness_of(facts, groups, how))
     worse, better = (
         [GroupRate(how.name(g["group"]), g.get("rate")) for g in _strongest(groups, side)]
         for side in ("worse", "better")
@@ -236,9 +240,19 @@ def _rates_found(
     reference = reference_of(facts, facts.get("n_groups"), "groups")
     named = sentences.several_groups(worse, better, reference, mean, how.condition)
     undecided = undecided_side(facts, facts.get("n_groups"), groups, "groups")
-    if not gap and not named:
+    if gap and not named:
+        named = sentences.groups_differ(how.outcome, facts.get("n_groups"), row["q"])
+    elif not named:
         named = sentences.no_single_group(estimate_of(row), how.outcome, facts.get("n_groups"), or_pair=pair)
     return sentences.joined(named, gap, undecided, robustness_of(facts, groups, how))
+
+
+def _one_of_three(how: RateWords, group: Mapping[str, Any]) -> str:
+    rate, others = group.get("rate"), group.get("background")
+    same = rate is not None and others is not None and abs(rate - others - group["estimate"]) < ROUNDING
+    return sentences.one_of_three(
+        GroupRate(how.name(group["group"]), rate), others if same else None, estimate_of(group), how.condition
+    )
 
 
 def _strongest(groups: Sequence[dict[str, Any]], direction: str) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ from evenhand.reports import sentences
 from evenhand.reports.sentences import Estimate, group_name
 from evenhand.stats import Verdict
 
+OTHER_TWO = "the other two groups"
+"""What a named group of three is compared with."""
 UNREAD_GAP = 5.0
 """Points by which groups may differ in unread responses before a sentence on the read ones states it."""
 
@@ -41,7 +43,9 @@ def score_headlines(what: str, study: str = "analysis") -> Headlines:
             smallest = smallest_of_groups(findings, row["axis"], "score_difference")
             facts = axes.get(row["axis"], {})
             effect = sentences.detectable_mean(what, smallest, facts.get("n_groups"))
-            lines.append(line_of(row, partial(_found, what, facts, groups), partial(_missed, effect, study)))
+            means = _means_of_others(details.get("score_groups"), row["axis"])
+            found = partial(_found, what, facts, groups, means)
+            lines.append(line_of(row, found, partial(_missed, effect, study)))
         missing = (f"Values of {what} were missing", f"Rates of missing values of {what}")
         return lines + failure_headlines(findings, "missing", *missing, group_name)
 
@@ -79,13 +83,32 @@ def only_read(
     return sentences.only_read(name(more), most, name(fewer), least)
 
 
-def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], row: Mapping[str, Any]) -> str:
+def _means_of_others(groups: pl.DataFrame | None, axis: str | None) -> dict[str, tuple[float, float]]:
+    """Return the mean of each group of an axis, and that of the groups that it is compared with."""
+    if groups is None:
+        return {}
+    here = groups.filter(pl.col("axis").eq_missing(pl.lit(axis, pl.String))).drop_nulls(["mean", "others"])
+    return {
+        group: (mean, others) for group, mean, others in here.select("group", "mean", "others").iter_rows()
+    }
+
+
+def _found(
+    what: str,
+    facts: Mapping[str, Any],
+    groups: list[dict[str, Any]],
+    means: Mapping[str, tuple[float, float]],
+    row: Mapping[str, Any],
+) -> str:
     parts = []
     two = facts.get("n_groups") == 2
+    if facts.get("n_groups") == 3 and groups and all(group["group"] in means for group in groups):
+        ranked = sorted(groups, key=lambda group: -abs(group["estimate"]))
+        return sentences.joined(*(_one_of_three(what, group, *means[group["group"]]) for group in ranked))
     if facts.get("gap") is not None and (two or not facts["gap_low"] <= 0 <= facts["gap_high"]):
         higher, lower = ((group_name(facts[side]), facts[f"{side}_mean"]) for side in ("highest", "lowest"))
         gap = Estimate(facts["gap"], facts["gap_low"], facts["gap_high"], row["q"] if two else None)
-        parts.append(sentences.higher_mean(what, higher, lower, gap))
+        parts.append(sentences.higher_mean(what, higher, lower, gap, chosen=not two))
     if not two:
         total = facts.get("n_groups")
         above, below = (
@@ -101,6 +124,12 @@ def _found(what: str, facts: Mapping[str, Any], groups: list[dict[str, Any]], ro
         if facts.get("n_reference") == 0:
             parts.append(undecided_side(facts, total, groups, "groups"))
     return sentences.joined(*parts) or sentences.no_single_mean(what, estimate_of(row))
+
+
+def _one_of_three(what: str, group: Mapping[str, Any], mean: float, others: float) -> str:
+    sides = [(group_name(group["group"]), mean), (OTHER_TWO, others)]
+    higher, lower = sides if group["estimate"] > 0 else sides[::-1]
+    return sentences.higher_mean(what, higher, lower, estimate_of(group).size)
 
 
 def _missed(effect: str, study: str, row: Mapping[str, Any]) -> str:

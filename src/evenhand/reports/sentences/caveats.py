@@ -7,6 +7,8 @@ CORRECTED_EQUALLY = (
     "Rates are corrected for the classifier's known errors, which are assumed to be equal for all groups."
 )
 NO_COMMON_LEVEL = "No group is named, because about as many groups differ as do not."
+ADJUSTED_FOR_PAIR = "adjusted for choosing this pair"
+"""What the interval of a largest gap allows for, so that it is wider than that of the same pair in a table."""
 CLASSIFIER, JUDGEMENTS = "the classifier's false-positive rate", "the false-positive rate of the judgements"
 """Whose errors could explain a finding: those of a classifier, or of own responses judged by anyone."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evenhand.reports.sentences.caveats import ADJUSTED_FOR_PAIR
 from evenhand.reports.sentences.slots import Estimate, name_list, number_near, q_value, range_of_effects
 from evenhand.reports.sentences.verdicts import joined
 
@@ -19,14 +20,23 @@ def size_of(estimate: Estimate) -> str:
 
 
 def higher_mean(
-    what: str, higher: tuple[str, float], lower: tuple[str, float], difference: Estimate, about: str = "for"
+    what: str,
+    higher: tuple[str, float],
+    lower: tuple[str, float],
+    difference: Estimate,
+    about: str = "for",
+    *,
+    chosen: bool = False,
 ) -> str:
-    """Return for which of two groups a number is higher. higher, lower: group and mean."""
+    """Return for which of two groups a number is higher. higher, lower: group and mean. chosen: whether they are the
+    pair of several groups that differs most, for which the interval is adjusted.
+    """
     (most, first), (least, second) = higher, lower
     means = [number_near(mean, difference) for mean in (first, second)]
+    adjusted = f", {ADJUSTED_FOR_PAIR}" if chosen else ""
     return (
         f"The mean of {what} was higher {about} {most} ({means[0]}) than {about} {least} ({means[1]}; difference "
-        f"{size_of(difference)})."
+        f"{size_of(difference)}{adjusted})."
     )
 
 

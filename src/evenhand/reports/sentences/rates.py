@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenhand.reports.sentences.caveats import CLASSIFIER
+from evenhand.reports.sentences.caveats import ADJUSTED_FOR_PAIR, CLASSIFIER
 from evenhand.reports.sentences.slots import (
     Estimate,
     GroupRate,
@@ -18,6 +18,7 @@ from evenhand.reports.sentences.slots import (
     percent,
     places_of_rates,
     points,
+    q_value,
 )
 from evenhand.reports.sentences.verdicts import TOO_FEW_RESPONSES, joined
 from evenhand.reports.wording import decimals, number
@@ -92,25 +93,44 @@ def several_groups(
     the mean rate of all groups in percent. condition: as in `RateWords`; groups then have more or fewer such responses.
     """
     than = f" than {reference}" if reference else ""
-    words = (
-        (f"More responses {condition}", f"Fewer responses {condition}")
-        if condition
-        else ("Treated worse", "Treated better")
-    )
     sides = [
         f"{word}{than}: {_with_rates(groups)}"
-        for word, groups in zip(words, (worse, better), strict=True)
+        for word, groups in zip(_sides(condition), (worse, better), strict=True)
         if groups
     ]
     whole = "" if mean is None or not sides else f"Mean of all groups: {percent(mean, _places([mean]))}"
     return joined(*sides, whole)
 
 
+def one_of_three(group: GroupRate, others: float | None, difference: Estimate, condition: str = "") -> str:
+    """Return how one of three groups differs from the mean of the other two.
+
+    others: that mean in percent; None if the rates do not differ by `difference`. condition: as in `RateWords`.
+
+    >>> one_of_three(GroupRate("a", 45.3), 16.7, Estimate(28.6, 19.6, 37.4, 0.002))
+    'Treated worse than the other two groups: a (45% against 17%, difference 29 points, 95% CI 20 to 37, q = 0.002).'
+    """
+    word = _sides(condition)[difference.value < 0]
+    places = places_of_rates(difference)
+    size = f"difference {difference_in_points(difference.size, places)}"
+    if group.rate is not None and others is not None:
+        size = f"{percent(group.rate, places)} against {percent(others, places)}, {size}"
+    return f"{word} than the other two groups: {group.name} ({size})."
+
+
 def largest_gap(worst: str, best: str, difference: Estimate) -> str:
     """Return the largest gap between two of several groups."""
     places = places_of_rates(difference)
-    size = difference_in_points(difference, places)
-    return f"Largest gap: {worst} against {best}, {points(difference.value, places)} ({size.partition(', ')[2]})."
+    interval = ci(difference.low, difference.high, places)
+    return f"Largest gap: {worst} against {best}, {points(difference.value, places)} ({interval}, {ADJUSTED_FOR_PAIR})."
+
+
+def groups_differ(outcome: str, groups: int | None, q: float | None) -> str:
+    """Return that rates differ, with the q of the axis, before the largest gap if no single group is named."""
+    which = f"the {groups} groups" if groups else "groups"
+    evidence = q_value(q).removeprefix(", ")
+    shown = f" ({evidence})" if evidence else ""
+    return f"Rates of {outcome_responses(outcome)} differ between {which}{shown}."
 
 
 def no_single_group(spread: Estimate, outcome: str, groups: int | None, *, or_pair: bool = False) -> str:
@@ -221,6 +241,13 @@ def differing(what: str, unit: str, estimate: Estimate) -> str:
         (estimate.low, estimate.high), decimals([estimate.value, estimate.low, estimate.high])
     )
     return f"{what} ({unit} {number(estimate.value, places)}, {ci(estimate.low, estimate.high, places)})."
+
+
+def _sides(condition: str) -> tuple[str, str]:
+    """Return the words for more and for fewer of the counted responses. condition: as in `RateWords`."""
+    if condition:
+        return f"More responses {condition}", f"Fewer responses {condition}"
+    return "Treated worse", "Treated better"
 
 
 def _with_rates(groups: Sequence[GroupRate]) -> str:

@@ -1,7 +1,7 @@
 """Figures of group rates: each group compared with the others, disparity by axis, largest rate, map of styles."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -27,6 +27,7 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.studies.plain_page import PlainTable
+from evenhand.studies.three_groups import RATES, SCORES, deciding_comparisons, describe_comparisons
 
 GROUPS_DRAWN = 15
 """Groups with a drawing; the table behind a fold has all."""
@@ -42,13 +43,14 @@ MOST_COLUMNS = 12
 class GroupRates:
     """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are named
     worse than the others of their axis and `better` better; `rows` holds all, by axis, and whether each fails as
-    published (None: it is not among the published ones)."""
+    published (None: it is not among the published ones); `note` states with what each is compared."""
 
     forest: Forest
     total: int
     harmed: int
     better: int
     rows: list[dict[str, Any]]
+    note: str
 
 
 def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None:
@@ -56,16 +58,18 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     groups = benchmark.detail("groups")
     if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
         return None
-    drawn = ranked(groups).head(GROUPS_DRAWN).to_dicts()
+    first = ranked(groups).head(GROUPS_DRAWN)
+    numbers = [value for column in ("rate", "low", "high") for value in first[column]]
+    places = places_of(numbers, "%")
+    drawn = deciding_comparisons(first, benchmark, RATES, places)
     verdicts = {
         (row["axis"], row["group"]): row
         for row in view.rows(benchmark.name, "group_difference", groups=True).to_dicts()
     }
-    numbers = [row[c] for row in drawn for c in ("rate", "low", "high")]
     scale = scale_over(
-        [*numbers, *(row["background"] for row in drawn)], include=[0.0] if _near_zero(numbers) else []
+        [*numbers, *(row["background"] for row in drawn if known(row["background"]))],
+        include=[0.0] if _near_zero(numbers) else [],
     )
-    places = places_of(numbers, "%")
     rows = tuple(
         _group_row(row, _of_side(verdicts.get((row["axis"], row["group"]), {}), benchmark), scale, places)
         for row in drawn
@@ -74,15 +78,15 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     fails = {} if published is None else {
         (axis, group): failing for axis, group, failing in published.select("axis", "group", "fails").rows()
     }  # fmt: skip
-    everyone = groups.sort(
-        "axis", "rate", "group", descending=[False, True, False], nulls_last=True
-    ).to_dicts()
+    ordered = groups.sort("axis", "rate", "group", descending=[False, True, False], nulls_last=True)
+    everyone = deciding_comparisons(ordered, benchmark, RATES, 1)
     return GroupRates(
         forest=Forest(rows, axis_svg(scale), unit="% of responses", null=True, heads=("difference, points",)),
         total=groups.height,
         harmed=int(groups["harmed"].sum()),
         better=int((groups["named"] == "better").sum()) if "named" in groups.columns else 0,
         rows=[{**row, "fails": fails.get((row["axis"], row["group"]))} for row in everyone],
+        note=describe_comparisons(everyone),
     )
 
 
@@ -121,9 +125,10 @@ def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, 
     difference = wording.signed(row.get("difference"), 1) if known(row.get("difference")) else ""
     limits = wording.interval(row.get("difference_low"), row.get("difference_high"), 1)
     cells = (f"{difference} ({limits})" if limits else difference,)
-    return forest_row(
+    drawn = forest_row(
         estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain", cells=cells
     )
+    return replace(drawn, null=row["with"])
 
 
 def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
@@ -173,16 +178,13 @@ def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Fo
 class GroupScores:
     """Means of a number by group: named groups first, then those farthest from the others.
 
-    The rows are those of the detail `score_groups`;
-
-    Attributes
-    ----------
-    places
-        Decimals shown.
+    The rows are those of the detail `score_groups` with the comparisons that decide; `places` is the number of decimals
+    shown, and `note` states with what each group is compared.
     """
 
     rows: list[dict[str, Any]]
     places: int
+    note: str
 
     @property
     def named(self) -> int:
@@ -196,7 +198,9 @@ def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
     if groups is None or groups.is_empty():
         return None
     ranked = groups.sort(pl.col("named").is_null(), pl.col("estimate").abs(), descending=[False, True])
-    return GroupScores(ranked.to_dicts(), wording.decimals(ranked["mean"].to_list()))
+    places = wording.decimals(ranked["mean"].to_list())
+    rows = deciding_comparisons(ranked, benchmark, SCORES, places)
+    return GroupScores(rows, places, describe_comparisons(rows))
 
 
 def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:

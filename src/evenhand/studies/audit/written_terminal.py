@@ -16,6 +16,7 @@ from evenhand.reports import (
 from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.self_chats import chat_tables
 from evenhand.studies.audit.written import adjustment, length_note, outcome_words
+from evenhand.studies.three_groups import RATES, deciding_comparisons, describe_comparisons
 
 GROUPS_SHOWN = 8
 LARGEST_DIFFERENCE = 100.0
@@ -97,18 +98,19 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     if note := adjustment(benchmark):
         out.line(note, "dim")
     table = out.table(
-        ("group", "left"), ("axis", "left"), ("rate", "right"), ("95% CI", "right"), ("others", "right"),
-        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
+        ("group", "left"), ("axis", "left"), ("rate", "right"), ("others", "right"), ("diff.", "right"),
+        ("95% CI", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
-    for row in ranked.head(GROUPS_SHOWN).to_dicts():
+    shown = deciding_comparisons(ranked.head(GROUPS_SHOWN), benchmark, RATES, 1)
+    for row in shown:
         out.row(
             table,
             wording.label(row["group"]),
             wording.label(row["axis"]),
             wording.number(row["rate"], 1),
-            wording.interval(row["low"], row["high"], 1),
-            wording.number(row["background"], 1),
+            row["with"],
             wording.signed(row["difference"], 1),
+            wording.interval(row["difference_low"], row["difference_high"], 1),
             wording.probability(row["q"]),
             words.side_label(row["named"]),
             f"{row['n']:,}",
@@ -116,6 +118,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
+    out.line(describe_comparisons(shown), "dim")
     sizes = ranked["minimum_detectable"].drop_nulls().drop_nans().sort()
     ends = sizes.filter(sizes < LARGEST_DIFFERENCE).to_list()
     few = len(sizes) - len(ends)
@@ -147,19 +150,19 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     if note := adjustment(benchmark):
         out.line(note, "dim")
     table = out.table(
-        ("group", "left"), ("axis", "left"), ("mean", "right"), ("95% CI", "right"), ("others", "right"),
-        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
+        ("group", "left"), ("axis", "left"), ("mean", "right"), ("others", "right"), ("diff.", "right"),
+        ("95% CI", "right"), ("q", "right"), ("named", "left"), ("n", "right"), *_units_head(benchmark),
     )  # fmt: skip
-    places = scores.places
-    for row in scores.rows[:GROUPS_SHOWN]:
+    places, shown = scores.places, scores.rows[:GROUPS_SHOWN]
+    for row in shown:
         out.row(
             table,
             wording.label(row["group"]),
             wording.label(row["axis"]),
             wording.number(row["mean"], places),
-            wording.interval(row["mean_low"], row["mean_high"], places),
-            wording.number(row["others"], places),
+            row["with"],
             wording.signed(row["estimate"], places),
+            wording.interval(row["low"], row["high"], places),
             wording.probability(row["q"]),
             f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
             f"{row['n']:,}",
@@ -167,6 +170,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
             style="bold magenta" if row["named"] else "",
         )
     out.show(table)
+    out.line(describe_comparisons(shown), "dim")
 
 
 def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
