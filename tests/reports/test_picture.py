@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evenhand.reports import Picture, PictureRow, picture_svg, write_picture
-from evenhand.reports.picture import HEIGHT, MOST_ROWS, WIDTH
+from evenhand.reports.picture import HEIGHT, INK, MOST_ROWS, WIDTH
 from evenhand.schema import UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -82,3 +82,21 @@ def test_png_is_as_large_as_the_drawing(tmp_path):
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
         write_picture(Picture("m", "s", "w", (row(),)), tmp_path / "slide.jpg")
+
+
+def marks_of_nulls(*nulls):
+    """Return the ends of the vertical marks in the ink of the null within the plot."""
+    tree = drawn(*(row(f"group {place}", null=null) for place, null in enumerate(nulls)))
+    upright = [
+        line for line in tree.iter(f"{SVG}line")
+        if line.get("x1") == line.get("x2") and line.get("stroke") == INK
+    ]  # fmt: skip
+    return [tuple(float(line.get(end)) for end in ("x1", "y1", "y2")) for line in upright]
+
+
+def test_one_null_is_one_straight_line_and_different_nulls_are_ticks_that_do_not_touch():
+    ((_, top, floor),) = marks_of_nulls(0.0, 0.0, 0.0)
+    assert floor - top > 2 * 50  # across all rows
+    key, *ticks = marks_of_nulls(-0.1, 0.1, 0.0)
+    assert len(ticks) == 3 and key[1] > ticks[-1][2]
+    assert all(first[2] < second[1] for first, second in pairwise(ticks))

@@ -87,6 +87,36 @@ def test_a_comparison_shows_one_outcome_in_points_and_each_groups_own_change():
     assert picture.what == "change relative to the other groups, percentage points"
 
 
+def test_a_gap_that_depends_on_another_column_has_a_row_for_each_of_its_groups():
+    found = {"benchmark": "answers", "measure": "interaction", "axis": "sex × age", "verdict": "biased"}
+    gaps = [
+        {"axis": "sex × age", "of": "sex", "low_group": "men", "high_group": "women", "inside": "age",
+         "level": level, "gap": gap, "gap_low": gap - 10, "gap_high": gap + 10}
+        for level, gap in (("old", 40.0), ("young", 2.0), ("middle", -15.0))
+    ]  # fmt: skip
+    tables = {"name": "answers", "interaction_gaps": gaps, "design": [{"outcome": "negative", "rates": True}]}
+    row = finding("old", 20.0, "biased", "worse", benchmark="answers")
+    numbers = content(row, headlines=[found | {"sentence": "Older women."}]) | {"benchmarks": [tables]}
+    picture = picture_of(numbers)
+    assert (
+        picture.what == "rate of negative responses, points: women minus men"
+        and picture.sentence == "Older women."
+    )
+    assert [(row.label, row.under, row.estimate, row.verdict) for row in picture.rows] == [
+        ("women × old", "compared with men × old", 40.0, "▲ women worse"),
+        ("women × middle", "compared with men × middle", -15.0, "▲ men worse"),
+        ("women × young", "compared with men × young", 2.0, "○ not detected"),
+    ]
+    tables["design"] = [{"outcome": "pay", "rates": False}]
+    assert picture_of(numbers).rows[1].verdict == "▲ men higher"
+    del tables["interaction_gaps"]  # a larger table: its combinations are named one by one
+    cell = {"axis": "sex × age", "first_group": "women", "second_group": "old", "low": -9.0, "high": -3.0}
+    tables["interaction_cells"] = [cell | {"excess": -6.0}, cell | {"excess": None}]
+    assert [(row.label, row.verdict) for row in picture_of(numbers).rows] == [("women × old", "▲ lower")]
+    del tables["interaction_cells"]  # numbers of an earlier version
+    assert picture_of(numbers).rows[0].label == "old"
+
+
 def test_results_without_a_plot_say_which_have_one():
     with pytest.raises(UsageError, match="forest plot"):
         picture_of({"cells": []})

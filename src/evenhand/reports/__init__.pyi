@@ -20,6 +20,7 @@ from .drawing import (
     Label as Label,
     PlotArea as PlotArea,
     Scale as Scale,
+    cut as cut,
     dot as dot,
     factor_scale as factor_scale,
     line as line,

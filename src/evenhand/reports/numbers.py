@@ -6,6 +6,8 @@ from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import as_json
 
 FORMAT = 1
+TABLES = ("groups", "axes", "maxima", "design", "interaction_gaps", "interaction_cells")
+"""Detail tables of benchmarks of continuations and of own responses that the file contains."""
 
 
 def measurement_numbers(view: ReportView) -> dict[str, Any]:
@@ -67,5 +69,5 @@ def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:
         ],
         "failures": written.failures.to_dicts(),
     }
-    tables = {name: benchmark.detail(name) for name in ("groups", "axes", "maxima")}
+    tables = {name: benchmark.detail(name) for name in TABLES}
     return facts | {name: table.to_dicts() for name, table in tables.items() if table is not None}

@@ -135,11 +135,15 @@ def picture_svg(picture: Picture) -> str:
         parts.append(
             _text(x, floor + 28, tick_text(tick, scale.ticks), size=18, anchor="middle", colour=SOFT)
         )
+    same = len(set(nulls)) == 1
+    if same:
+        x = _place(scale, nulls[0])
+        parts.append(_line(x, TOP - 8, x, floor, INK, 2.5, dashed=True))
     if nulls:
-        parts.append(_line(PLOT[0], floor + 48, PLOT[0] + 26, floor + 48, INK, 2.5, dashed=True))
+        parts.append(_null_key(floor + 48, same))
         parts.append(_text(PLOT[0] + 36, floor + 54, picture.null_words, size=18, colour=SOFT))
     for place, row in enumerate(rows):
-        parts += _row(row, scale, TOP + step * (place + 0.5), places, step)
+        parts += _row(row, scale, TOP + step * (place + 0.5), places, step, has_tick=not same)
     parts.append(_text(MARGIN, HEIGHT - 58, cut(picture.note, 150), size=18, colour=SOFT))
     parts.append(_text(MARGIN, HEIGHT - 30, cut(picture.foot, 150), size=18, colour=SOFT))
     spoken = f"{picture.title}. {picture.sentence}"
@@ -200,7 +204,10 @@ def png_of(svg: str) -> bytes:
     return bytes(drawn)
 
 
-def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> list[Markup]:
+def _row(
+    row: PictureRow, scale: Scale, y: float, places: int, step: float, *, has_tick: bool
+) -> list[Markup]:
+    """Return the drawing of a row. has_tick: mark its null, because there is no common line."""
     colour = COLOURS.get(row.kind, SOFT)
     small = step < 40  # too low for two lines: the axis is next to the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
@@ -210,9 +217,9 @@ def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> l
     else:
         words = f"{row.label} ({row.under})" if row.under else row.label
         parts.append(_text(MARGIN, y + 7, cut(words, 31), size=20, weight=600))
-    if row.null is not None:
+    if has_tick and row.null is not None:
         x = _place(scale, row.null)
-        parts.append(_line(x, y - step / 2, x, y + step / 2, INK, 2.5, dashed=True))
+        parts.append(_line(x, y - step / 4, x, y + step / 4, INK, 2.5))
     if wording.known(row.low) and wording.known(row.high):
         ends = [_place(scale, float(value or 0.0)) for value in (row.low, row.high)]
         parts.append(_line(ends[0], y, ends[1], y, colour, 4))
@@ -225,6 +232,13 @@ def _row(row: PictureRow, scale: Scale, y: float, places: int, step: float) -> l
     parts.append(_text(NUMBERS, y + 7, told, size=20))
     parts.append(_text(VERDICTS, y + 7, row.verdict, size=20, weight=600, colour=colour))
     return parts
+
+
+def _null_key(y: float, same: bool) -> Markup:
+    """Return the mark of the null in the legend: a dashed line if it is the same for all rows, otherwise a tick."""
+    if same:
+        return _line(PLOT[0], y, PLOT[0] + 26, y, INK, 2.5, dashed=True)
+    return _line(PLOT[0] + 13, y - 9, PLOT[0] + 13, y + 9, INK, 2.5)
 
 
 def _place(scale: Scale, value: float) -> float:

@@ -13,10 +13,12 @@ from evenhand.reports import (
     SYMBOLS,
     Picture,
     PictureRow,
+    cut,
     describe_group_change,
     known,
     label,
     listing,
+    sentences,
     shown_rows,
 )
 from evenhand.schema import VERSION, UsageError
@@ -77,6 +79,7 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     told = [line for line in content.get("headlines", ()) if line["benchmark"] == name]
     told = [line for line in told if line.get("about") == "between groups"] or told
     change = "changes" in content
+    combined = None if change else _combinations(content, name, told)
     mine = _rows_of_outcome(mine, told) if change else mine
     drawn, measure = _drawn(mine, content.get("measurements", ()))
     is_rate = change and _are_rates(mine)
@@ -87,6 +90,8 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     if is_rate:
         what = "change relative to the other groups, percentage points"
     lines = tuple(_row(row, change=change, factor=100.0 if is_rate else 1.0) for row in drawn)
+    if combined is not None:
+        what, lines = combined
     return Picture(
         title=title,
         sentence=_sentence(told),
@@ -95,6 +100,62 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
         null_words="no change" if change else _null_words(content),
         note=" ".join(part for part in (shown_rows(lines), _further(told)) if part),
         foot=f"evenhand {VERSION} · {name}{f', 1 of {several} benchmarks' if several > 1 else ''}",
+    )
+
+
+def _combinations(
+    content: Content, benchmark: str, told: Sequence[Row]
+) -> tuple[str, tuple[PictureRow, ...]] | None:
+    """Return what is drawn and one row per combination, if the sentence is about a gap that depends on another column.
+
+    None if it is not, or if the numbers do not contain the combinations (they were written by an earlier version).
+    """
+    found = next((line for line in told if line["verdict"] in STANDING_OUT), None)
+    tables = next((part for part in content.get("benchmarks", ()) if part["name"] == benchmark), {})
+    design = tables.get("design") or ()
+    if found is None or found.get("measure") != "interaction" or not design:
+        return None
+    outcome, is_rate = design[0]["outcome"], bool(design[0]["rates"])
+    named = f"rate of {sentences.outcome_responses(outcome)}, points" if is_rate else f"mean of {outcome}"
+    sides = ("worse", "better") if is_rate and not outcome.startswith("with ") else ("higher", "lower")
+    gaps = [row for row in tables.get("interaction_gaps") or () if row["axis"] == found["axis"]]
+    if gaps:
+        between = f"{label(gaps[0]['high_group'])} minus {label(gaps[0]['low_group'])}"
+        gaps.sort(key=lambda row: (row["gap_low"] <= 0 <= row["gap_high"], -abs(row["gap"])))
+        return f"{named}: {between}", tuple(_gap_row(row, sides[0]) for row in gaps)
+    cells = [row for row in tables.get("interaction_cells") or () if row["axis"] == found["axis"]]
+    rows = tuple(_cell_row(row, sides) for row in cells if known(row["excess"]))
+    return (f"{named}: beyond what both columns explain", rows) if rows else None
+
+
+def _gap_row(row: Row, side: str) -> PictureRow:
+    """Return the gap in one group of the other column, and in words which group is worse (or higher) there."""
+    level, high, low = (label(row[name]) for name in ("level", "high_group", "low_group"))
+    detected = not row["gap_low"] <= 0 <= row["gap_high"]
+    return PictureRow(
+        label=f"{high} × {level}",
+        under=f"compared with {low} × {level}",
+        estimate=row["gap"],
+        low=row["gap_low"],
+        high=row["gap_high"],
+        verdict=f"▲ {cut(high if row['gap'] > 0 else low, 12)} {side}" if detected else "○ not detected",
+        kind="clear" if not detected else "biased" if row["gap"] > 0 else "lower",
+        filled=detected,
+        null=0.0,
+    )
+
+
+def _cell_row(row: Row, sides: tuple[str, str]) -> PictureRow:
+    """Return by how much a named combination departs from what both columns explain."""
+    return PictureRow(
+        label=f"{label(row['first_group'])} × {label(row['second_group'])}",
+        under="",
+        estimate=row["excess"],
+        low=row["low"],
+        high=row["high"],
+        verdict=f"▲ {sides[row['excess'] < 0]}",
+        kind="biased" if row["excess"] > 0 else "lower",
+        null=0.0,
     )
 
 

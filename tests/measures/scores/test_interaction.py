@@ -40,7 +40,7 @@ def test_only_older_women_treated_worse() -> None:
     assert "higher for women (60%) than for men (27%; difference 33 points" in pair
     missed = "(men 33%, women 26%; difference 7 points, 95% CI −8 to 22)"
     assert f"For young, no difference was detected {missed}" in pair
-    assert "Difference between the two gaps: 40 points, 95% CI 22 to 58" in pair
+    assert "Difference between the two gaps (old minus young): 40 points, 95% CI 22 to 58" in pair
     assert " %" not in pair and "-" not in pair
     assert found.tables()["headlines"]["axis"][0] == "sex × age", (
         "who is harmed comes before averages over columns"

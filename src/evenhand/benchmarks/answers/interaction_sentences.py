@@ -92,9 +92,10 @@ def _gaps(
         )
         for gap in order
     ]
-    size = (
-        sentences.difference_of_gaps(estimate_of(row, with_q=False).size, outcome) if len(gaps) == 2 else ""
-    )
+    size = ""
+    if len(gaps) == 2:
+        larger, smaller = (group_name(gap["level"]) for gap in sorted(gaps, key=lambda gap: -gap["gap"]))
+        size = sentences.difference_of_gaps((larger, smaller), estimate_of(row, with_q=False).size, outcome)
     return sentences.joined(head, sentences.gaps(each, outcome, others), size)
 
 

@@ -116,9 +116,9 @@ def gaps(given: Sequence[Gap], outcome: Outcome, adjusted_for: Sequence[str] = (
     return " ".join(parts)
 
 
-def difference_of_gaps(difference: Estimate, outcome: Outcome) -> str:
-    """Return the difference between two gaps."""
-    return f"Difference between the two gaps: {outcome.size(difference)}."
+def difference_of_gaps(levels: tuple[str, str], difference: Estimate, outcome: Outcome) -> str:
+    """Return the difference between the gaps in two groups of the other column: the first minus the second."""
+    return f"Difference between the two gaps ({levels[0]} minus {levels[1]}): {outcome.size(difference)}."
 
 
 def _gap(gap: Gap, outcome: Outcome, *, adjusted: bool) -> str:
