@@ -54,7 +54,7 @@ def test_of_several_columns_that_could_be_groups_none_is_guessed() -> None:
 def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
     frame = pl.DataFrame({
         "Geschlecht": ["Frau", "Mann"] * 30, "parent": ["yes", "no", "no"] * 20, "class": ["low", "middle"] * 30,
-        "Land": [f"Land {i % 30}" for i in range(60)], "Note": [str(i % 6) for i in range(60)],
+        "Land": [f"Land {i % 20}" for i in range(60)], "Note": [str(i % 6) for i in range(60)],
         "person": [f"p{i}" for i in range(60)],
     })  # fmt: skip
     few = ("Geschlecht", "parent", "class", "Land")
@@ -75,6 +75,26 @@ def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
             frame.select("parent", "Note", gender="Geschlecht"), {"Note": "score"}, "mine.csv",
             judged_now=False, scored=False,
         )  # fmt: skip
+
+
+def test_outcomes_questions_and_models_are_not_offered_as_groups() -> None:
+    frame = pl.DataFrame({
+        "persona": ["nurse", "pilot"] * 30, "born": ["here", "abroad", "abroad"] * 20,
+        "item": [f"q{i % 6}" for i in range(60)], "Prompt-ID": [f"p{i % 6}" for i in range(60)],
+        "frage": [f"Tell me about a day in the life of this person at work, please, part {i % 3}" for i in range(60)],
+        "verdict": ["hostile", "fine", "fine"] * 20, "town": [f"town {i % 25}" for i in range(60)],
+        "model": ["a", "b"] * 30,
+    })  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+    suggested = str(caught.value.hint).partition("Possible meanings")[0]
+    assert [name for name in frame.columns if f"{name}=group" in suggested] == ["persona", "born"]
+    assert "--column verdict=label --negative VALUE" in suggested
+    stated = {"persona": "group", "verdict": "label"}
+    told = columns_of(frame, stated, "mine.csv", judged_now=False, scored=False).told[-1]
+    assert told.endswith(
+        "born has few values. If it describes people, it is a further axis: --column born=group"
+    )
 
 
 def test_words_among_numbers_are_offered_as_missing_values() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 
 from evenhand.prompts.own_files import MISSING_WORDS, NUMBERS
 
-MOST_GROUPS = 30
+MOST_GROUPS = 20
 """The most values of a column that is offered as one of groups."""
 _TEXT = 60
 _LISTED = 20
@@ -47,9 +47,10 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
         return ("score",)
     if different == 1:
         return ()
+    length = float(words.str.len_chars().mean() or 0)  # type: ignore[arg-type]
     if repeated and different <= MOST_GROUPS:
-        return ("group", "label", "question")
-    if not repeated and (words.str.len_chars().mean() or 0) > _TEXT / 2:  # type: ignore[operator]
+        return ("question",) if length > _TEXT else ("group", "label", "question")
+    if not repeated and length > _TEXT / 2:
         return ("continuation",)
     return ("unit", "question") if repeated else ("unit", "continuation")
 

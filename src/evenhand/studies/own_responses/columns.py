@@ -43,10 +43,15 @@ _WORDS: Mapping[str, str] = {
     "error": "error",
 }
 _SEVERAL = "group"
-_NO_AXIS = frozenset(
-    word for ours in ("continuation", "error", "rater", "sample", "score") for word in _WORDS[ours].split()
-)
-"""Names of columns that are not offered as a further axis, however few values they have."""
+_MODELS = frozenset(("model", "system"))
+"""Names of columns that state which model wrote a response: neither people nor an outcome."""
+_OTHERS = "prompt_id prompt_text scenario_id question_text text verdict decision outcome result tone stance"
+_NO_AXIS = _MODELS.union(
+    _OTHERS.split(), *(words.split() for ours, words in _WORDS.items() if ours not in ("group", "axis"))
+) - {"class", "category"}
+"""Names of columns that are not offered as groups, however few values they have: outcomes, questions, texts, ids and
+models. A class or a category may also be one of people.
+"""
 _LISTED = 12
 
 
@@ -287,14 +292,18 @@ def _named_otherwise(frame: pl.DataFrame) -> list[str]:
 def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -> list[str]:
     """Return the columns that may hold groups as well; of yes and no only where the outcome is another column."""
     return [
-        name for name in may_be_group(frame, taken) if has_outcome or may_hold(frame[name])[0] == _SEVERAL
+        name for name in _group_columns(frame, taken) if has_outcome or may_hold(frame[name])[0] == _SEVERAL
     ]
+
+
+def _group_columns(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
+    """Return the columns that are offered as groups: texts of few values whose names do not mean something else."""
+    return [name for name in may_be_group(frame, taken) if _plain(name) not in _NO_AXIS]
 
 
 def _further_axes(frame: pl.DataFrame, used: Collection[str], theirs: Mapping[str, Sequence[str]]) -> str:
     """Return a sentence on unused columns that may be further axes, or nothing."""
-    others = [column for column in frame.columns if _plain(column) in _NO_AXIS]
-    further = [] if "axis" in theirs else may_be_group(frame, [*used, *others])[:_LISTED]
+    further = [] if "axis" in theirs else _group_columns(frame, used)[:_LISTED]
     if not further:
         return ""
     has = f"{further[0]} has" if len(further) == 1 else f"{', '.join(further[:-1])} and {further[-1]} have"
@@ -330,10 +339,11 @@ def _unsaid(
     by_name: Collection[str],
     lacking: Sequence[str],
 ) -> DataError:
-    named = may_be_group(frame, taken)[:_LISTED] if "the group" in lacking else []
+    named = _group_columns(frame, taken)[:_LISTED] if "the group" in lacking else []
     people = " or ".join(flag(name, _SEVERAL) for name in named)
     people += " (each column is an axis)" if len(named) > 1 else ""
-    known = dict(taken) | dict.fromkeys(named[:1], _SEVERAL)
+    models = [name for name in frame.columns if _plain(name) in _MODELS]
+    known = dict(taken) | dict.fromkeys([*named[:1], *models], _SEVERAL)
     outcome = (
         examples(frame, known, ["score", "negative", "label", "continuation"])
         if "the outcome" in lacking
