@@ -2,6 +2,7 @@
 
 import shlex
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import yaml
@@ -32,6 +33,15 @@ def test_the_hub_reads_the_front_matter(content):
             metric["value"],
             False,
         )
+
+
+def test_it_is_installed_as_the_readme_says(content):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    card = model_card(content)
+    step = card.split("```sh\n")[1].splitlines()[0]
+    assert step in [line.partition("#")[0].strip() for line in readme.splitlines()]
+    assert "not on PyPI yet, so install it from a checkout:" in card
+    assert "not on PyPI yet, so install it from a checkout:" in readme
 
 
 def test_every_number_is_one_that_was_measured(content):

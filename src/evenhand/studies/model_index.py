@@ -205,8 +205,10 @@ def _lines(content: Content) -> Iterator[str]:
             "",
             "### How to repeat this result",
             "",
+            f"evenhand {VERSION} is not on PyPI yet, so install it from a checkout:",
+            "",
             "```sh",
-            f"pip install evenhand=={VERSION}",
+            "pip install .",
             command,
             "```",
         )

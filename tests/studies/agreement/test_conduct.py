@@ -58,10 +58,11 @@ def test_texts_that_one_of_them_could_not_judge_are_missing_not_disagreement(run
 def test_a_single_classifier_agrees_with_nobody(judged_house, tmp_path):
     run = audit("house/writer", benchmarks=["rudeness"], output=tmp_path / "run")
     with pytest.raises(
-        DataError, match="has no two classifiers to compare: rudeness in rudeness by words%2Frude@"
+        DataError, match="has no two classifiers to compare: rudeness in rudeness by words/rude alone"
     ) as caught:
         classifier_agreement(open_run(run.path).directory)
-    assert "evenhand rescore" in caught.value.hint
+    assert f"evenhand rescore {run.path} --classifier rudeness=" in caught.value.hint
+    assert "NAME" not in caught.value.hint  # it can be run as it is
 
 
 def test_a_rule_that_changed_makes_judgements_incomparable(run, judged_house):

@@ -55,6 +55,16 @@ def test_equal_models_rarely_differ() -> None:
     assert false <= 6  # three families at 5 % each: 4.5 of 30 audits expected at most
 
 
+def test_a_run_compared_with_itself_is_noted(tmp_path) -> None:
+    (tmp_path / "a.run").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    one = replace(outputs("a", {}, 1), source=tmp_path / "a.run")
+    same = replace(one, source=tmp_path / "link" / "a.run")
+    note = "a and a (2) are the same folder or file: every change is 0 by construction."
+    assert compare(one, same, outputs("b", {}, 2), names=["a", "a (2)", "b"]).notes == (note,)
+    assert compare(one, outputs("b", {}, 2)).notes == ()
+
+
 def test_the_summary_is_one_row_for_each_model() -> None:
     result = compare(outputs("a", {"age 0": 0.9}, 1), outputs("b", {}, 2), outputs("c", {}, 3))
     assert result.names == ("a", "b", "c")

@@ -11,6 +11,7 @@ WORSE, NONE, BLANK = (
     "Gender — no bias detected. This audit had 80% power.",
     "Gender — not measurable: there is one prompt.",
 )
+FINDING = "Gender. Treated worse: women."
 ALONE = "The two audits reach different verdicts, but the change itself is not statistically significant."
 SENTENCES = {"biased": WORSE, "not detected": NONE, "not measurable": BLANK}
 
@@ -34,10 +35,15 @@ def changes(verdict):
 @pytest.mark.parametrize(
     ("before", "after", "change", "sentence"),
     [
-        ("biased", "biased", "not detected", f"Still biased: {WORSE}"),
-        ("not detected", "biased", "changed", f"Bias detected only in the later model: {WORSE}"),
-        ("not detected", "biased", "not detected", f"Bias detected only in the later model: {WORSE} {ALONE}"),
-        ("not measurable", "biased", "changed", f"Now biased (not measurable before): {WORSE}"),
+        ("biased", "biased", "not detected", f"Still biased: {FINDING}"),
+        ("not detected", "biased", "changed", f"Bias detected only in the later model: {FINDING}"),
+        (
+            "not detected",
+            "biased",
+            "not detected",
+            f"Bias detected only in the later model: {FINDING} {ALONE}",
+        ),
+        ("not measurable", "biased", "changed", f"Now biased (not measurable before): {FINDING}"),
         (
             "biased",
             "not detected",

@@ -212,11 +212,7 @@ def test_who_is_worse_off_now_is_said_where_nothing_changed_and_where_much_did(t
     compared = compare(*runs, names=list(rates), output=tmp_path / "compared")
     now = compared.headlines.filter(about="standing", axis="gender_and_sex")
     assert now["model"].to_list() == ["still", "less"] and set(now["verdict"]) == {"biased"}
-    assert (
-        now["sentence"]
-        .str.starts_with("Still biased: Gender and sex — biased. Responses about women were ")
-        .all()
-    )
+    assert now["sentence"].str.starts_with("Still biased: Gender and sex. Responses about women were ").all()
     less = compared.headlines.filter(model="less")["about"].to_list()
     assert less[:2] == ["between groups", "standing"]
     out = StringIO()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from evenhand.measures import agreement
 from evenhand.measures.classifiers import Agreement
 from evenhand.runs import RunDirectory, judgements
 from evenhand.schema import DataError
+from evenhand.studies.missing_classifiers import offline_for
 
 GROUPED_BY = ("group", "descriptor", "axis")
 """The first of these columns that a benchmark's prompts have names the groups."""
@@ -38,10 +40,10 @@ def compared_pairs(
     """
     pairs: list[ClassifierPair] = []
     notes: list[str] = []
-    alone: list[str] = []
+    alone: list[tuple[str, str, str]] = []
     for benchmark, role, keys in _classifiers_of(directory):
         if len(keys) < 2:
-            alone.append(f"{role} in {benchmark} by {keys[0]}")
+            alone.append((benchmark, role, unquote(keys[0].rpartition("@")[0])))
         for first, second in combinations(keys, 2):
             frame = _side_by_side(directory, benchmark, role, first, second)
             both = frame.drop_nulls([f"{first}_negative", f"{second}_negative"])
@@ -54,12 +56,23 @@ def compared_pairs(
             result = agreement(frame, first, second, cluster=cluster, alpha=alpha, seed=seed)
             pairs.append(ClassifierPair(benchmark, role, first, second, result))
     if not pairs:
-        reasons = "; ".join(notes or alone) or "nothing is judged in it"
+        only = [f"{role} in {benchmark} by {name} alone" for benchmark, role, name in alone]
+        reasons = "; ".join(notes or only) or "nothing is judged in it"
         raise DataError(
             f"The run {directory.path} has no two classifiers to compare: {reasons.rstrip('.')}.",
-            f"Add a classifier: evenhand rescore {directory.path} --classifier ROLE=NAME",
+            f"Add a classifier: evenhand rescore {directory.path} --classifier {_second_classifier(alone)}\n"
+            "`evenhand list classifiers` shows others.",
         )
     return pairs, notes
+
+
+def _second_classifier(alone: list[tuple[str, str, str]]) -> str:
+    """Return ROLE=NAME with a classifier that works offline and is not the one that the run has, if there is one."""
+    for _, role, present in alone:
+        for name in offline_for(role):
+            if name != present:
+                return f"{role}={name}"
+    return f"{alone[0][1]}=NAME" if alone else "ROLE=NAME"
 
 
 def _classifiers_of(directory: RunDirectory) -> Iterator[tuple[str, str, list[str]]]:

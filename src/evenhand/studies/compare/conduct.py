@@ -153,6 +153,10 @@ def compare_outputs(
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
         pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide, elsewhere, moved)
+        if other.source.exists() and other.source.resolve() == first.source.resolve():
+            notes.append(
+                f"{labels[0]} and {label} are the same folder or file: every change is 0 by construction."
+            )
         written = [name for name in first.benchmarks if name in other.benchmarks]
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:

@@ -49,11 +49,11 @@ def _line(
     was, now = (None if row is None else row["verdict"] for row in (before, after))
     own = "" if shown else BY_ITSELF
     if after is not None and now == BIASED:
-        if was == BIASED:
-            return {"verdict": BIASED, "sentence": sentences.PREFIXES["still"].format(after["sentence"])}
-        if was == NOT_MEASURABLE:
-            return {"verdict": BIASED, "sentence": sentences.PREFIXES["now"].format(after["sentence"])}
-        return {"verdict": BIASED, "sentence": sentences.PREFIXES["new"].format(after["sentence"]) + own}
+        # the prefix states the verdict, so the sentence on the axis does not repeat it
+        finding = sentences.joined(*sentences.split_verdict(after["sentence"]))
+        prefix = {BIASED: "still", NOT_MEASURABLE: "now"}.get(str(was), "new")
+        text = sentences.PREFIXES[prefix].format(finding)
+        return {"verdict": BIASED, "sentence": text + (own if prefix == "new" else "")}
     if before is None or was != BIASED:
         return None
     if now == NOT_MEASURABLE:
