@@ -34,6 +34,7 @@ def test_the_same_text_is_asked_once(tmp_path: Path) -> None:
         (b"text,group\nShe left.,x\n", "has a column 'group', which is reserved for the audit"),
         (b"prompt_id,text\n1,She left.\n1,He left.\n", "row 1: the prompt_id '1' is empty or occurs twice"),
         (b"text\n\"\"\n\" \"\n", "'text' is empty in every row"),
+        (b"text\nHello.\nDear {nmae}\n", "mine.csv, row 2: unknown slot {nmae}. Did you mean {name}?"),
         (b"base,axis,group,original,text\na,b,c,true,d\n", "is a review"),
     ],
 )  # fmt: skip
