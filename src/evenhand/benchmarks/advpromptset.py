@@ -26,7 +26,7 @@ from evenhand.prompts.advpromptset import HINT, IDENTITIES, METADATA, load_advpr
 from evenhand.schema import Card, DataError, DatasetMissing, measurement_rows
 
 ROLE = "prompt_toxicity"
-"""Who judges the prompts, where somebody is named for it."""
+"""Role of the classifier of the prompts; it is used only if the user names a classifier for it."""
 NAME, METADATA_NAME = "advpromptset", "advpromptset-metadata"
 INTERSECTION = "intersection_rate"
 TOXIC_FROM = 0.5
@@ -44,9 +44,11 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
-    """One row for each identity that a prompt mentions, with axis and group; rows that have these already stay.
+    """Return one row for each identity that a prompt mentions, with its axis and group.
 
-    Raises DataError where there are neither.
+    A table that already has the columns axis and group is only filtered to rows with both.
+
+    Raises DataError if the prompts have neither these columns nor columns of identities.
     """
     if {"axis", "group"} <= set(prompts.columns):
         return prompts.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
@@ -67,7 +69,10 @@ def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """Evenly over the identities, by the rarest that a prompt mentions, and over toxic and benign prompts."""
+    """Return at most `limit` prompts, spread evenly over identities and over toxic and benign prompts.
+
+    A prompt counts for the rarest identity that it mentions.
+    """
     about = by_identity(prompts.frame).select("prompt_id", "group")
     sizes = about.group_by("group").len("size")
     rarest = (
@@ -84,10 +89,11 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 
 def with_judged_prompts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Responses with `toxicity` as a classifier judged their prompts, 1 or 0, where one has.
+    """Return the responses with `toxicity` replaced by a classifier's judgements of the prompts (1 or 0).
 
-    If it gives no verdict, scores of at least 0.5 count as toxic. A prompt that it could not judge has no value.
-    The column `annotated_toxicity` then holds the published labels.
+    If the classifier has no label for a prompt, a score of at least 0.5 counts as toxic. A prompt that it could not
+    classify has the value null. The published labels are then in the column `annotated_toxicity`. If no prompt was
+    classified, the table is returned unchanged.
     """
     negative, score = (pl.col(f"{ROLE}_{name}") for name in ("negative", "score"))
     if f"{ROLE}_negative" not in frame.columns:

@@ -29,9 +29,9 @@ DOMAINS = {
     "race": "race_ethnicity",
     "religious_ideology": "religion",
 }
-"""Published domain, which names its file, and the axis it stands for."""
+"""Published domain (the name of its file) and its axis."""
 UNPUBLISHED = "profession"
-"""The domain whose groups are not in ROBBIE's tables: occupations are no demographic groups."""
+"""Domain whose groups are not in ROBBIE's tables: occupations are not demographic groups."""
 HINT = (
     f"Expected {', '.join(f'{domain}_prompt.json' for domain in DOMAINS)} of amazon-science/bold, each an "
     "object of categories, of entities, of lists of prompts; `evenhand data fetch bold` gets them."
@@ -39,14 +39,30 @@ HINT = (
 
 
 def load_bold(folder: Path | str, published_groups: bool = False) -> PromptSet:
-    """The 23,679 BOLD prompts, with the five that are empty.
+    """Return the 23,679 BOLD prompts, five of which are empty.
 
-    folder: holds the five published files. published_groups: only the 25 groups of ROBBIE's tables
-    (13,484 prompts: no professions) instead of all 43. Columns: prompt_id
-    ("<domain>/<category>/<entity>/<number>"), text (ends in a space, as published), axis, group (= category),
-    domain, category, entity (the Wikipedia page), cluster (= entity). An empty text stays a row: a run
-    records it as an error. Raises DataError for a missing file, broken JSON or another shape.
-    Source: Dhamala et al. 2021, section 3.
+    Parameters
+    ----------
+    folder : path or str
+        Contains the five published files.
+    published_groups : bool
+        Keep only the 25 groups of ROBBIE's tables (13,484 prompts, no professions) instead of all 43.
+
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id ("<domain>/<category>/<entity>/<number>"), text (ends in a space, as published), axis, group
+        (= category), domain, category, entity (the Wikipedia page) and cluster (= entity). A run records an empty text
+        as an error row.
+
+    Raises
+    ------
+    DataError
+        A file is missing or is not JSON of the published structure.
+
+    References
+    ----------
+    Dhamala et al. (2021), BOLD, section 3.
     """
     folder = Path(folder)
     domains = [domain for domain in DOMAINS if not (published_groups and domain == UNPUBLISHED)]
@@ -113,7 +129,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def published_groups(grouped: pl.DataFrame) -> pl.DataFrame:
-    """The responses about the groups that the published tables count: no occupations."""
+    """Return the responses about groups that the published tables count (all except occupations)."""
     return grouped.filter(pl.col("axis") != DOMAINS[UNPUBLISHED])
 
 

@@ -33,9 +33,11 @@ class AnalysisOptions:
     seed: int = 0
     alpha: float = 0.05
     margin: float = 0.5
-    """Smallest difference between two descriptors that is described as a difference, nats per sentence."""
+    """Smallest difference in log-likelihood between two descriptors that counts as a difference, in nats per sentence.
+    """
     valence_margin: float = 0.1
-    """Smallest valence shift that counts, nats per sentence. The default of 0.1 multiplies odds by exp(0.1) = 1.11."""
+    """Smallest valence shift that counts, in nats per sentence. The default of 0.1 multiplies odds by exp(0.1) = 1.11.
+    """
     architecture: Architecture = "causal"
     """Architecture of the model; some measures treat masked models differently."""
     samples: int | None = None
@@ -56,10 +58,10 @@ class AnalysisOptions:
 
     @property
     def level(self) -> float:
-        """Return the significance level of one axis, alpha / n_axes.
+        """Return the significance level of one axis, alpha / n_axes (Bonferroni).
 
-        With this level, at most a share `alpha` of audits without any difference calls an axis of the
-        benchmark biased.
+        At this level, an audit without any true difference calls at least one axis of the benchmark biased with a
+        probability of at most `alpha`.
         """
         return self.alpha / self.n_axes
 
@@ -178,7 +180,7 @@ class ClassifierRole:
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """At most `limit` prompts, spread over the axes where there are any."""
+    """Return at most `limit` prompts, spread evenly over the axes if there are any."""
     return prompts.sample(limit, per="axis" if "axis" in prompts.frame.columns else (), seed=seed)
 
 
@@ -234,8 +236,9 @@ class Benchmark:
     """Names of the axes of the built-in prompts, for `evenhand show`. Empty if they depend on the user's data, or
     if no groups are compared."""
     effect_units: frozenset[EffectUnit] | None = None
-    """Units of the effects that `--fail-if` and `--require-power` can ask about; None if they are known only after the
-    analysis."""
+    """Units of the effects that `--fail-if` and `--require-power` can refer to; None if they are known only after the
+    analysis.
+    """
     headlines: Callable[[pl.DataFrame, Mapping[str, pl.DataFrame]], list[Headline]] | None = None
     """Function that makes one sentence per tested axis, from findings and detail tables."""
     datasets: tuple[str, ...] = ()
@@ -250,7 +253,7 @@ class Benchmark:
         return not isinstance(self.request, ScoreRequest)
 
     def axes_of(self, frame: pl.DataFrame) -> int:
-        """Return how many axes share alpha: the defined ones, or those of the table if there are more."""
+        """Return the number of axes that share alpha: those that are defined, or those in the table if it has more."""
         there = frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0
         return max(1, self.n_axes or 0, there)
 
@@ -259,11 +262,11 @@ class Benchmark:
         return prompts if limit >= len(prompts) else self.limited(prompts, limit, seed)
 
     def prompts_for(self, prompts: PromptSet, architecture: Architecture) -> PromptSet:
-        """Return the prompts for this kind of model."""
+        """Return the prompts for a model of this architecture."""
         return prompts if self.adapted is None else self.adapted(prompts, architecture)
 
     def rows_for(self, prompts: PromptSet, model: LanguageModel) -> pl.DataFrame:
-        """Return the rows for this model: the prompts, and further rows that published rules need."""
+        """Return the prompts for this model, with further rows if a published rule scores texts in a second way."""
         return prompts.frame if self.asked is None else self.asked(prompts.frame, model)
 
     def request_for(

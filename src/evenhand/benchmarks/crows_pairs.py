@@ -1,4 +1,4 @@
-"""crows-pairs: does the model prefer the more stereotyped of two sentences that differ in the group they speak of?
+"""crows-pairs: does the model prefer the more stereotyped of two sentences about different groups?
 
 The results have every published scoring in addition to the one that gets a verdict.
 """
@@ -53,15 +53,35 @@ HINT = (
 
 
 def load_crows_pairs(folder: Path) -> PromptSet:
-    """CrowS-Pairs as a prompt set, two rows per pair.
+    """Return CrowS-Pairs as a prompt set with two rows per pair.
 
-    folder: holds crows_pairs_anonymized.csv. Columns: prompt_id ("<pair>-more", "<pair>-less"), text,
-    pair_id (the published row number), role ("more" or "less": how stereotypical), axis and bias_type
-    (the published type), direction ("stereo": the more stereotypical sentence speaks of the disadvantaged
-    group; "antistereo": the other one does), sent_more, sent_less, annotations (what each of the
-    annotators called the pair, a list of lists), writer, annotators. Raises DataError for a missing file
-    or column, an unknown direction, unreadable annotations, or a doubled row number.
-    Source: Nangia et al. 2020, section 2.
+    Parameters
+    ----------
+    folder : path or str
+        Contains crows_pairs_anonymized.csv.
+
+    Returns
+    -------
+    PromptSet
+        Columns:
+
+        - prompt_id ("<pair>-more", "<pair>-less"), text, and pair_id (the published row number);
+        - role: "more" or "less" stereotypical;
+        - axis and bias_type: the published type;
+        - direction: "stereo" if the more stereotypical sentence is about the disadvantaged group, "antistereo" if the
+          other one is;
+        - sent_more and sent_less: the two sentences;
+        - annotations (the types that each annotator chose, a list of lists), writer and annotators.
+
+    Raises
+    ------
+    DataError
+        The file or a column is missing, a direction is unknown, annotations cannot be read, or a row number occurs
+        twice.
+
+    References
+    ----------
+    Nangia et al. (2020), CrowS-Pairs, section 2.
     """
     path = Path(folder) / FILE
     if not path.is_file():
@@ -109,7 +129,7 @@ def _both_rows(line: dict[str, str], path: Path) -> list[dict[str, object]]:
 
 
 def _literal(written: str, where: str) -> list[object]:
-    """The published lists are written in Python's notation."""
+    """Return a published list, which is written in Python's notation, as a list."""
     try:
         value = ast.literal_eval(written)
     except (ValueError, SyntaxError) as error:
@@ -143,7 +163,10 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
-    """Left-to-right models read each sentence once more as bias-bench does: only its first token behind the start."""
+    """Return the prompts and, for causal models, the same sentences as bias-bench scores them.
+
+    In these rows, only the first token is conditioned on the start token.
+    """
     if model.architecture == "masked":
         return prompts
     apart = model.architecture == "causal" and reads_start_apart(model)
@@ -166,10 +189,10 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
-    """The rows `crows_pairs_change`: how much more the second model prefers stereotypes, pair by pair.
+    """Return the rows `crows_pairs_change`: how much more the second model prefers stereotypes, paired by pair_id.
 
-    before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
-    is judged; both models are scored as options.architecture has it.
+    before, after: responses of the two models to the same pairs, as for `analyse`. options: `n_axes` sets the
+    significance level of a type, and both models are scored as `architecture` requires.
     """
     scores = [
         crows_pairs(_pairs(frame), architecture=options.architecture, level=None, seed=options.seed)

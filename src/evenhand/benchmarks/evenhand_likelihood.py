@@ -1,4 +1,4 @@
-"""evenhand-likelihood: Likelihood Bias on our own sentences; the default, and needs no download."""
+"""evenhand-likelihood: Likelihood Bias on evenhand's own sentences. It is the default and needs no download."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -25,7 +25,7 @@ from evenhand.schema import Card
 
 @cache
 def valence_pairs() -> tuple[tuple[str, str], ...]:
-    """Our matched (positive, negative) templates."""
+    """Return evenhand's matched (positive, negative) templates."""
     opinions = [t for t in load_templates(kinds=["opinion"]) if t.pair is not None]
     sides: dict[str, dict[str, str]] = {}
     for template in opinions:

@@ -1,4 +1,4 @@
-"""evenhand-pll: our own descriptors in masked models, by pseudo-log-likelihood; needs no download."""
+"""evenhand-pll: pseudo-log-likelihoods of evenhand's own descriptors in masked models. It needs no download."""
 
 from collections.abc import Mapping
 from pathlib import Path

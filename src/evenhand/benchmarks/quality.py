@@ -1,4 +1,4 @@
-"""quality: does the model still write good text? Read it together with the bias, before and after a mitigation."""
+"""quality: does the model still write good text? Compare it, like the bias, before and after a mitigation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,8 @@ UNITS = {
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     folder = folders.get("wikitext")
     if folder is not None and (Path(folder) / RAW).is_file():
-        return load_wikitext(folder)  # WikiText-103 in full has more prompts, and is not the pinned extract
+        # a user's folder may contain all of WikiText-103, which has more prompts than the pinned extract
+        return load_wikitext(folder)
     return load_wikitext(dataset_folder("wikitext", None, folder))
 
 
@@ -49,9 +50,9 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 
 
 def own_perplexity(frame: pl.DataFrame, cluster: str, seed: int) -> list[Measurement]:
-    """How surprising a model finds its own continuations, e to the mean over texts of nats per token.
+    """Return the perplexity of a model on its own continuations: exp of the mean negative log-likelihood per token.
 
-    Low values say that it keeps to the likeliest words, not that they are good.
+    A low value means that the model uses very likely words. It does not mean that the text is good.
     """
     if not {"log_likelihood", "token_count"} <= set(frame.columns):
         return []

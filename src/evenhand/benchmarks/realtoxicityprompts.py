@@ -1,4 +1,4 @@
-"""realtoxicityprompts: how often does a model answer the beginnings of web sentences with toxicity?"""
+"""realtoxicityprompts: how often does a model continue the beginnings of web sentences with toxic text?"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ UNITS = {"expected_maximum_toxicity": "score, 0 to 1", "toxicity_probability": "
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     given = folders.get(NAME)
     if given is not None and (Path(given) / OWNERS_FILE).is_file():
-        # The owners' whole file is no pinned extract; as in ROBBIE its prompts that are not toxic are taken.
+        # the authors' full file is not the pinned extract; as in ROBBIE, only its prompts that are not toxic are used
         return load_realtoxicityprompts(given, "non-toxic")
     return load_realtoxicityprompts(dataset_folder(NAME, None, given))
 
@@ -34,7 +34,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         return Analysis(rows)
     known = "prompt_toxicity" in frame.columns and responses["prompt_toxicity"].count()
     if not known and "challenging" in frame.columns:
-        # The extract has no scores; its challenging prompts are those that made many models write toxic text.
+        # the extract has no scores, but its "challenging" prompts led many models to write toxic text
         responses = responses.with_columns(prompt_toxicity=pl.col("challenging"))
     contrast, details = prompt_toxicity_rows(responses, bins=BINS if known else ())
     over_samples, more = _over_samples(responses, options)
@@ -44,18 +44,18 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 def _over_samples(
     responses: pl.DataFrame, options: AnalysisOptions
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """Expected maximum toxicity and toxicity probability, where most prompts have several judged samples."""
+    """Return expected maximum toxicity and toxicity probability; empty unless most prompts have several judged samples."""
     judged = responses.filter(pl.col("score").is_not_null()).group_by("prompt_id").len()["len"]
     if judged.is_empty() or float(judged.median()) < 2:  # type: ignore[arg-type]
         return [], {}
-    # Prompts that failed altogether do not take part; they are counted as short of samples.
+    # prompts without any judged sample are left out here and counted as having too few samples
     k = max(2, int(judged.quantile(0.05, "lower") or 0))
     table = toxicity_over_samples(
         responses.drop("axis", "group", strict=False), k=k, seed=options.seed
     ).samples
     rows = []
     for (measure, k), part in table.group_by("measure", "k", maintain_order=True):
-        # the two grow with k, so it is held fixed and said
+        # both measures grow with k, so all prompts use the same k, and the rows state it
         stratum = part.drop("measure").with_columns(stratum=pl.lit(f"{k} samples"))
         rows += measurement_rows(stratum, str(measure), UNITS[str(measure)])
     return rows, {"over_samples": table}

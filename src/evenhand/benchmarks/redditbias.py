@@ -42,7 +42,7 @@ NAMES = (
     "The groups' names are part of the sentences, and how common they are counts: judge a model by what changed "
     "(`evenhand before-after`, `compare`). By name: terms.parquet in the run's folder details."
 )
-"""What a verdict on one model does not say."""
+"""Caveat on what a verdict on a single model does not show."""
 
 
 def _build(split: str, folders: Mapping[str, Path]) -> PromptSet:
@@ -50,9 +50,10 @@ def _build(split: str, folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
-    """Left-to-right models read each sentence once more without the start token, as the published program does.
+    """Return the prompts and, for causal models, the same sentences as the published program scores them.
 
-    They are asked for its first token, too, behind the start token alone, and that one is then left out.
+    That program has no start token. Here the first token is conditioned on the start token alone, and is left out of
+    the perplexity.
     """
     if model.architecture != "causal":
         return prompts
@@ -79,11 +80,13 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
-    """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair; then, described, the
-    change of d_z and of the percentage of phrases that are more likely about the stereotyped group.
+    """Return the rows of the change between two models, paired by sentence pair.
 
-    before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
-    is judged.
+    Tested is `redditbias_lmb_change`, or `redditbias_pll_change` for masked models. The changes of d_z and of the
+    percentage of phrases that are more likely about the stereotyped group are descriptive.
+
+    before, after: responses of the two models to the same pairs, as for `analyse`. options: `n_axes` sets the
+    significance level of a type.
     """
     models = [redditbias_lmb(_pairs(frame), level=options.level) for frame in (before, after)]
     rows = change_rows(_measure(options), redditbias_change(*models, level=options.level), UNIT)
@@ -109,7 +112,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         taken = {estimate: "estimate", f"{column}_low": "low", f"{column}_high": "high"}
         table = groups.select("axis", "n", "n_missing", "n_units", *taken)
         described = measurement_rows(table, measure, unit, names=taken, ideal=ideal)
-        # without a number a row with an ideal would be a test that failed; these describe
+        # a row with an ideal but no estimate would count as a failed test; these rows are descriptive
         rows += [row if row.estimate is not None else replace(row, ideal=None) for row in described]
     shares = groups.select("axis", "n", "n_missing", estimate="largest_share")
     rows += measurement_rows(shares, "redditbias_largest_share", "%")
@@ -131,7 +134,7 @@ _found_or_not = log_perplexity_headlines("redditbias_lmb", "redditbias_pll")
 
 
 def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
-    """A sentence for each type, one on what a verdict holds, and one on published types that were not asked."""
+    """Return a sentence for each type, one on the scope of a verdict, and one on published types that were not used."""
     lines = _found_or_not(findings, details)
     asked = {line.axis for line in lines}
     if any(line.verdict == Verdict.BIASED for line in lines):
@@ -206,4 +209,4 @@ VALID = replace(
     card=_card("redditbias-valid", "validation pairs"),
     build=partial(_build, "valid"),
 )
-"""The pairs by which the paper chose between models: who chose by them measures on those of `redditbias`."""
+"""The validation pairs, with which the paper selected models. If you select with them, evaluate with `redditbias`."""

@@ -1,4 +1,4 @@
-"""redditbias-lmp: how surprising does the model find 6,000 lines of conversation? What debiasing costs."""
+"""redditbias-lmp: perplexity on 6,000 lines of conversation, which shows what debiasing costs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from evenhand.runs import ScoreRequest
 from evenhand.schema import Card, Measurement
 
 LONGEST = 36
-"""Tokens behind which the published program cuts a line."""
+"""Maximum number of tokens of a line; the published program cuts longer lines."""
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:

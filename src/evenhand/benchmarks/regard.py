@@ -1,6 +1,6 @@
-"""regard: how well does a model think of Black and White, of women and men, of gay and straight people?
+"""regard: how much respect do continuations show for Black and white people, women and men, gay and straight people?
 
-Its prompts are ten unfinished sentences, on respect and occupation, about each of six people.
+Its prompts are ten unfinished sentences, on respect and occupation, about each of six noun phrases.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ TEMPLATES = {
     "started working as": "occupation",
     "earned money by": "occupation",
 }
-"""What follows the noun phrase and the kind of its context, in the published order."""
+"""Text after the noun phrase, and its topic ("respect" or "occupation"), in the published order."""
 
 CITATION = (
     "Sheng, Chang, Natarajan, Peng (2019): The Woman Worked as a Babysitter: On Biases in Language "
@@ -58,11 +58,11 @@ CITATION = (
 
 
 def load_regard() -> PromptSet:
-    """The 60 Regard prompts: six noun phrases, each before ten templates.
+    """Return the 60 Regard prompts: six noun phrases, each in ten templates.
 
-    Columns: prompt_id ("<noun>/<template>"), text (no space at its end), noun_phrase (what a regard
-    classifier masks), axis, group (the noun phrase without its article), topic ("respect" or
-    "occupation"; the published field is called context), template, cluster (= template).
+    Columns: prompt_id ("<noun>/<template>"), text (no space at its end), noun_phrase (hidden from the regard
+    classifier), axis, group (the noun phrase without its article), topic ("respect" or "occupation"; the published
+    field is called context), template, cluster (= template).
     Source: Sheng et al. 2019, table 1.
 
     >>> prompts = load_regard()

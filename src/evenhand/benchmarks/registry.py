@@ -10,7 +10,7 @@ from evenhand.schema import Card, Measurement, Registry
 
 
 def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
-    """ROBBIE's overall BiasScore, which pools the groups of all data sets."""
+    """Return ROBBIE's overall BiasScore, which pools the groups of all data sets."""
     from evenhand.benchmarks.analysis import pooled_rows
 
     groups = {name: analysis.details.get("published_groups") for name, analysis in analyses.items()}

@@ -1,4 +1,4 @@
-"""stereoset: stereotype, anti-stereotype or nonsense? Language-model score and stereotype score with error bars."""
+"""stereoset: does the model prefer stereotypes to anti-stereotypes? Language-model and stereotype scores with 95% CIs."""
 
 import re
 import string
@@ -31,20 +31,20 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _adapted(prompts: PromptSet, architecture: Architecture) -> PromptSet:
-    """Masked models fill the word into the blank; others are scored on whole sentences, as published."""
+    """Return the prompts for an architecture: words in blanks for masked models, whole sentences for others."""
     if architecture != "masked":
         return PromptSet(prompts.frame.drop("span_start", "span_end", strict=False), prompts.card)
-    # The published intersentence scores of masked models come from next-sentence heads that were trained
-    # for the task; there is no likelihood to take in their place.
+    # published intersentence scores of masked models come from next-sentence heads trained for the task, so no
+    # likelihood can replace them
     inside = prompts.filter(pl.col("dataset_type") == "intrasentence", "intrasentence items")
     return PromptSet(_words_in_blanks(inside.frame), inside.card)
 
 
 def _words_in_blanks(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows whose text fills BLANK, with the space in front of it if there is one, and whose context holds BLANK.
+    """Return rows whose text is the word for BLANK (with the space before it, if any) and whose context contains BLANK.
 
-    A column blank_word has the whole word in that place, which the published rule fills in. Without `blank_context` (a
-    user's own table) the context is the text with BLANK in place of the span, or of all.
+    The column blank_word has the whole word, which the published rule uses. Without `blank_context` (in a user's own
+    table), the context is the text with BLANK in place of the span, or of the whole text.
     """
     filled = [_filled(row) for row in frame.iter_rows(named=True)]
     columns = {
@@ -62,7 +62,7 @@ def _filled(row: Mapping[str, Any]) -> tuple[str, str, str]:
     if row.get("context"):
         context = f"{row['context']} {context}"
     before, _, after = context.partition(BLANK)
-    # "BLANKed" and "protected": what the context has of the word already does not belong into the blank.
+    # in "BLANKed" with "protected", the context already has the ending, so only "protect" fills the blank
     own = word
     if (head := before.split(" ")[-1].lstrip(string.punctuation)) and own.lower().startswith(head.lower()):
         own = own[len(head) :]
@@ -72,11 +72,11 @@ def _filled(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
-    """Items within a sentence once more as the official program asks for them.
+    """Return the prompts and, for items within a sentence, the same items as the official program scores them.
 
-    Left-to-right models read only the first token behind the start token. Masked models get the word without
-    punctuation, cut into tokens as if no space stood in front of it, which matters to RoBERTa and its kin.
-    Items between sentences have no such row: their published scores are those of heads trained for the task.
+    For causal models, only the first token is conditioned on the start token. Masked models get the word without
+    punctuation, split into tokens as if no space preceded it; this matters for RoBERTa and similar tokenizers. Items
+    between sentences have no such rows, because their published scores come from heads trained for the task.
     """
     inside = prompts.filter(pl.col("dataset_type") == "intrasentence")
     if model.architecture == "masked":
@@ -87,7 +87,7 @@ def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """Whole clusters, evenly over tasks and domains."""
+    """Return complete clusters, evenly over tasks and domains."""
     one = prompts.filter(pl.col("gold_label") == "stereotype")
     cluster_ids = (
         one.sample(max(limit // 3, 1), per=("dataset_type", "axis"), seed=seed).frame["cluster_id"].implode()
@@ -96,10 +96,10 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 
 def scored(frame: pl.DataFrame, architecture: Architecture) -> pl.DataFrame:
-    """Add `score`: what StereoSet compares.
+    """Add the column `score`, which StereoSet compares.
 
-    Left-to-right models: 2 ** (mean log2 probability), the inverse of the perplexity. Masked models: the
-    arithmetic mean of the probabilities of the blank's tokens, as published.
+    For causal models it is 2 ** (mean log2 probability per token), the inverse of the perplexity. For masked models it
+    is the arithmetic mean of the probabilities of the blank's tokens, as published.
     """
     if "score" in frame.columns:
         return frame
@@ -119,10 +119,10 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
-    """The rows `stereoset_ss_change`: how much more the second model prefers stereotypes, item by item.
+    """Return the rows `stereoset_ss_change`: how much more the second model prefers stereotypes, paired by item.
 
-    before, after: what `analyse` takes, of two models asked the same items. options: n_axes says at what level a
-    domain is judged; both models are scored as options.architecture has it.
+    before, after: responses of the two models to the same items, as for `analyse`. options: `n_axes` sets the
+    significance level of a domain, and both models are scored as `architecture` requires.
     """
     scores = [
         stereoset(scored(_items(scored_as("corrected", frame)), options.architecture), seed=options.seed)
@@ -152,7 +152,8 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
             axis=pl.col("domain").replace("overall", None),
             stratum=pl.col("dataset_type").replace("overall", None),
         )
-        if by_rule["dataset_type"].n_unique() == 1:  # the official score over both tasks is of both
+        # the official score is over both tasks, so it has no value for one task
+        if by_rule["dataset_type"].n_unique() == 1:
             published = published.filter(pl.col("stratum").is_not_null())
         for value, measure in PUBLISHED.items():
             rows += measurement_rows(published, measure, unit, names={value: "estimate", "count": "n"})

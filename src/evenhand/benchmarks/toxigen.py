@@ -1,4 +1,4 @@
-"""toxigen: does a model turn harmless talk about some groups into abuse?
+"""toxigen: does a model continue harmless sentences about some groups with abuse?
 
 Its prompts are ToxiGen v2, a balanced selection of benign sentences about 13 groups.
 """
@@ -56,18 +56,37 @@ HINT = (
 def load_toxigen(
     folder: Path | str, per_group: int | None = 40, seed: int = 0, ids: Collection[int] | None = None
 ) -> PromptSet:
-    """Benign ToxiGen v2 sentences, equally many for each target group, one row per (group, sentence).
+    """Return benign ToxiGen v2 sentences, equally many per target group, with one row per group and sentence.
 
-    folder: holds toxiGen.json. per_group: distinct sentences of each group, chosen by a hash of (seed,
-    group, sentence), so that a larger number contains every smaller one; None: as many as the smallest
-    group has. seed: any integer. ids: take exactly these published numbers instead of drawing, each for
-    all of its groups (for those who have the list of 413 that ROBBIE's program holds).
+    Parameters
+    ----------
+    folder : path or str
+        Contains toxiGen.json.
+    per_group : int, optional
+        Distinct sentences per group, chosen by a hash of (seed, group, sentence), so that a larger number contains
+        every smaller one. Default: the size of the smallest group.
+    seed : int
+        Random seed.
+    ids : sequence of int, optional
+        Published numbers of the sentences to use instead of a sample, each for all of its groups (for example the list
+        of 413 in ROBBIE's program).
 
-    Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, annotated_toxicity (people's
-    judgement, 1 to 5), label, cluster (= id: a sentence about two groups is in both). Raises DataError
-    for a missing file, broken JSON, a missing field or an unknown label or group; UsageError for a
-    per_group that some group cannot fill, and for ids that are unknown or not benign.
-    Source: Hosseini et al. 2023; Esiobu et al. 2023, appendix B.2.
+    Returns
+    -------
+    PromptSet
+        Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, annotated_toxicity (human rating, 1 to 5),
+        label and cluster (= id, because a sentence about two groups has two rows).
+
+    Raises
+    ------
+    DataError
+        The file or a field is missing, the JSON is broken, or a label or group is unknown.
+    UsageError
+        A group has fewer than `per_group` sentences, or ids are unknown or not benign.
+
+    References
+    ----------
+    Hosseini et al. (2023); Esiobu et al. (2023), appendix B.2.
     """
     path = Path(folder) / FILE
     benign = _read(path).filter(pl.col("label") != "hate")
@@ -118,7 +137,7 @@ def _named(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """One row per (sentence, target group), in file order."""
+    """Return one row per (sentence, target group), in file order."""
     if not path.is_file():
         raise DataError(f"{path.parent} has no {path.name}.", HINT)
     try:
@@ -184,7 +203,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def on_published_axes(grouped: pl.DataFrame) -> pl.DataFrame:
-    """The responses with a row for each axis of their group: the published tables count lgbtq on two."""
+    """Return the responses with one row per axis of their group; the published tables count lgbtq on two axes."""
     second = {group: axes[1] for group, axes in AXES.items() if len(axes) > 1}
     again = grouped.filter(
         pl.col("group").is_in(list(second)) & (pl.col("axis") != pl.col("group").replace(second))

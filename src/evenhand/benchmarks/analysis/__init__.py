@@ -1,4 +1,4 @@
-"""What several benchmarks compute alike: rates of groups, paired contrasts, likelihoods, plans of detectable rates."""
+"""Shared analyses of benchmarks: rates of groups, paired contrasts, likelihoods, and power before a run."""
 
 import lazy_loader
 

@@ -12,15 +12,15 @@ from evenhand.reports import sentences
 from evenhand.reports.sentences import RateWords
 
 LEAST_REFERENCE = 0.6
-"""If a smaller share of the groups does not stand out, a sentence states that the side cannot be decided."""
+"""If fewer than this share of the groups is unnamed, a sentence states that the direction cannot be decided."""
 OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate", "background")
-"""Columns of the groups table that sentences use."""
+"""Columns of the detail table `groups` that the caveats need."""
 
 
 def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
-    """Return what named groups are compared with, if that is not all other groups.
+    """Return a description of the groups with which named groups are compared, or "" if these are all other groups.
 
-    facts: row of the axis, with n_reference. total: groups of the axis. what: what a group is called, in the plural.
+    facts: row of the axis, with n_reference. total: number of groups of the axis. what: plural noun for the groups.
     """
     reference = facts.get("n_reference")
     if not reference or not total or reference >= total:
@@ -31,10 +31,10 @@ def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
 def undecided_side(
     facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]], what: str
 ) -> str:
-    """Return the sentence on what the comparison cannot decide, or nothing.
+    """Return a sentence on which side the comparison cannot decide, or "" if there is no doubt.
 
-    If the groups have no common level, no group is named. If the reference has few groups, or all named groups
-    are on the better side, the comparison cannot decide whether these are treated better or the others worse.
+    If the groups have no common level, no group is named. If few groups are at the common level, or all named groups
+    are treated better, the data do not show whether these are treated better or the others worse.
     """
     reference = facts.get("n_reference")
     if reference == 0:
@@ -53,9 +53,10 @@ def robustness_of(
     how: RateWords,
     than: Mapping[Any, Any] | None = None,
 ) -> str:
-    """Return how wrong the classifier must be about the group that stands out most, and what missing responses do.
+    """Return sentences on two threats to a finding: classifier errors and missing responses.
 
-    facts: row of the axis. groups: its named groups. than: what a group is compared with, if that is a single group.
+    The first states how large the classifier's error about the most extreme group would have to be to explain the
+    finding. facts: row of the axis. groups: its named groups. than: the comparison group, if there is only one.
     """
     parts = []
     if facts.get("corrected"):
@@ -73,7 +74,8 @@ def robustness_of(
 
 def _tolerated(group: Mapping[str, Any], how: RateWords, other: object) -> str:
     tolerance = group["tolerance"]
-    if round(tolerance, 1) <= 0 or how.condition:  # nobody judges whether a number is large
+    # without a classifier, or with a tolerance that rounds to 0, the sentence has no meaning
+    if round(tolerance, 1) <= 0 or how.condition:
         return ""
     than = "the other groups" if other is None else how.name(other)
     return sentences.robustness(
@@ -82,7 +84,7 @@ def _tolerated(group: Mapping[str, Any], how: RateWords, other: object) -> str:
 
 
 def _missing_bound(group: Mapping[str, Any], how: RateWords) -> str:
-    """Return the sentence on missing responses, if there are any and they could matter."""
+    """Return the sentence on missing responses, or "" if there are none or they could not change the finding."""
     share = group.get("missing_share")
     if not group.get("n_missing") or share is None or share <= 0:
         return ""
@@ -96,12 +98,12 @@ def _missing_bound(group: Mapping[str, Any], how: RateWords) -> str:
 
 
 def sample_of(facts: Mapping[str, Any]) -> str:
-    """Return that an axis was tested on a sample of its descriptors, or nothing. facts: row of the axis."""
+    """Return the sentence that an axis was tested on a sample of its descriptors, or "". facts: row of the axis."""
     return sentences.sample(facts.get("n_drawn"), facts.get("n_defined"))
 
 
 def bounds_of_groups(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], dict[str, Any]]:
-    """Return the rate of each group and what its difference survives, by axis and group."""
+    """Return each group's rate and the bounds that its difference tolerates, by axis and group."""
     if groups is None or "tolerance" not in groups.columns:
         return {}
     kept = [name for name in OF_GROUPS if name in groups.columns]

@@ -1,4 +1,4 @@
-"""Measure what changed between two models with likelihoods of the same sentences."""
+"""Measure what changed between two models, from their likelihoods of the same sentences."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def changes_of_likelihoods(
 
     def changed(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
         change = after["log_likelihood"].cast(pl.Float64) - before["log_likelihood"].cast(pl.Float64)
-        # the descriptive rows are not shown, so the perplexities of one model can be used for them
+        # only descriptive rows depend on the perplexities, and these rows are dropped, so one model's values are enough
         rows = analyse(before.with_columns(log_likelihood=change), options).measurements
         judged = (row for row in rows if row.p is not None or row.obstacle is not None)
         return [replace(row, measure=row.measure + SUFFIX) for row in judged]

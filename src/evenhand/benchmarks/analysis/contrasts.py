@@ -1,4 +1,4 @@
-"""Two groups of an axis against each other, template by template: what a template does to both cancels."""
+"""Compare two groups of an axis within templates, so that effects of the template on both groups cancel."""
 
 from collections.abc import Sequence
 from dataclasses import replace

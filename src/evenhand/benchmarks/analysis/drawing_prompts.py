@@ -39,7 +39,7 @@ FEW_PAIRS."""
 STEP = 4
 """Number of descriptors that are added to all axes at a time."""
 LEAST_CELLS = 96
-"""Template-noun cells that every descriptor kept by --limit is seen in, where there are no matched pairs."""
+"""Minimum number of template-noun cells per sampled descriptor, if the prompts have no matched pairs."""
 CELL = ("axis", "frame", "noun", "descriptor")
 
 
@@ -102,10 +102,10 @@ def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet
 
 
 def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors: int = 2) -> PromptSet:
-    """Return at most `limit` prompts without matched pairs: descriptors stay comparable by noun within template.
+    """Return at most `limit` prompts without matched pairs, with descriptors comparable by noun within template.
 
-    A small limit takes fewer cells (of template and noun) rather than fewer descriptors of an axis than
-    `least_descriptors`.
+    If the limit is small, cells (template and noun) are dropped first, until an axis has fewer than `least_descriptors`
+    descriptors.
     """
     of_each = limit // (least_descriptors * prompts.frame["axis"].n_unique())
     cells = max(min(LEAST_CELLS, of_each), 1)
@@ -113,7 +113,7 @@ def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors
 
 
 def _complete_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Axis, frame, noun, descriptor (with bucket and gender) that are there on both sides of a matched pair."""
+    """Return axis, frame, noun and descriptor (with bucket and gender) that occur on both sides of a matched pair."""
     columns = [*CELL, "bucket", "gender"]
     if "frame" not in frame.columns:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
@@ -138,9 +138,9 @@ def _kept(prompts: PromptSet, cells: pl.DataFrame) -> PromptSet:
 
 
 def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[int, int, int, int]:
-    """How many axes, pairs, descriptors of an axis (in steps, unless all) and nouns of a pair fit in the limit.
+    """Return the numbers of axes, pairs, descriptors per axis and nouns per pair that fit in the limit.
 
-    sizes: descriptors of each axis, in the order in which axes are kept.
+    sizes: number of descriptors of each axis, in the order in which axes are kept.
     """
     axes, c, d, n = len(sizes), pairs, max(sizes), min(NOUNS, nouns)
 
@@ -179,8 +179,7 @@ def _by_key(names: pl.Series, seed: int, purpose: str) -> list[str]:
 
 
 def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
-    """Descriptors of an axis in the order in which a growing sample takes them: one of each bucket first, then each
-    bucket by its size."""
+    """Return the descriptors of an axis in sampling order: one of each bucket, then in proportion to bucket sizes."""
     names = cells.group_by("descriptor").agg(pl.col("bucket").min()).sort("descriptor")
     names = names.with_columns(key=row_keys(axis + "\x1f" + names["descriptor"], seed, "descriptors"))
     ordered = names.sort("key", "descriptor").with_columns(
@@ -191,10 +190,10 @@ def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
 
 
 def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    """Axis, frame and the n nouns drawn for them, such that hardly any pair has: those of few earlier pairs first."""
+    """Return axis, frame and n sampled nouns; nouns that few earlier pairs of the axis have are preferred."""
     places = cells.group_by("axis", "frame", "noun").agg(pl.col("gender").min(), "descriptor")
     place = places["axis"] + "\x1f" + places["frame"] + "\x1f"
-    # each gender takes its turns at a pace that is its share of the nouns, from a start of its own
+    # interleave the genders in proportion to their numbers of nouns, from a random start for each pair
     places = places.with_columns(
         key=row_keys(place + places["noun"], seed, "own nouns"),
         start=pl.Series(uniforms(place + places["gender"], seed, "gender of own nouns")),
@@ -217,11 +216,12 @@ def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
 
 
 def _covering(fits: Mapping[str, frozenset[str]], n: int) -> list[str]:
-    """The first n nouns, but first those that reach descriptors which no noun before them reaches."""
+    """Return n nouns in order of preference; nouns that fit descriptors without a noun so far come first."""
     left, chosen = dict(fits), list[str]()
     unmet = frozenset[str]().union(*fits.values())
     while left and len(chosen) < n:
-        noun = max(left, key=lambda name: len(left[name] & unmet))  # the first of those that reach as many
+        # max returns the first of equals, so the order of preference decides ties
+        noun = max(left, key=lambda name: len(left[name] & unmet))
         unmet -= left.pop(noun)
         chosen.append(noun)
     return chosen

@@ -1,7 +1,7 @@
-"""Analyse judged continuations: about which groups does the model write worse?
+"""Compare rates of negative continuations between groups.
 
-`disparity` gives the verdicts within each axis. The analysis also has the published BiasScore and its
-tables, the most harmed groups, and some continuations about these groups as examples.
+`disparity` gives the verdicts within each axis. The analysis also has the published BiasScore and its tables, the most
+harmed groups, and examples of continuations about these groups.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,12 +48,12 @@ SCHEMA = {
 
 
 def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """The most negative continuations about the first groups of a list, of different prompts, cut to a few lines.
+    """Return the most negative continuations about the first groups of a list, from different prompts, shortened.
 
-    grouped: one row per response and group with axis, group, prompt_id, text, continuation, negative, score.
-    groups: axis and group, worst first, and whether they are harmed.
-    Returns axis, group, harmed, prompt, continuation, score, in the order of the groups; empty where a file of
-    judgements came without the texts.
+    grouped: one row per response and group with axis, group, prompt_id, text, continuation, negative, score. groups:
+    axis and group, worst first, and whether they are harmed.
+    Returns axis, group, harmed, prompt, continuation, score, in the order of the groups. The table is empty if a file
+    of judgements has no texts.
     """
     if not {"text", "continuation", "prompt_id"} <= set(grouped.columns):
         return pl.DataFrame(schema=SCHEMA)
@@ -62,7 +62,7 @@ def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
         grouped.filter(pl.col("negative") & pl.col("continuation").is_not_null())
         .select(
             *KEYS, "prompt_id", "text", "continuation", "score"
-        )  # the first of each costs columns squared
+        )  # aggregating the first value of each column would take quadratic time in the number of columns
         .join(listed, on=["axis", "group"])
         .sort("place", "score", "prompt_id", descending=[False, True, False], nulls_last=True)
         .unique(["place", "prompt_id"], keep="first", maintain_order=True)
@@ -95,14 +95,14 @@ def with_group(responses: pl.DataFrame) -> pl.DataFrame:
 
 
 def unchanged(grouped: pl.DataFrame) -> pl.DataFrame:
-    """All groups count as published."""
+    """Return the table unchanged: all groups count in the published tables."""
     return grouped
 
 
 def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Return the responses with `negative`, `score`, `refused` and `sample`, for any judge.
+    """Return the responses with `negative`, `score`, `refused` and `sample`, from the columns of a classifier's role.
 
-    Only `<role>_negative` is required of the columns of a role; a user's own file may have no other.
+    Only `<role>_negative` is required; a user's file may lack the other columns of a role.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
 
 
 def _refused(frame: pl.DataFrame) -> pl.Series:
-    """Whether a service or the model itself would not go on."""
+    """Return whether each response was refused by a service or by the model itself."""
     in_words = pl.Series([False]).new_from_index(0, frame.height)
     if "continuation" in frame.columns:
         in_words = refused(frame["continuation"]).fill_null(False)
@@ -242,8 +242,7 @@ def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measureme
 
 
 def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:
-    """Raise DataError if a prompt or cluster of prompts about a group is in several of the strata that are held
-    fixed."""
+    """Raise DataError if a prompt (or cluster) about a group occurs in several strata of a column in `fixed`."""
     for column in fixed:
         counts = grouped.group_by(*KEYS, cluster, maintain_order=True).agg(pl.col(column).unique().sort())
         several = counts.filter(pl.col(column).list.len() > 1)
@@ -258,13 +257,15 @@ def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> N
 
 
 def reference_within(grouped: pl.DataFrame, reference: str | None) -> str | None:
-    """The reference group if the table has it; a suite's benchmarks need not all know it."""
+    """Return the reference group, or None if this benchmark does not have it (others of the suite may)."""
     return reference if reference is not None and (grouped["group"] == reference).any() else None
 
 
 def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
-    """Groups as the report shows them: the rate with its limits, what it differs by, refusals, and the rate of all
-    other groups of all axes (`everybody`), which decides nothing."""
+    """Return the detail table `groups`: rates with 95% CIs, differences, tests and refusals.
+
+    The column `everybody` is the rate of all other groups on all axes. It is shown but not tested.
+    """
     table = found.groups.select(
         *KEYS,
         "rate",
@@ -319,7 +320,7 @@ def failure_rows(grouped: pl.DataFrame, how: dict[str, Any], role: str) -> list[
 
 
 def _nothing_judged(grouped: pl.DataFrame) -> list[Measurement]:
-    """Rows that say that nothing could be compared, so that it is not mistaken for a finding of none."""
+    """Return rows with an obstacle if no response was judged, so that readers do not take it for "no bias detected"."""
     return [
         Measurement(
             measure="disparity",
@@ -336,7 +337,7 @@ def _nothing_judged(grouped: pl.DataFrame) -> list[Measurement]:
 
 
 def _counts(grouped: pl.DataFrame) -> pl.DataFrame:
-    """axis, group, rate, n, n_missing, n_refused."""
+    """Return axis, group, rate, n, n_missing and n_refused for each group."""
     return (
         grouped.group_by("axis", "group")
         .agg(

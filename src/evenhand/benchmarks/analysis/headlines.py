@@ -1,6 +1,6 @@
 """Write the result of each axis in one sentence, from a finding and the detail tables of its measure.
 
-The words are in `evenhand.reports.sentences`. The verdicts are already decided.
+The words are in `evenhand.reports.sentences`. This module does not change verdicts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +74,9 @@ def failure_headlines(
 ) -> list[Headline]:
     """Return a sentence for each axis whose groups differ in failures; empty if no axis does.
 
-    `measure` is `missing` or `refusal`; the heading names it, because the outcome has a line of its own. `what` says
-    what happened, and `rates` is the name of the rates. `name` is a function that writes the name of a group. `groups`
-    is the detail table of that name; without it, sentences have no rates.
+    `measure` is `missing` or `refusal`; the heading names it, because each outcome has its own line. `what` says what
+    happened, and `rates` is the name of the rates. `name` is a function that writes the name of a group. `groups` is
+    the detail table of that name; without it, sentences have no rates.
     """
     return [
         line_of(
@@ -291,7 +291,8 @@ def _failures(
     sides = None
     if worst in rates_of_groups and total:
         rate, rest = rates_of_groups[worst][0], sum(rate * n for rate, n in others.values()) / total
-        if abs(rate - rest - largest.value) < ROUNDING:  # not where questions are held fixed
+        # the two numbers differ if questions are held fixed; then only the difference is shown
+        if abs(rate - rest - largest.value) < ROUNDING:
             of_others = name(next(iter(others))) if len(others) == 1 else "the other groups"
             sides = GroupRate(name(worst), rate), GroupRate(of_others, rest)
     return sentences.failures(what, [name(g["group"]) for g in more], largest, sides)

@@ -75,7 +75,7 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         Matched (positive, negative) templates. Pairs with a missing side are left out. The valence shift is
         computed only if there are such templates.
     """
-    if frame["perplexity"].count():  # a user's own responses may have only perplexities
+    if frame["perplexity"].count():  # files of a user's own responses may have perplexities only
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
     valence = analyse_valence(frame, options, valence_pairs)
     rows, details = list(valence.measurements), dict(valence.details)
@@ -227,8 +227,8 @@ def published_obstacles(
     Parameters
     ----------
     frame : polars.DataFrame
-        The responses: axis, template, descriptor and the column `value`. `axis_size` is needed if only some
-        descriptors of an axis were used.
+        The responses: axis, template, descriptor and the column `value`. `axis_size` is needed if only some descriptors
+        of an axis were used.
     measure : str
         Name of the published measure.
     value : str
@@ -240,10 +240,9 @@ def published_obstacles(
         `measure`, `axis` and `reason`, with one row for each axis without a number.
 
     Notes
-    -----
-    An axis has no number in two cases. First, no template has two descriptors with LEAST_ANSWERS responses
-    each. The published tests then detect nothing for any model, which is not a share of 0. Second, a sample
-    has fewer than LEAST_COMPARED of the axis' descriptors. The share of one pair would be 0 or 1.
+    ----- An axis has no number in two cases. First, no template has two descriptors with LEAST_ANSWERS responses each.
+    Then no published test could reach significance for any model, so a share of 0 would be wrong. Second, fewer than
+    LEAST_COMPARED descriptors of the axis were sampled. With one pair, for example, the share would be 0 or 1.
     """
     cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
     enough = cells.filter(pl.col("n") >= LEAST_ANSWERS).group_by("axis", "template").len()

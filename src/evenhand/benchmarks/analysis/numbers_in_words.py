@@ -1,4 +1,7 @@
-"""Write the verdict on each axis of a number: a rating, a salary, a length. Neither side is called the worse one."""
+"""Write the verdict on each axis of a numeric outcome, such as a rating, a salary or a length.
+
+Neither direction counts as harmful.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -26,7 +29,7 @@ from evenhand.stats import Verdict
 OTHER_TWO = "the other two groups"
 """What a named group of three is compared with."""
 UNREAD_GAP = 5.0
-"""Points by which groups may differ in unread responses before a sentence on the read ones states it."""
+"""Gap in the share of unreadable responses, in percentage points, above which a sentence on means mentions it."""
 
 
 def score_headlines(what: str, study: str = "analysis") -> Headlines:
@@ -58,10 +61,10 @@ def only_read(
     axis: str | None,
     name: Callable[[object], str] = group_name,
 ) -> str:
-    """Return a caveat if groups differ in the share of responses that could be read; otherwise an empty string.
+    """Return a caveat if groups differ in the share of responses that could be read; otherwise "".
 
-    `findings` are those of one outcome. If they have no `missing_disparity`, a gap above UNREAD_GAP points counts as a
-    difference. `groups` has the columns axis, group, n and n_missing.
+    `findings` are those of one outcome. Without the measure `missing_disparity` among them, a gap above UNREAD_GAP
+    percentage points counts as a difference. `groups` has the columns axis, group, n and n_missing.
 
     >>> groups = pl.DataFrame({"axis": ["sex"] * 2, "group": ["women", "men"], "n": [39, 50], "n_missing": [11, 0]})
     >>> only_read(pl.DataFrame(schema={"measure": pl.String}), groups, "sex")

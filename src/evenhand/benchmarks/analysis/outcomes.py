@@ -1,6 +1,6 @@
-"""Write sentences on what was read from responses to counterfactual prompts: length, numbers, refusals, likeness.
+"""Write sentences on outcomes of counterfactual prompts: length, numbers, refusals and similarity.
 
-Made from the findings of `counterfactual_outcomes` and its detail tables; nothing is decided here.
+The sentences are made from the findings and detail tables of `counterfactual_outcomes`; no verdict changes here.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,10 @@ _KINDS = {
 
 
 def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
-    """Return a sentence for each outcome and axis; if all responses can be read alike, none is needed."""
+    """Return a sentence for each outcome and axis.
+
+    There is none on readability if the same share of responses could be read for all groups.
+    """
     lines = []
     for row in findings.filter(pl.col("group").is_null() & pl.col("stratum").is_not_null()).to_dicts():
         name = sentences.outcome_name(row["stratum"])
@@ -56,13 +59,13 @@ def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline
 
 
 def _unread(findings: pl.DataFrame, details: Details, row: Mapping[str, Any]) -> str:
-    """Return what a comparison of responses that were read leaves out, where groups differ in that."""
+    """Return a caveat if groups differ in the share of responses that could be read; otherwise ""."""
     table = details.get("outcome_groups")
     if table is None:
         return ""
     kind = _KINDS[row["measure"]]
     mine = table.filter((pl.col("outcome") == row["stratum"]) & (pl.col("kind") == kind))
-    # a category of an outcome shares what could be read of it
+    # all categories of an outcome have the same readable responses, so the caveat appears once
     of_it = findings.filter(pl.col("stratum") == str(row["stratum"]).partition(" = ")[0])
     return only_read(of_it, mine, row["axis"])
 

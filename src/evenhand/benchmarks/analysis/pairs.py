@@ -1,4 +1,4 @@
-"""Shared code of benchmarks of sentence pairs: both sentences in one row, and percentages compared with 50."""
+"""Shared code of benchmarks of sentence pairs: one row per pair, and tests of percentages against 50."""
 
 import polars as pl
 
@@ -6,26 +6,27 @@ from evenhand.prompts import PromptSet
 from evenhand.schema import DataError, Measurement, measurement_rows
 
 SCORINGS = ("corrected", "published")
-"""Values of the column `scoring` if texts are scored twice."""
+"""Values of the column `scoring` if each text is scored by two rules."""
 UNIT = "% of pairs"
 EFFECT = "percentage points"
 ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods", "perplexity", "group")
-"""Columns of each sentence."""
+"""Columns that each sentence has."""
 DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations", "phrase")
-"""Columns of the pair."""
+"""Columns that each pair has."""
 
 
 def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the prompts followed by the same texts under a published rule; the column `scoring` distinguishes them.
+    """Return the prompts followed by the same texts under the published rule, with the column `scoring`.
 
-    The keys of the published ones get an ending of their own.
+    The prompt_ids of the published rows get a suffix, so that they stay unique.
 
     Parameters
     ----------
     prompts
-        Any.
+        Prompts with any columns.
     published
-        Rows with the same columns and keys, or None where the model cannot be asked so; then all rows are "corrected".
+        Rows with the same columns and keys. None if the model does not support the published rule: then all rows have
+        the scoring "corrected".
     """
     corrected, by_rule = SCORINGS
     rows = prompts.with_columns(scoring=pl.lit(corrected))
@@ -38,7 +39,7 @@ def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.Dat
 
 
 def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of one scoring, or all rows if the table has no scorings, as with your own scores.
+    """Return the rows with one value of `scoring`, or all rows if the table has no such column (as in your own file).
 
     A column `scoring` with values other than SCORINGS is ignored.
     """
@@ -48,10 +49,10 @@ def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return both members of each pair in one row, as the measures need them.
+    """Return one row per pair, with the columns of both sentences.
 
-    Where the sentences have no columns of their own (sent_more, sent_less) the column text gives them, if it is there.
-    Raises DataError if a role is neither "more" nor "less", or a pair has one role twice.
+    The sentences are `sent_more` and `sent_less`. If these columns are missing, they are filled from `text`, if
+    present. Raises DataError if a role is neither "more" nor "less", or a pair has the same role twice.
     """
     roles = set(frame["role"].unique().to_list())
     if roles - {"more", "less"}:
@@ -87,8 +88,8 @@ def whole_pairs(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list[Measurement]:
     """Convert a table of percentages (axis, estimate, low, high, n, null, p, ...) to measurements.
 
-    With `judged` False, rows get no p and no verdict: one scoring of a benchmark is tested, the others are shown for
-    comparison.
+    `judged` is False for the scoring of a benchmark that is only shown for comparison: its rows get no p and no
+    verdict.
     """
     if judged:
         return measurement_rows(groups, measure, UNIT, effect_unit=EFFECT, ideal=50.0)

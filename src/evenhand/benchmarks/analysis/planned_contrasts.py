@@ -1,4 +1,4 @@
-"""What contrasts of axes, nouns, pairs of groups and intersections could find before anything is written."""
+"""Compute minimum detectable effects before a run: for axes, nouns, pairs of groups and intersections."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -20,7 +20,7 @@ from evenhand.stats.disparity import (
 )
 
 APART = 0.5
-"""Standard deviation in log-odds that descriptors, and nouns, are assumed to have without any bias."""
+"""Standard deviation between descriptors, and between nouns, in log-odds, that is assumed if there is no bias."""
 LEAST_PROMPTS = 20
 _SCHEMA = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64, "unit": pl.String}
 
@@ -41,7 +41,7 @@ def _table(rows: Sequence[Mapping[str, object]], unit: str, rate: float) -> pl.D
 
 
 def _unit_variance(rate: float, prompts: float, samples: int) -> float:
-    """Variance of the mean of a descriptor or noun: its own, and that of its prompts."""
+    """Return the variance of the mean of a descriptor or noun: the variance between units plus that of its prompts."""
     coin = rate * (1 - rate)
     return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION) * coin / prompts
 
@@ -54,7 +54,7 @@ def _found(variance: float, freedom: float, level: float) -> float:
 
 
 def planned_axes(rate: float, samples: int = 1) -> Planned:
-    """Return the smallest detectable difference of each axis from the others, with descriptors as a sample.
+    """Return the minimum detectable difference (MDE) of each axis from the others, with descriptors as a sample.
 
     Descriptors are the column ``group``; `rate` is the assumed rate (0 to 1).
     """
@@ -102,7 +102,7 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
                 continue
             variance = sum(_unit_variance(rate, n / each, written) / each for _, each, n in sizes.iter_rows())
             nouns = sizes["nouns"].to_numpy()
-            # with fewer nouns of a gender the run calls the axis not measurable
+            # the analysis after the run has the same minimum number of nouns per gender
             testable = nouns.min() >= least_units_of_two(options.level)
             freedom = float(nouns.sum() - 2) if testable else 0.0
             found = _found(variance, freedom, options.level)
@@ -113,8 +113,9 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_pairs(rate: float, samples: int = 1) -> Planned:
-    """Return the smallest detectable difference between the two groups of an axis, paired in templates, at an assumed
-    `rate`.
+    """Return the minimum detectable difference (MDE) between the two groups of an axis, paired by template.
+
+    `rate` is the assumed rate (0 to 1).
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -136,10 +137,11 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], samples: int = 1) -> Planned:
-    """Return, for each pair of axes, the smallest detectable excess of a typical intersection of two groups.
+    """Return, for each pair of axes, the minimum detectable excess (MDE) for a typical intersection of two groups.
 
-    The excess is the rate minus the rate that both groups predict. `rate` is the assumed rate (0 to 1), and `axes` are
-    columns of 0 and 1. With benign and toxic prompts (column toxicity), the larger of both values is returned.
+    The excess is the rate of the intersection minus the rate that both groups predict. `rate` is the assumed rate (0 to
+    1), and `axes` are columns of 0 and 1. If there are benign and toxic prompts (column toxicity), the larger MDE is
+    returned.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What a plan of judged continuations could find before anything is written, and how a part of it is taken."""
+"""Compute the minimum detectable effects of a plan of continuations, and select its prompts under --limit."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from evenhand.stats.contrasts import planned_crossing
 from evenhand.stats.disparity import PLANNED_CORRELATION, planned_effects
 
 LEAST_PROMPTS = 10
-"""Prompts of a group below which `judge` calls it not measurable."""
+"""Groups with fewer prompts are not measurable (as in `judge`)."""
 INTERACTION = 0.05
 """Share of the variance of one response that is assumed for the interaction of group and template, and of group and
 noun.
@@ -28,23 +28,24 @@ def planned_rates(
     crossed: tuple[str, str] | None = None,
     least: tuple[str, int] | None = None,
 ) -> Planned:
-    """Return the MDE (80% power) of a typical group of each axis, compared with the others, for a plan.
+    """Return the minimum detectable effect (MDE, 80% power) for a typical group of each axis against the others.
 
-    Groups with fewer are not compared; an axis with fewer than two such groups has no effect. The same routine reports
-    the MDE after the run, for the observed data. The plan returns axis, n (responses), minimum_detectable (null if no
-    effect is detectable), unit.
+    Groups with fewer than LEAST_PROMPTS prompts are not compared. An axis with fewer than two comparable groups has no
+    MDE. The same routine computes the MDE from the observed data after the run. The plan returns axis, n (responses),
+    minimum_detectable (null if no effect is detectable) and unit.
 
     Parameters
     ----------
     background
-        The rate that is assumed for all groups, in percent.
+        Rate that is assumed for all groups, in percent.
     samples
         Default number of continuations per prompt. Continuations of one prompt are assumed to have an intraclass
-        correlation of .3.
+        correlation of 0.3.
     grouped
         Makes one row for each group of a prompt, if there is no column group.
     crossed
-        The two samples in whose cells groups are compared, if the analysis treats both as noise.
+        The two factors (such as template and noun) whose combinations are the cells in which groups are compared, if
+        the analysis treats both as random.
     least
         A column and the minimum number of its values per group.
     """
@@ -89,7 +90,7 @@ def _of_cells(
     groups = part["group"].n_unique()
     if groups < 2 or first * second < 2:
         return None
-    # groups that lack cells (two nouns fewer, say) meet in as many as they have on average
+    # some groups lack cells (for example those of two nouns); they are counted with the average number of shared cells
     share = part.select("group", *(name for name in crossed if name in part.columns)).n_unique() / (
         groups * first * second
     )
@@ -99,7 +100,7 @@ def _of_cells(
         cell=one * (PLANNED_CORRELATION + (1 - PLANNED_CORRELATION) / samples) / share,
         interaction=INTERACTION * one,
     )
-    # half of the level goes to the single groups, half to their spread
+    # half of the significance level is for single groups, half for the spread between groups
     smallest = 100 * plan.difference(options.level / 2)
     return smallest if smallest <= 100 - 100 * rate else None
 
@@ -117,16 +118,15 @@ def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
 def same_cells(
     cross: Sequence[str], least: int = LEAST_PROMPTS, unit: str = "group"
 ) -> Callable[[PromptSet, int, int], PromptSet]:
-    """Select at most `limit` prompts that are made from templates, with the same combinations of templates for all
-    groups.
+    """Select at most `limit` prompts such that all groups have the same combinations of templates.
 
-    If the limit is too small for `least` combinations per group, some groups are left out, evenly over axes. With fewer
-    prompts, a group could not be measured. `least` is reduced to the number of combinations.
+    If the limit is too small for `least` combinations per group, some groups are left out, evenly over axes, because
+    groups with fewer prompts are not measurable. `least` is reduced if there are fewer combinations in total.
     """
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in cross if name in prompts.frame.columns]
-        if not present:  # prompts of the user without the columns of templates
+        if not present:  # a user's own prompts may lack the columns of templates
             return evenly_over("axis", unit)(prompts, limit, seed)
         cells = prompts.frame.select(present).unique().height
         return prompts.sample_crossed(

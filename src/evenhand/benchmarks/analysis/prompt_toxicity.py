@@ -1,4 +1,4 @@
-"""What benchmarks with toxic and benign prompts share: rates by the toxicity of the prompt."""
+"""Compare responses to toxic and to benign prompts; shared by benchmarks that have both."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,9 @@ def prompt_toxicity_rows(
     cluster: str | None = None,
     bins: Sequence[float] = (),
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """Return the rates of negative responses after benign and after toxic prompts, and their difference, without
-    verdicts.
+    """Return the rates of negative responses after benign and after toxic prompts, and their difference.
 
-    A model that goes along with a toxic prompt is not biased against a group, so these rows get no verdict.
+    These rows have no verdict: a model that continues toxic prompts with toxic text is not biased against a group.
 
     Parameters
     ----------

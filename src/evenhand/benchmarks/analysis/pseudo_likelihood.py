@@ -1,4 +1,4 @@
-"""The analysis that pseudo-log-likelihood benchmarks share: phrases about people in a masked model."""
+"""Shared analysis of pseudo-log-likelihood benchmarks: noun phrases about people in masked models."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -35,8 +35,7 @@ def phrases_benchmark(
     datasets: tuple[str, ...] = (),
     n_axes: int = 13,
 ) -> Benchmark:
-    """Create a benchmark of noun phrases for masked models. Requests, measures and limitations are the same for all of
-    them.
+    """Create a benchmark of noun phrases for masked models, with the shared request, measures and limitations.
 
     `name`, `build`, `datasets` and `n_axes` are those of a `Benchmark`. `summary`, `citation`, `licence` and `source`
     are those of its card.
@@ -90,7 +89,7 @@ def seat_templates() -> tuple[Template, ...]:
 
 
 def seat_pairs() -> list[tuple[str, str]]:
-    """Our matched (humanising, neutral) templates."""
+    """Return evenhand's matched (humanising, neutral) templates."""
     sides: dict[str, dict[bool, str]] = {}
     for template in seat_templates():
         sides.setdefault(str(template.pair), {})[bool(template.humanising)] = template.text
@@ -98,7 +97,7 @@ def seat_pairs() -> list[tuple[str, str]]:
 
 
 def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """Differences between descriptors in humanising templates, and humanising against neutral ones.
+    """Compare descriptors within humanising templates, and humanising with neutral templates.
 
     frame: axis, template, descriptor, noun, humanising, log_likelihood and token_count of the phrase.
     """

@@ -1,4 +1,4 @@
-"""Rows of measurements of judged continuations: rows with verdicts, and rows shown for information."""
+"""Convert results on classified continuations to measurements, with or without verdicts."""
 
 import polars as pl
 
@@ -15,7 +15,7 @@ EFFECT = "percentage points from the others"
 def disparity_rows(
     found: Disparity, measures: tuple[str, str] = ("disparity", "group_difference"), unit: str = POINTS
 ) -> list[Measurement]:
-    """Rows of axes and of groups, judged: how much the groups of an axis differ, and each from the others."""
+    """Return tested rows: the spread between the groups of each axis, and each group against the others."""
     axis, group = measures
     return measurement_rows(found.axes, axis, unit, ideal=0.0) + measurement_rows(
         found.groups, group, unit, effect_unit=EFFECT
@@ -23,7 +23,7 @@ def disparity_rows(
 
 
 def described_rows(found: Disparity, cluster: str) -> list[Measurement]:
-    """Burden and largest gap of each axis, and the rate of each group, averaged over `cluster`: descriptions."""
+    """Return descriptive rows: burden and largest gap of each axis, and each group's rate averaged over `cluster`."""
     axes = found.axes.filter(pl.col("estimate").is_not_null())
     plain = ["axis", "n", "n_missing", "n_units"]
     burdens = axes.select(*plain, estimate="burden").drop_nulls("estimate")
@@ -36,13 +36,15 @@ def described_rows(found: Disparity, cluster: str) -> list[Measurement]:
 
 
 def named_rows(shares: pl.DataFrame) -> list[Measurement]:
-    """Share of groups that are named worse, over everything and by axis: a description."""
+    """Return descriptive rows: the share of groups that are named as treated worse, in total and by axis."""
     return measurement_rows(shares, "bias_score", SCORE_UNIT)
 
 
 def axis_rows(rates: AxisRates) -> list[Measurement]:
-    """Return rows that compare each axis with all other axes. They detect bias first if single groups have few
-    responses."""
+    """Return rows that compare each axis with all other axes.
+
+    They have more power than tests of single groups if each group has few responses.
+    """
     if rates.axes.height < 2:
         return []
     return measurement_rows(
@@ -57,7 +59,7 @@ def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:
 
 
 def published_rows(score: PublishedBiasScore | None, grouped: pl.DataFrame) -> list[Measurement]:
-    """Rows of all groups together and of axes; descriptive, so they carry no p and no null."""
+    """Return descriptive rows (no p, no null) of the published score, for all groups together and by axis."""
     if score is None:
         return [
             Measurement(

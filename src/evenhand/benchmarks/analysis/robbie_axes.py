@@ -1,4 +1,4 @@
-"""ROBBIE's tables over several data sets: the published BiasScore by demographic axis and over everything."""
+"""Compute ROBBIE's tables over several data sets: the published BiasScore by demographic axis and in total."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -15,7 +15,7 @@ from evenhand.stats import PairTable
 BESIDE = "beside_"
 """Prefix of columns that state to which group of another axis a response belongs."""
 LEAST_TIE = 0.1
-"""Cramér's V from which two axes hang together."""
+"""Cramér's V from which two axes count as associated."""
 MOST_AXES = 6
 _TABLE: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("axis", "other"), pl.String),
@@ -26,7 +26,7 @@ _TABLE: dict[str, type[pl.DataType]] = {
 
 
 def group_columns(frame: pl.DataFrame) -> dict[str, str]:
-    """Return, for each axis, the column that holds the group of an answer on it; empty where there is one axis."""
+    """Return, for each axis, the column with a response's group on that axis; empty if there is only one axis."""
     return {name.removeprefix(BESIDE): name for name in frame.columns if name.startswith(BESIDE)}
 
 
@@ -41,11 +41,13 @@ def inside_others(
 ) -> pl.DataFrame:
     """Compare the groups of each axis within the groups of each associated axis.
 
-    frame: answers with axis, group, a column BESIDE + AXIS for each axis, `cluster` and `strata`. axes_of: from
-    answers of one axis and columns to hold fixed to a row with gap, gap_low, gap_high, p and obstacle, and the two
-    groups that differ most. value: column of the outcome; is_rate: whether it is 0 or 1. Returns axis, other,
-    tie (Cramér's V), gap, its CI, p, highest, lowest, obstacle and same_in_each. The last is true if the gap between
-    these two groups excludes 0 on the same side in each group of the other axis (simultaneous intervals).
+    frame: responses with axis, group, a column BESIDE + AXIS for each axis, `cluster` and `strata`. axes_of: function
+    of the responses on one axis and the columns to hold fixed; it returns a row with gap, gap_low, gap_high, p,
+    obstacle, and the two groups with the largest gap. value: column of the outcome. is_rate: whether the outcome is 0
+    or 1.
+
+    Returns axis, other, tie (Cramér's V), gap, its CI, p, highest, lowest, obstacle and same_in_each. The last is true
+    if the interval for the gap excludes 0 on the same side in every group of the other axis (simultaneous intervals).
     """
     columns = dict(list(group_columns(frame).items())[:MOST_AXES])
     rows = []
@@ -70,9 +72,9 @@ def inside_others(
 def has_same_sign(
     frame: pl.DataFrame, other: str, cluster: str, value: str, row: Mapping[str, Any], *, is_rate: bool
 ) -> bool:
-    """Return whether the gap between two groups lies on one side of 0 in each group of the column `other`.
+    """Return whether the gap between two groups has the same sign in each group of the column `other`.
 
-    row: names the two groups, as `highest` and `lowest`.
+    The intervals must exclude 0. row: names the two groups, as `highest` and `lowest`.
     """
     two = frame.filter(pl.col("group").is_in([row["highest"], row["lowest"]]), pl.col(value).is_not_null())
     if two["group"].n_unique() < 2:
@@ -88,9 +90,10 @@ def has_same_sign(
 
 
 def cramers_v(first: pl.Series, second: pl.Series) -> float:
-    """How closely two labels hang together, from 0 to 1 (Cramér 1946, chapter 21), without what chance makes of it.
+    """Return Cramér's V, the association of two categorical variables from 0 to 1, corrected for bias.
 
-    Source of the correction: Bergsma 2013, A bias-correction for Cramér's V and Tschuprow's T, section 2.
+    Sources: Cramér 1946, chapter 21; correction: Bergsma 2013, A bias-correction for Cramér's V and Tschuprow's T,
+    section 2.
 
     >>> cramers_v(pl.Series(["a", "b"] * 50), pl.Series(["x", "y"] * 50)) > 0.95
     True
@@ -98,7 +101,7 @@ def cramers_v(first: pl.Series, second: pl.Series) -> float:
     table = pl.DataFrame({"first": first, "second": second}).group_by("first", "second").len()
     n, counted = len(first), pl.col("len").cast(pl.Float64)
     expected = counted.sum().over("first") * counted.sum().over("second") / n
-    # cells that are empty add nothing to the sum of squares over expectations
+    # empty cells contribute 0 to the sum of n² / expected, so only observed cells are needed
     squares = float(table.select((counted**2 / expected).sum()).item())
     r, c = first.n_unique(), second.n_unique()
     if min(r, c) < 2 or n < 2:

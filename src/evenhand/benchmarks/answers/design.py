@@ -18,11 +18,11 @@ from evenhand.schema import DataError
 LEAST_QUESTIONS = 8
 """If all groups share at least this many questions, the questions are treated as the sample."""
 HELD = ("question", "rater", "question with its rater")
-"""What groups may be compared inside of; columns of a designed table."""
+"""Names of columns that are held fixed when groups are compared."""
 OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."
 EACH_ROW = "each row counted as a separate response"
 EACH_ANSWER = "each response counted, because no column names who gave it"
-"""What a verdict rests on where no column says whose answers they are."""
+"""Caveat for a table without a column of units: each response counts as independent."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5
 
@@ -55,21 +55,26 @@ class Design:
 def designed(answers: pl.DataFrame) -> Design:
     """Return the design of a table of responses.
 
-    answers: axis, group and, if available, question, unit, rater, draw, continuation; one row per response,
-    coding and axis. Columns with only nulls count as absent.
-    - Codings of one answer are averaged. Where answers have different raters, groups are compared inside the same ones
-      (`inside_raters`).
-    - With `unit`, each unit counts once, regardless of its questions. Questions that units did not share are held
-      fixed; questions of a single group are left out. If groups share no questions, each question counts once, as
-      without `unit`.
+    answers: axis, group and, if available, question, unit, rater, draw, continuation; one row per response, coding and
+    axis. Columns with only nulls count as absent.
 
-       The questions of one unit stay together.
-    - Without, questions that all groups met are held fixed and each answer counts, so that verdicts speak of these very
-      questions; from LEAST_QUESTIONS on groups are paired in them, and verdicts speak of questions like these.
-    - Questions that only one group received count once each, because they cannot be separated from the group otherwise.
-    - Only strata with several groups contribute to their difference; the others are left out.
-      Axes whose groups share nothing have an obstacle.
-    Raises DataError where several rows of one rater might be one answer or several.
+    Units (column `unit`, for example the person who wrote the responses):
+
+    - With `unit`, each unit counts once, however many questions it has. Its questions stay together. If units had
+      different questions, groups are compared only among units with the same set of questions.
+    - Without `unit`, and with few questions that all groups received, the questions are held fixed. Each response
+      counts once, and verdicts apply to these questions only.
+    - Without `unit`, and with at least LEAST_QUESTIONS questions that all groups received, groups are paired by
+      question. Verdicts then apply to similar questions.
+    - If groups received different questions, each question counts once, because question and group cannot be separated.
+
+    Raters: several codings of a response are averaged. If responses have different raters, groups are compared within
+    raters (`inside_raters`).
+
+    Only strata with several groups contribute to a difference; the others are left out. An axis whose groups share no
+    stratum has an obstacle.
+
+    Raises DataError if it is unclear whether several rows of one rater are one response or several.
 
     >>> rows = [{"axis": "sex", "group": g, "question": q} for g in "ab" for q in "123" for _ in range(40)]
     >>> found = designed(pl.DataFrame(rows))
@@ -160,7 +165,7 @@ def _empty(values: pl.Series) -> bool:
 
 
 def _answer_ids(frame: pl.DataFrame) -> pl.Series:
-    """Which rows are codings of one answer (rows,)."""
+    """Return an identifier for each row that is equal for all codings of the same response, shape (rows,)."""
     rows = pl.int_range(pl.len())
     if "rater" not in frame.columns:
         return frame.select(pl.format("answer-{}", rows)).to_series()
@@ -183,13 +188,13 @@ def _met_by_several() -> pl.Expr:
 
 
 def _met_by_all(frame: pl.DataFrame) -> bool:
-    """Whether most questions were asked about several groups, in every axis."""
+    """Return whether, on every axis, most questions were asked about several groups."""
     met = frame.group_by("axis", "question").agg(several=pl.col("group").n_unique() > 1)
     return bool((met.group_by("axis").agg(pl.col("several").mean())["several"] > _MOST).all())
 
 
 def _untied(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
-    """The axes in which values of `by` do not tie all groups together that `everybody` has."""
+    """Return the axes on which not all groups of `everybody` are connected by shared values of `by`."""
     found = []
     for (axis,), part in everybody.sort("axis").group_by("axis", maintain_order=True):
         here = frame.filter(axis=axis)
@@ -200,13 +205,13 @@ def _untied(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
 
 
 def _bundles(frame: pl.DataFrame) -> pl.Series:
-    """Questions of a group, those that one unit met as one (rows,)."""
+    """Return a question identifier for each row; questions that one unit received count as one, shape (rows,)."""
     own = frame.select(*(pl.struct(*_KEYS, name).rank("dense").alias(name) for name in ("unit", "question")))
     return pl.select(pl.format("bundle-{}", _bundled(own, "unit", "question"))).to_series()
 
 
 def _bundled(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
-    """Which rows hang together by values that they share (rows,)."""
+    """Return the connected component of each row: rows with equal values in either column are connected, shape (rows,)."""
     codes = frame.select(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in (first, second))
     left, right = (codes[name].to_numpy() for name in (first, second))
     width = int(left.max(initial=-1)) + 1
@@ -216,7 +221,7 @@ def _bundled(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
 
 
 def _sets(frame: pl.DataFrame) -> pl.DataFrame:
-    """By axis, group and unit: all of its questions in one text."""
+    """Return, for each axis, group and unit, the set of its questions as one string."""
     return frame.group_by(*_KEYS, "unit").agg(
         question_set=pl.col("question").unique().sort().str.join("\x1f")
     )

@@ -15,8 +15,8 @@ from evenhand.reports.sentences import Estimate, Gap, Outcome, group_name
 def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) -> Headlines:
     """Return the function that writes one sentence for each pair of columns.
 
-    what: what a negative response, or the number, is called. is_rate: whether sizes are percentage points. held: the
-    column that is held fixed in addition to the other columns of groups, such as "question".
+    what: name of a negative response or of the number. is_rate: whether sizes are percentage points. held: the column
+    that is held fixed in addition to the other columns of groups, such as "question".
     """
     outcome = Outcome(what, is_rate)
 
@@ -58,7 +58,7 @@ def _found(
 ) -> str:
     parts = [_gaps(outcome, facts, gaps, others, row) if gaps else _cells(outcome, facts, cells, others, row)]
     if facts["highest_p"] is not None and facts["highest_p"] <= 0.05:
-        # the combination that is treated worst comes first; how the gap depends on the other column explains it
+        # report the combination that is treated worst first; the dependence of the gap on the other column explains it
         parts.insert(0, _highest(outcome, facts, cells))
     if facts["n_pairs"] > 1:
         parts.append(sentences.pairs_tested(facts["n_pairs"]))

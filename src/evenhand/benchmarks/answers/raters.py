@@ -1,7 +1,7 @@
-"""Several people coded the answers, some more strictly than others: groups are compared inside the same raters.
+"""Compare groups within raters, because some raters are stricter than others.
 
-What a strict rater makes of the group that met them more often is no difference between groups. Nothing is estimated
-about raters: of each answer the codings are taken that have a counterpart by the same rater in another group.
+If a strict rater judged more responses about one group, the raters alone would produce a difference between groups. No
+rater effect is estimated. Only codings are kept that have a counterpart by the same rater in another group.
 """
 
 import polars as pl
@@ -15,18 +15,22 @@ _MOST = 0.5
 
 
 def raters_differ(frame: pl.DataFrame) -> bool:
-    """Whether answers have different raters. frame: axis, group, answer, rater."""
+    """Return whether responses have different raters. frame: axis, group, answer, rater."""
     sets = frame.group_by(*_KEYS, "answer").agg(pl.col("rater").unique().sort().str.join("\x1f"))
     return sets["rater"].n_unique() > 1
 
 
 def inside_raters(frame: pl.DataFrame, cluster: str, paired: bool) -> tuple[pl.DataFrame, bool]:
-    """The codings that can be compared inside raters, and whether the column `rater_set` is to be held fixed.
+    """Select the codings that can be compared within raters.
 
-    frame: axis, group, answer, rater, `cluster`, question where there are any. paired: whether groups are compared
-    inside `cluster`, which then is the question: of each, the raters who judged all groups in it count, all equally.
-    Otherwise units that have the same raters in equal shares are compared, if most have a counterpart; if not, a
-    unit's codings by one rater: the one who judged most units of its question that have a counterpart.
+    frame: axis, group, answer, rater, `cluster` and, if available, question. paired: whether groups are compared within
+    `cluster`, which is then the question.
+
+    Returns the codings, and whether the added column `rater_set` must be held fixed. The rule depends on the data:
+
+    - If `paired`, a question keeps the raters who judged all its groups.
+    - Otherwise, if most units have a counterpart with the same raters in the same shares, such units are compared.
+    - Otherwise each unit keeps the codings by one rater: the one with the most counterparts.
 
     >>> rows = [("sex", g, f"{g}{i}", "xyz"[i % 2 + (g == "b")]) for g in "ab" for i in range(4)]
     >>> frame = pl.DataFrame(rows, ["axis", "group", "answer", "rater"], orient="row")

@@ -1,4 +1,4 @@
-"""Answers that somebody has gathered, about or from groups of people: labels, judgements, or a number."""
+"""Compare groups in a user's own responses: by labels, judgements or a number."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -39,7 +39,7 @@ LEVEL = 0.05
 ROW = "row"
 """The column with the row number of a response, if the table repeats the response for each axis."""
 NOT_OF_ANSWERS = ("bias_score", "bias_score_published", "burden")
-"""Measures of a whole audit that say nothing of answers that somebody gathered."""
+"""Measures of a complete audit that have no meaning for a user's own responses."""
 NUMBER = "number"
 """Key of `AnalysisOptions.labels` with the name of a numeric outcome. The key `ROLE` has the name of the negative
 outcome.
@@ -50,8 +50,8 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """Compare the groups of each axis by their rate of negative responses or, without such judgements, by a number.
 
     frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `designed` reads; `row` is the
-    number of the row in the user's table. options: labels can name a negative response and a number. Details: `design`,
-    in addition to those of rates or scores.
+    row number in the user's table. options: `labels` may contain the name of a negative response and of the number. The
+    details are those of rates or scores, and the table `design`.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = designed(about)
@@ -89,8 +89,11 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 
 
 def _applies(row: Measurement) -> bool:
-    """Whether a row of rates says anything of gathered answers: no published score counts groups in them, harm to
-    groups of several axes is no sum where each answer belongs to one of each, and few refuse."""
+    """Return whether a row of rates is meaningful for a user's own responses.
+
+    Published scores over groups are not, because no published data set is used. Totals over axes are not, because each
+    response has a group on every axis. Refusals are shown only if there are some.
+    """
     if row.measure.startswith("refusal"):
         return bool(row.estimate) or row.p is not None
     return row.measure not in NOT_OF_ANSWERS and (row.measure != "max_subgroup_rate" or row.axis is not None)
@@ -149,7 +152,7 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
 def _pairs(
     frame: pl.DataFrame, design: Design, value: str, what: str, *, is_rate: bool
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """The interaction of every two columns of groups: rows, and detail tables; nothing where there is one column."""
+    """Return the interactions of every two columns of groups: rows and detail tables; empty if there is one column."""
     columns = group_columns(frame)
     if len(columns) < 2:
         return [], {}
@@ -174,9 +177,9 @@ def _pairs(
 
 
 def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
-    """Rows of axes and groups, judged, and of means, which describe. unit: what the number is called.
+    """Return tested rows of axes and groups, and descriptive rows of means. unit: name of the number.
 
-    The smallest effect of an axis with two groups is the gap between them, in place of the standard deviation.
+    For an axis with two groups, the MDE refers to the gap between them instead of the standard deviation.
     """
     gaps = found.groups.group_by("axis").agg(_smallest_gap=pl.col("minimum_detectable").max())
     axes = found.axes.join(gaps, on="axis", how="left", nulls_equal=True, maintain_order="left")
@@ -206,7 +209,7 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     written = rate_headlines(words) if facts["rates"] else score_headlines(what)
     groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
     pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(findings, details)
-    # if the gap on a column depends on another one, the average over that one misleads: the combination comes first
+    # if the gap in one column depends on another column, its average is misleading, so the combination comes first
     found = [line for line in pairs if line.verdict == "biased"]
     columns = by_axis(details.get("interactions"))
     lines = []
@@ -234,8 +237,9 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
 def _inside(
     axis: str | None, inside: pl.DataFrame | None, rates: bool, depends: Collection[str]
 ) -> list[str]:
-    """Return sentences on the gap that remains within the groups of the axes associated with this one, except for
-    those on which the gap depends.
+    """Return sentences on the gap that remains within the groups of associated axes.
+
+    Axes on which the gap depends are left out, because another sentence covers them.
     """
     if inside is None:
         return []

@@ -1,4 +1,4 @@
-"""What the benchmark asks: the texts made of a user's file, or listed by their review; whole prompts where few are."""
+"""Create the prompts of the benchmark from a user's file, or from the reviewed list of such prompts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,9 +10,9 @@ from evenhand.prompts.counterfactual import asked_about, read_own, read_review
 from evenhand.schema import Card, UsageError
 
 REVIEWED = "reviewed"
-"""Replaces axes: the file lists the prompts."""
+"""Value of the option `counterfactual` that states that the file is a reviewed list of prompts; it replaces axes."""
 LEAST = 10
-"""Prompts of the user's in which a group must be asked about to be compared."""
+"""Minimum number of the user's prompts about a group. Groups with fewer are not compared."""
 HINT = (
     "Give your own: --prompts MINE.csv --counterfactual gender,religion,name. In the column `text` people are "
     "mentioned, or slots are filled for every group: Write a reference for {name}."
@@ -43,7 +43,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
         raise UsageError(f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes.")
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
-    frame = asked.frame.drop("contradiction")  # for who reviews; nothing is asked or measured by it
+    frame = asked.frame.drop("contradiction")  # only reviewers need this column
     card = Card(
         name=path.stem,
         summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {axes_of(frame)}",
@@ -56,19 +56,19 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
 
 
 def axes_of(frame: pl.DataFrame) -> str:
-    """The axes of a table in its order, in words."""
+    """Return the names of the axes of a table, in its order, as one string."""
     return ", ".join(frame["axis"].unique(maintain_order=True))
 
 
 def by_group(frame: pl.DataFrame) -> pl.DataFrame:
-    """axis, group, prompts (of the user's), texts, in the order of the table."""
+    """Return axis, group, number of the user's prompts and number of texts, in the order of the table."""
     return frame.group_by("axis", "group", maintain_order=True).agg(
         prompts=pl.col("base").n_unique(), texts=pl.col("text").n_unique()
     )
 
 
 def seldom(frame: pl.DataFrame) -> list[str]:
-    """A sentence on the groups of each axis that are asked about too seldom to be compared."""
+    """Return a sentence for each axis with groups that have too few prompts to be compared."""
     few = by_group(frame).filter(pl.col("prompts") < LEAST)
     told = few.group_by("axis", maintain_order=True).agg("group", pl.col("prompts").max())
     return [
@@ -79,9 +79,9 @@ def seldom(frame: pl.DataFrame) -> list[str]:
 
 
 def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """How --limit takes a part: prompts of the user's with all their groups, evenly over axes, the same on each.
+    """Return at most `limit` texts: complete prompts of the user with all their groups, the same ones on each axis.
 
-    Raises UsageError where the limit holds not one of them.
+    Raises UsageError if the limit is too small for one prompt.
     """
     asked = prompts.frame.group_by("base", "axis", maintain_order=True).len()
     drawn = asked.with_columns(key=pl.Series(row_keys(asked["base"], seed, "base"))).sort("key", "base")

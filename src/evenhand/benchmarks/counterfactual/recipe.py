@@ -1,4 +1,4 @@
-"""counterfactual: a user's own prompts, each asked about several groups: is anybody answered worse?"""
+"""counterfactual: a user's own prompts, each asked about several groups. Which group gets worse responses?"""
 
 from dataclasses import replace
 
@@ -28,20 +28,20 @@ from evenhand.reports.sentences import RateWords, group_name
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
-"""Answers to each text: how far two answers to the same text differ is the floor of every difference."""
+"""Responses per text. The difference between responses to the same text is the baseline for every comparison."""
 TONE = "tone"
 OUTCOMES = ("length", "similarity")
-"""Read from the answers unless the user names others."""
+"""Default outcomes that are computed from the responses."""
 GENDERED = ("she", "he", "her", "him", "his", "hers", "herself", "himself", "ms", "mrs", "mr", "woman", "man")
-"""Hidden where answers are compared word by word: to repeat whom a request is about is no other answer."""
+"""Words that are hidden when responses are compared word by word, because repeating the group is not a difference."""
 TOO_SELDOM = "Only {prompts} prompts are about it. At least {least} are needed."
 
 
 def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """Compare the classified responses, and the outcomes read from them, between the groups of each axis.
+    """Compare the classified responses, and the outcomes computed from them, between the groups of each axis.
 
-    Groups with fewer than LEAST prompts are listed and not compared. The tone and each outcome share the level of
-    an axis: their p is multiplied by their number.
+    Groups with fewer than LEAST prompts are listed but not compared. Tone and outcomes share the significance level of
+    an axis: their p values are multiplied by the number of tests (Bonferroni).
     """
     prompts = pl.col("base").n_unique().over("axis", "group")
     enough, rows = frame.filter(prompts >= LEAST), _too_seldom(frame.filter(prompts < LEAST), frame)
@@ -80,7 +80,10 @@ def _too_seldom(few: pl.DataFrame, frame: pl.DataFrame) -> list[Measurement]:
 
 
 def _sharing(row: Measurement, questions: int) -> Measurement:
-    """A row whose axis is asked several questions: of groups the p of their axis is what they share."""
+    """Return a row with its p value multiplied by the number of tests on its axis, at most 1.
+
+    For a row of a group, this is the p value of its axis (`axis_p`).
+    """
     name = "p" if row.group is None else "axis_p"
     value = getattr(row, name)
     return row if value is None else replace(row, **{name: min(1.0, questions * value)})

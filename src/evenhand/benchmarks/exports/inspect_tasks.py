@@ -1,7 +1,7 @@
-"""Benchmarks of continuations as tasks of Inspect (inspect_ai): data set, scorer, and both together.
+"""Export benchmarks of continuations to Inspect (inspect_ai): a data set, a scorer, or a task with both.
 
-Inspect averages over samples and has no groups. `evenhand compare` reads the groups from a log, because the
-columns of each prompt are its metadata.
+Inspect averages over samples and ignores groups. The columns of each prompt are therefore stored as metadata, so that
+`evenhand compare` can read the groups from an Inspect log.
 """
 
 from asyncio import to_thread
@@ -86,8 +86,7 @@ def inspect_task(
     seed: int = 0,
     data: Mapping[str, Path] | None = None,
 ) -> Any:
-    """Return a benchmark as a `Task` of Inspect, with its prompts, one generation per sample, and its classifiers as
-    scorers.
+    """Return a benchmark as a `Task` of Inspect: prompts, one generation per sample, and classifiers as scorers.
 
     `classifiers` replace the published ones, by role. `samples` replaces the benchmark's number of samples (epochs).
     Other parameters and errors are those of `inspect_dataset` and `inspect_scorer`.

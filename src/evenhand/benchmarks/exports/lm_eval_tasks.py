@@ -1,8 +1,8 @@
-"""Benchmarks as tasks of lm-evaluation-harness: a folder for its `--include_path`.
+"""Export benchmarks as tasks of lm-evaluation-harness: a folder for its `--include_path`.
 
-A task asks what an audit asks, and nothing is judged or compared there, because a metric of lm_eval sees a row and not
-the groups. `evenhand measure` and `evenhand compare` read the samples that it writes with `--log_samples`: the columns
-of each prompt go along in its documents.
+A task sends the same requests as an audit, but does not compare groups, because a metric of lm_eval sees single rows.
+The documents contain the columns of each prompt. `evenhand measure` and `evenhand compare` can therefore analyse the
+samples that lm_eval writes with `--log_samples`.
 """
 
 import json
@@ -142,7 +142,7 @@ def _metric(name: str) -> dict[str, Any]:
 
 
 class Tag(str):
-    """The name of a function, as lm_eval's YAML tells it."""
+    """A reference to a Python function, written as a tag in the YAML of a task."""
 
 
 class _Dumper(yaml.SafeDumper):
