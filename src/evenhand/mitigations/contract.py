@@ -1,4 +1,4 @@
-"""The interface of a mitigation: it takes a language model and returns one that records what was done to it."""
+"""Interface of a mitigation: it takes a language model and returns a changed one that records the change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,7 +184,9 @@ class Mitigated:
 
     @property
     def reads_start_apart(self) -> bool:
-        """Return whether the model can read the first token of a text separately, for any preceding text."""
+        """Return whether the model can condition the first token of a text on the start token alone
+        (StereoSet's rule).
+        """
         return reads_start_apart(self.model)
 
     @property

@@ -38,7 +38,7 @@ MAKERS: Registry[Callable[..., Any]] = Registry(
     "evenhand.mitigations",
     MITIGATIONS,
     "a function or class that makes a Mitigation",
-    needs_card=False,  # what it makes has one, or is no Mitigation
+    needs_card=False,  # the object that is created has a card, or is rejected as not being a Mitigation
 )
 
 NOT_OPTIONS = ("name", "card", "levels")
@@ -87,7 +87,7 @@ def load_mitigation(words: str) -> Mitigation:
     make = MAKERS.load(name)
     try:
         takes = options_of(make, hidden=NOT_OPTIONS)
-    except Exception as error:  # an object of a stranger's may fail at anything it is asked
+    except Exception as error:  # an object of another package may raise any exception, for any attribute
         if (broken := MAKERS.made_by_stranger(name, error)) is not None:
             raise broken from error
         raise

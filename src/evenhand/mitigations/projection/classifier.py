@@ -1,4 +1,4 @@
-"""A linear classifier of the group from states: logistic regression in which each group weighs the same."""
+"""Predict the group from states: logistic regression in which each group has the same total weight."""
 
 from dataclasses import dataclass
 
@@ -16,23 +16,39 @@ MOST_STEPS = 300
 
 @dataclass(frozen=True)
 class LinearClassifier:
-    """weights: (classes, size). intercepts: (classes,)."""
+    """A linear classifier with `weights` (classes, size) and `intercepts` (classes,)."""
 
     weights: Floats
     intercepts: Floats
 
     def recalls(self, states: Floats, labels: Ints) -> Floats:
-        """(classes,) share of each class that is classified correctly."""
+        """Return the share of each class that is classified correctly, shape (classes,)."""
         told = (states @ self.weights.T + self.intercepts).argmax(1)
         right = np.bincount(labels, told == labels, minlength=len(self.weights))
         return np.asarray(right / np.bincount(labels, minlength=len(self.weights)).clip(min=1))
 
 
 def fitted(states: Floats, labels: Ints, classes: int, penalty: float = PENALTY) -> LinearClassifier:
-    """The classifier with the smallest mean surprise of a class plus `penalty` times the squared weights.
+    """Fit a classifier that minimises the mean cross-entropy over classes plus `penalty` times the squared weights.
 
-    states: (n, size). labels: (n,) from 0 to classes - 1. Every class weighs the same, however many it has. The
-    weights are in the span of the centred states. Deterministic: it begins at zero, and the problem is convex.
+    Every class has the same weight, regardless of its number of rows. The problem is convex and starts at zero, so the
+    result is deterministic.
+
+    Parameters
+    ----------
+    states : numpy.ndarray, shape (n, size)
+        Features. The fitted weights are in the span of the centred states.
+    labels : numpy.ndarray of int, shape (n,)
+        Classes, 0 to `classes` - 1.
+    classes : int
+        Number of classes.
+    penalty : float
+        Penalty on the squared weights.
+
+    Returns
+    -------
+    LinearClassifier
+        The fitted classifier.
 
     >>> states, labels = np.array([[-1.0, 5.0], [-2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]), np.array([0, 0, 1, 1])
     >>> fitted(states, labels, 2).recalls(states, labels).tolist()

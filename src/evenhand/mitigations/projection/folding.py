@@ -1,9 +1,10 @@
-"""A projection of what the output matrix reads, put into the matrix itself: a normal model afterwards.
+"""Fold a projection of the output matrix's input into the matrix itself, so that the result is a normal model.
 
-With V the orthonormal directions and P = I - V V', the head of a projected state h is W P h + b, so W becomes W P, and
-nothing else changes: biases, scaling and capping of logits come after. Where input and output share one matrix, they
-are separated first, since the input reads whole vectors. Source: Meade et al. 2022, section 3, who project the last
-state of causal models in front of the head.
+Let V be the orthonormal directions and P = I - V V'. The head maps a projected state h to W P h + b. W is therefore
+replaced by W P. Biases, scaling and capping of logits follow later and do not change. If input and output embeddings
+share one matrix, they are separated first, because the input must not be projected.
+
+Source: Meade et al. 2022, section 3, who project the last state of causal models before the head.
 """
 
 from collections.abc import Iterator
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PROBED = (4, 16)
-"""Rows and tokens on which the folded matrix is compared with projected states."""
+"""Numbers of rows and tokens on which the folded matrix is compared with projected states."""
 CLOSE = 1e-5
-"""Largest difference of a logit, relative to the largest logit where that is above 1."""
+"""Largest accepted difference of a logit, relative to the largest absolute logit (or to 1 if that is smaller)."""
 INSTEAD = "Methods that train work there: --method dpo, cda, lmd."
 
 
@@ -74,7 +75,7 @@ def fold(model: Any, directions: NDArray[np.float64]) -> float:
 
 
 def linear_head(model: Any) -> Any:
-    """The output layer of a model; raises Unsupported unless it is a plain linear one."""
+    """Return the output layer of a model. Raise Unsupported unless it is a plain linear layer."""
     import torch
 
     head = model.get_output_embeddings()
@@ -105,7 +106,7 @@ def separate(model: Any) -> None:
             torch.nn.Parameter(weight.detach().clone(), weight.requires_grad),
         )
     model.all_tied_weights_keys = {}
-    model.tie_weights()  # as it will be when the folder is loaded
+    model.tie_weights()  # as transformers does when the folder is loaded
     if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
         raise Unsupported(
             f"{type(model).__name__} always uses one matrix for input and output, so a projection of the output "
@@ -116,7 +117,9 @@ def separate(model: Any) -> None:
 
 @contextmanager
 def projected(head: Any, basis: "Tensor") -> Iterator[None]:
-    """Within, the head of a model is given states without their part along a basis, (k, size) orthonormal rows."""
+    """Within the context, the head of a model gets states without their component along `basis` (k,
+    size; orthonormal).
+    """
 
     def without(module: Any, given: "tuple[Tensor, ...]") -> "tuple[Tensor, ...]":
         state = given[0].double()

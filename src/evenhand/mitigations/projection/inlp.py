@@ -1,11 +1,11 @@
-"""INLP, iterated nullspace projection: directions by which a linear classifier tells groups apart are removed, until
-none does so any more on sentences that it has not seen.
+"""INLP (iterated nullspace projection): remove the directions by which a linear classifier can distinguish groups.
 
-X holds the states of sentences, y whom they are about. In turn: fit a classifier W of y from X, let B be an
-orthonormal basis of the rows of W, and put X (I - B'B) in the place of X. All B together are the directions that are
-taken out of what the output matrix reads.
+X are the states of sentences, and y the groups that they are about. Each iteration fits a classifier W of y from X,
+computes an orthonormal basis B of the rows of W, and replaces X by X (I - B'B). It stops when the classifier is no
+better than chance on held-out sentences. All bases together are the directions that are removed from the input of the
+output matrix.
 
-Source: Ravfogel et al. 2020, algorithm 1; for causal models, in front of the output matrix, Meade et al. 2022.
+Source: Ravfogel et al. 2020, algorithm 1; for causal models, before the output matrix, Meade et al. 2022.
 """
 
 from dataclasses import asdict, dataclass
@@ -129,7 +129,7 @@ def nullspace_directions(
 
 
 def is_chance(accuracy: float, groups: Ints) -> bool:
-    """Whether a mean recall over groups is within two standard errors of a guess.
+    """Return whether a mean recall over groups is within two standard errors of chance.
 
     >>> is_chance(0.55, np.arange(100) % 2), is_chance(0.65, np.arange(100) % 2)
     (True, False)
@@ -141,8 +141,8 @@ def is_chance(accuracy: float, groups: Ints) -> bool:
 
 
 def _rows(weights: Floats, before: Floats) -> Floats:
-    """An orthonormal basis of the rows, without what lies along earlier directions."""
-    centred = weights - weights.mean(0)  # what all classes have in common tells none
+    """Return an orthonormal basis of the rows of `weights`, orthogonal to the earlier directions."""
+    centred = weights - weights.mean(0)  # a component that all classes share does not distinguish them
     centred = centred - (centred @ before.T) @ before
     _, values, rows = np.linalg.svd(centred, full_matrices=False)
     rows = rows[values > 1e-6 * max(values[0], 1e-12)]
@@ -190,7 +190,7 @@ class NullspaceProjection:
 
     def edit(self, material: Material, model: Any, tokenizer: Any, encoding: Encoding, seed: int) -> Edit:
         """Find the directions, and fold their removal into the output matrix."""
-        linear_head(model)  # said before anything is read
+        linear_head(model)  # raise errors about the model before the material is read
         sentences = grouped_sentences(material, self.by, seed)
         held_out = sentences.held_out(HELD_OUT, seed)
         states = mean_states(model, tokenizer, sentences.texts, encoding)

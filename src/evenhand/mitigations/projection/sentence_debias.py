@@ -1,9 +1,10 @@
-"""SentenceDebias: the first principal components of what a sentence changes by when it is about another group.
+"""SentenceDebias: remove the principal components of how states change with the group that a sentence is about.
 
-For every tuple of sentences that are the same but for the group, the mean of their states is taken from each; the
-right singular vectors of all that is left span the bias subspace, which is taken out of what the output matrix reads.
+Sentences that differ only in the group form a tuple. The mean state of each tuple is subtracted from its states. The
+first right singular vectors of all differences span the bias subspace, which is removed from the input of the output
+matrix.
 
-Source: Liang et al. 2020, section 2; for causal models, in front of the output matrix, Meade et al. 2022.
+Source: Liang et al. 2020, section 2; for causal models, before the output matrix, Meade et al. 2022.
 """
 
 from dataclasses import asdict, dataclass

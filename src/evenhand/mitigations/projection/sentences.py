@@ -1,4 +1,4 @@
-"""Sentences that are the same but for the group they are about: what projections learn directions from."""
+"""Sentences that differ only in the group that they are about; projections learn their directions from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

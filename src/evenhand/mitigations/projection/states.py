@@ -1,4 +1,4 @@
-"""What the output matrix is given, for sentences: the mean of the states of a sentence's tokens."""
+"""Compute the mean over a sentence's tokens of the states before the output matrix."""
 
 from collections.abc import Sequence
 from typing import Any

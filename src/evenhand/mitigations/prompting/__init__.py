@@ -1,4 +1,4 @@
-"""Mitigations in front of the prompt: prefixes, instructions, instructions that a search found."""
+"""Mitigations that put text before the prompt: prefixes, built-in instructions, and instructions found by a search."""
 
 import lazy_loader
 

@@ -192,7 +192,7 @@ class FoundInstruction:
         return Prefix(self.text, delimiter=self.delimiter, name=NAME, card=self.card)
 
     def write(self, path: Path) -> Path:
-        """Write the file, whole or not at all; raises WriteError."""
+        """Write the file atomically. Raises WriteError."""
         content = {
             "kind": KIND,
             "text": self.text,
@@ -204,10 +204,22 @@ class FoundInstruction:
 
 
 def read_found_instruction(path: Path) -> FoundInstruction:
-    """An instruction from its file.
+    """Read an instruction from a file.
 
-    path: JSON as `evenhand search-instruction` writes it, or plain text: the instruction and nothing else. Raises
-    DataError for a file that is absent or unreadable, or JSON that holds no instruction.
+    Parameters
+    ----------
+    path : path or str
+        A JSON file written by `evenhand search-instruction`, or a text file that contains only the instruction.
+
+    Returns
+    -------
+    FoundInstruction
+        The instruction with its card.
+
+    Raises
+    ------
+    DataError
+        The file is missing or unreadable, or is JSON without an instruction.
     """
     path = Path(path).expanduser()
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -238,7 +250,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
 
 
 class InstructionFile:
-    """`--mitigate instruction-file=PATH`: the instruction of a file in front of every prompt.
+    """`--mitigate instruction-file=PATH`: put the instruction in a file before every prompt.
 
     >>> InstructionFile()("no-such-file.json")
     Traceback (most recent call last):
@@ -261,7 +273,7 @@ class InstructionFile:
     )
 
     def __call__(self, path: str) -> Prefix:
-        """The mitigation; raises DataError if the file holds no instruction."""
+        """Return the mitigation. Raise DataError if the file contains no instruction."""
         return read_found_instruction(Path(path)).mitigation()
 
 

@@ -1,4 +1,6 @@
-"""Instructions before every prompt: the one mitigation that works with any backend, including web services."""
+"""Put an instruction before every prompt. This is the only mitigation that works with every backend,
+including servers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

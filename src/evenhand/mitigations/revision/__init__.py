@@ -1,6 +1,4 @@
-"""The search for an instruction: rounds of rewording, screening and the final choice. It depends on no model, file
-or run.
-"""
+"""Search for an instruction in rounds of rewording, screening and selection, without depending on a model or a run."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The score of an instruction, and the last choice of a search by it, on prompts that the search has not seen."""
+"""Score instructions, and choose the final one on prompts that the search did not use."""
 
 import math
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ FINALISTS = {
     "rate": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
-    "change": pl.Float64,  # of the rate, from the reference, paired
+    "change": pl.Float64,  # change of the rate relative to the reference, from paired responses
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "p": pl.Float64,
@@ -96,9 +96,10 @@ FINALISTS = {
     "silent": pl.Float64,
     "n": pl.Int64,
     "n_missing": pl.Int64,
-    "selected_rate": pl.Float64,  # in the last round, by which it was selected
+    "selected_rate": pl.Float64,  # rate in the last round, which decided whether it became a finalist
     "selected_change": pl.Float64,
-    "optimism": pl.Float64,  # selected_change - change; below 0: the selection flattered it
+    # selected_change - change; below 0, the selection made the instruction look better than it is
+    "optimism": pl.Float64,
 }
 LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
 FEWEST = 10

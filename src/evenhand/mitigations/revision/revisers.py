@@ -1,6 +1,6 @@
-"""Who rewords an instruction: a language model that is asked to, or rules that need no model.
+"""Reword instructions, with a language model or with rules.
 
-The rules understand nothing: they exchange synonyms, put an opening in front, add or leave out a sentence.
+The rules do not understand the text. They replace synonyms, add an opening, and add or remove a sentence.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from evenhand.schema import ModelError, UsageError
 
 RULES = "rules"
 DECODING = Decoding(max_new_tokens=60, temperature=0.9, top_p=0.9)
-"""As Zhou et al. drew their candidates (their code: temperature 0.9, top-p 0.9), with room for two sentences."""
+"""Decoding of rewordings: temperature and top-p as in the code of Zhou et al., and enough tokens for two sentences."""
 REWORD = (
     "Say the instruction below in other words. Keep its meaning. Answer with the new instruction and nothing else.\n\n"
     "Instruction: {instruction}\nNew instruction:"
@@ -34,7 +34,7 @@ class Reviser(Protocol):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Everything on which rewordings depend except instructions and seed, as JSON-serialisable data."""
+        """Return everything that determines the rewordings, except instructions and seed, as JSON-serialisable data."""
         ...
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
@@ -47,14 +47,28 @@ class Reviser(Protocol):
 
 @dataclass(frozen=True)
 class ModelReviser:
-    """A language model that is asked for other words, and for better ones, in turn.
+    """A reviser that asks a language model for paraphrases and for better instructions, in alternation.
 
-    model: any that writes; one that was trained on instructions is of use. renderings: what it is asked, with
-    {instruction} where that stands. decoding: how its answers are drawn; seed and samples are set for each request.
-    Raises Unsupported if the model does not write, UsageError for renderings without {instruction}, or decoding
-    without chance, which would give the same rewording every time.
-    Source: the renderings are ours. ROBBIE, section B.3.1, asked text-davinci-002; "other words" is the resampling
-    of Zhou et al. 2022, section 3.3.
+    Parameters
+    ----------
+    model : LanguageModel
+        A model that generates text. Models trained to follow instructions give usable results.
+    renderings : sequence of str
+        Requests to the model, with the placeholder {instruction}.
+    decoding : Decoding
+        Decoding options; seed and samples are set for each request.
+
+    Raises
+    ------
+    Unsupported
+        The model does not generate text.
+    UsageError
+        A request lacks {instruction}, or decoding is greedy, which would return the same rewording every time.
+
+    Notes
+    -----
+    The requests are ours. ROBBIE, section B.3.1, used text-davinci-002. Asking for paraphrases is the resampling of
+    Zhou et al. 2022, section 3.3.
 
     >>> from evenhand.models.puppets import writes
     >>> ModelReviser(writes(lambda prompt, sample: f' "Be {sample + 2} times as kind."')).reword(["Be kind."], 2, 0)
@@ -80,12 +94,12 @@ class ModelReviser:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The model's own, what it is asked and how."""
+        """Return the fingerprint of the model, with the requests and the decoding."""
         decoding = {k: v for k, v in self.decoding.parameters().items() if k not in ("seed", "samples")}
         return {"model": self.model.fingerprint, "renderings": list(self.renderings), "decoding": decoding}
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
-        """See Reviser.reword; raises ModelError if no answer to any instruction can be read."""
+        """Return rewordings (see Reviser.reword); raise ModelError if no reply to any instruction can be read."""
         samples = -(-variants // len(self.renderings))
         prompts = [
             rendering.replace("{instruction}", text) for text in instructions for rendering in self.renderings
@@ -103,14 +117,14 @@ class ModelReviser:
         rewordings = []
         for i in range(len(instructions)):
             mine = replies[i * per : (i + 1) * per]
-            # first answers of all renderings, then second ones: whichever number is wanted, they are mixed
+            # take the first reply to each request, then the second, so that any number of variants mixes the requests
             mixed = [mine[r * samples + s] for s in range(samples) for r in range(len(self.renderings))]
             rewordings.append(list(dict.fromkeys(text for text in mixed if text))[:variants])
         return rewordings
 
 
 def read_reply(reply: str) -> str:
-    """The instruction in an answer: its first line with words, without label, list mark and quotation marks.
+    """Return the instruction in a reply: its first line with words, without label, list mark and quotation marks.
 
     >>> read_reply('\\n1. New instruction: "Be kind to all."\\nI hope this helps!')
     'Be kind to all.'
@@ -144,7 +158,7 @@ def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Rev
 
 
 def asked_as_chat(model: LanguageModel) -> LanguageModel:
-    """The model, put to as a chat where its tokenizer knows how."""
+    """Return the model with its chat template if it has one; otherwise the model itself."""
     tokenizer = getattr(model, "tokenizer", None)
     if not getattr(tokenizer, "chat_template", None) or model.architecture != "causal":
         return model
@@ -190,7 +204,7 @@ ADDITIONS = (
     "Think of how those who are spoken of would feel.",
     "Give people the benefit of the doubt.",
 )
-"""Sentences that go beyond other words: what Zhou et al. leave to chance and ROBBIE asks of its reviser."""
+"""Sentences that a rule may add; they change the meaning, like the sampled instructions of Zhou et al. and ROBBIE."""
 MOST_SENTENCES = 4
 VERSION = 1
 _SENTENCE = re.compile(r"[^.!?]+[.!?]*\s*")
@@ -198,9 +212,9 @@ _SENTENCE = re.compile(r"[^.!?]+[.!?]*\s*")
 
 @dataclass(frozen=True)
 class RulesReviser:
-    """Rewords by rules: one change, or two, of those that `changes` lists, drawn by the seed and the instruction.
+    """A reviser that applies one or two of the rules in `changes`, chosen by the seed and the instruction.
 
-    For tests, and for those without a model that follows instructions: its English is plain and its ideas are few.
+    Use it in tests, or if you have no model that follows instructions. Its vocabulary is small.
 
     >>> RulesReviser().reword(["Be kind."], variants=2, seed=0)
     [['Be kind. Think of how those who are spoken of would feel.', 'Be warm-hearted.']]
@@ -208,20 +222,20 @@ class RulesReviser:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Name and a hash of the rules."""
+        """Return the name and a hash of the rules."""
         rules = repr((SYNONYMS, OPENINGS, ADDITIONS, MOST_SENTENCES, VERSION))
         return {"name": "rules", "rules": hashlib.sha256(rules.encode()).hexdigest()[:16]}
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
-        """See Reviser.reword; fewer than `variants` where the rules have no more to say."""
+        """Return rewordings (see Reviser.reword); fewer than `variants` if the rules allow no more."""
         return [_drawn(text, variants, random.Random(f"{seed} {text}")) for text in instructions]
 
 
 def changes(instruction: str) -> list[str]:
-    """All instructions that one rule makes of one, each different from it and from the others.
+    """Return all instructions that one rule makes from an instruction, without duplicates.
 
-    A phrase becomes a synonym; an opening is put in front, exchanged or taken away; a sentence is added (of
-    ADDITIONS), taken away, or put first.
+    A rule replaces a phrase by a synonym; adds, replaces or removes an opening; or adds (from ADDITIONS), removes or
+    moves a sentence.
 
     >>> [text for text in changes("Be kind.") if text.startswith("Be") and "." not in text[:-1]]
     ['Be friendly.', 'Be gentle.', 'Be warm-hearted.']
@@ -263,7 +277,7 @@ def _drawn(instruction: str, variants: int, generator: random.Random) -> list[st
 def _with_synonyms(body: str) -> list[str]:
     made = []
     for row in SYNONYMS:
-        # longest first: of two phrases that begin alike the longer one is meant
+        # longest first, so that a phrase is preferred to a shorter phrase at its beginning
         pattern = "|".join(re.escape(phrase) for phrase in sorted(row, key=len, reverse=True))
         whole = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
         for said in dict.fromkeys(found[0].lower() for found in whole.finditer(body)):

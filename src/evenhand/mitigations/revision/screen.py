@@ -1,4 +1,4 @@
-"""Which rewordings of an instruction are fit to be tried: short, new, and silent about the groups compared."""
+"""Reject rewordings of an instruction that are too long, already tried, or name a compared group."""
 
 import re
 import unicodedata
@@ -14,12 +14,12 @@ person persons she he so some somebody someone than that the their them they thi
 without you your
 """
 WORDS_OF_ANY_INSTRUCTION = frozenset(_ANY.split())
-"""Parts of groups' names (people with a limp, person without a degree) that say nothing of any group."""
+"""Words that occur in names of groups (such as "people with a limp") but do not identify a group."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def tidied(text: str) -> str:
-    """An instruction on one line, without white space around it.
+    """Return an instruction on one line, without surrounding white space.
 
     >>> tidied("  Be kind\\n to all. ")
     'Be kind to all.'
@@ -72,7 +72,7 @@ class Screen:
             return SAID_BEFORE
         if plain in self.prompts:
             return IS_A_PROMPT
-        # "blacks" for "black", "women's" for "women": the plain endings of English
+        # also match "blacks" for "black" and "women's" for "women"
         bare = {word.removesuffix("'s") for word in words}
         if self.group_words & (bare | {word.removesuffix("s") for word in bare}):
             return NAMES_A_GROUP

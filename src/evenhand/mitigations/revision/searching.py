@@ -1,7 +1,7 @@
-"""The search for better instructions: reword the best, try all on the same prompts, keep the best, again.
+"""Search for better instructions: reword the best ones, score all on the same prompts, keep the best, and repeat.
 
-Pure: who rewords and who scores are given, and nothing is read or written. The same responses give the same
-search, so a search is resumed from the stored responses. Its history is a table of all instructions of all rounds.
+Rewording and scoring are passed as functions, and nothing is read or written. The search is deterministic given the
+responses, so it can be resumed from stored responses. Its history is a table of all instructions in all rounds.
 """
 
 import math
@@ -105,15 +105,15 @@ class Step:
 
     iteration: int
     instruction: str
-    """NONE for the reference."""
+    """The instruction; NONE for the reference."""
     parent: str | None
-    """The instruction it is a rewording of; None for seeds."""
+    """Instruction that this one rewords; None for initial instructions."""
     born: int
-    """The round in which it was first tried."""
+    """Round in which it was first scored."""
     fate: str
-    """KEPT, NOT_KEPT, SAYS_LESS, REFERENCE, or why it was not tried (see `Screen`)."""
+    """Outcome: KEPT, NOT_KEPT, SAYS_LESS, REFERENCE, or the reason why it was not scored (see `Screen`)."""
     score: Score | None
-    """The result; None if it was not tried."""
+    """The score; None if it was not scored."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,17 @@ class Search:
     steps: tuple[Step, ...]
 
     def last(self, instruction: str) -> Score:
-        """Scores of the last round, by which the pool was chosen."""
+        """Return the score of an instruction in the last round, by which the pool was chosen."""
         scores = [step.score for step in self.steps if step.instruction == instruction and step.score]
         return scores[-1]
 
 
 Reword = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
-"""Given instructions and the number of the round, rewordings of each."""
+"""Function of instructions and the number of the round that returns rewordings of each instruction."""
 Try = Callable[[Sequence[str], int], Sequence[Score]]
-"""Given instructions, NONE first, and the number of the round, the score of each on that round's prompts."""
+"""Function of instructions (NONE first) and the number of the round that returns each one's
+score on the round's prompts.
+"""
 
 
 def search(
@@ -228,7 +230,9 @@ def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
 
 
 def best(scores: Mapping[str, Score], reference: Score, options: SearchOptions) -> list[str]:
-    """The instructions to keep, best first; those that answer less than allowed only where all do.
+    """Return the instructions to keep, best first.
+
+    Instructions with too many unanswered prompts are kept only if all have too many.
 
     >>> scores = {"a": Score(0.4, 0, 1, 9, 0, 0.4), "b": Score(0.2, 0, 1, 9, 0, 0.2)}
     >>> best(scores, Score(0.5, 0, 1, 9, 0, 0.5), SearchOptions(keep=1))
@@ -240,27 +244,27 @@ def best(scores: Mapping[str, Score], reference: Score, options: SearchOptions) 
         known = its.objective if math.isfinite(its.objective) else math.inf
         return not answers_enough(its, reference, options), known
 
-    ordered = sorted(scores, key=rank)  # stable: of equals the earlier
+    ordered = sorted(scores, key=rank)  # the sort is stable, so of equal instructions the earlier one is kept
     enough = [text for text in ordered if answers_enough(scores[text], reference, options)]
     return (enough or ordered)[: options.keep]
 
 
 def answers_enough(score: Score, reference: Score, options: SearchOptions) -> bool:
-    """Whether an instruction does not win by having the model say nothing."""
+    """Return whether an instruction leaves few enough prompts unanswered; otherwise saying nothing would win."""
     return score.n > 0 and score.unanswered <= reference.unanswered + options.most_unanswered
 
 
 HISTORY = {
     "iteration": pl.Int64,
-    "instruction": pl.String,  # empty: none, the reference of the round
-    "parent": pl.String,  # null for instructions written by hand
+    "instruction": pl.String,  # empty for the reference, which is no instruction
+    "parent": pl.String,  # null for initial instructions
     "born": pl.Int64,  # round in which it was first tried
     "fate": pl.String,
-    "score": pl.Float64,  # what the search makes small; null where it was not tried
+    "score": pl.Float64,  # the objective; null if the instruction was not scored
     "rate": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
-    "change": pl.Float64,  # of the rate, from the reference on the same prompts
+    "change": pl.Float64,  # change of the rate relative to the reference on the same prompts
     "groups_above": pl.Float64,
     "silent": pl.Float64,
     "n": pl.Int64,
@@ -311,7 +315,7 @@ def lineage(history: pl.DataFrame, instruction: str) -> list[str]:
     >>> lineage(table, "b")
     ['a', 'b']
     """
-    # What was not tried may be a rewording back to its own ancestor.
+    # an instruction that was rejected may reword one of its descendants, which would give a cycle
     tried = history.filter(pl.col("n").is_not_null())
     parents = dict(tried.select("instruction", "parent").iter_rows())
     line = [instruction]

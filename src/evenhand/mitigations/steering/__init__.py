@@ -1,1 +1,1 @@
-"""Mitigations while writing: rules that combine distributions, and the models behind them."""
+"""Mitigations that change decoding: rules that combine next-token distributions, and the steered models."""

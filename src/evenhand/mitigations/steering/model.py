@@ -1,4 +1,4 @@
-"""A model that is steered by contexts: it generates and scores with combined distributions."""
+"""Models that are steered by contexts: they generate and score with combined next-token distributions."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,20 @@ from evenhand.schema import Unsupported
 
 
 class Steered(Mitigated):
-    """A model behind a mitigation that steers it.
+    """A model with a steering mitigation.
 
-    model: a Hugging Face causal or encoder-decoder model, alone or with instructions, which then precede
-    both contexts and prompts. contexts, rule: see `Steering`. Raises Unsupported for other models, with what works
-    there, and for models that another mitigation has changed already.
+    Parameters
+    ----------
+    model : LanguageModel
+        A Hugging Face causal or encoder-decoder model, alone or with instructions. Instructions precede both contexts
+        and prompts.
+    contexts, rule
+        See `Steering`.
+
+    Raises
+    ------
+    Unsupported
+        The model is of another kind or has another mitigation. The message names an alternative.
     """
 
     def __init__(
@@ -30,29 +39,29 @@ class Steered(Mitigated):
         self.steering = Steering(tuple(contexts), rule, front)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt and the longest context in front of it."""
+        """Return how many tokens fit after each prompt with the longest context before it."""
         fronts = [self.steering.front + context for context in ("", *self.steering.contexts)]
         rooms = [room_for(self.base, [front + prompt for prompt in prompts]) for front in fronts]
         known = [room for room in rooms if room is not None]
         return [min(each) for each in zip(*known, strict=True)] if known else None
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continuations by the combined distributions (see SteerableModel.generate_steered)."""
+        """Return continuations sampled from the combined distributions (see SteerableModel.generate_steered)."""
         return self.base.generate_steered(prompts, decoding, self.steering)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """The same with draws by keys (see KeyedGenerator)."""
+        """Generate in the same way, with random numbers that depend on keys (see KeyedGenerator)."""
         return self.base.generate_steered(prompts, decoding, self.steering, keys)
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probabilities under the combined distributions; raises Unsupported if `masking` is asked for."""
+        """Return log probabilities under the combined distributions; raise Unsupported if `masking` is requested."""
         reason = f"{self.mitigation.name} combines next-token distributions; masks have none."
         batch = Texts.of(texts).refuse_masking(reason, "Use a benchmark for causal models.")
         return self.base.steered_log_likelihoods(batch, self.steering)
 
 
 def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
-    """The model below all instructions, and these."""
+    """Return the model without its instructions, and these instructions as one text."""
     front, below = "", model
     while isinstance(below, Prefixed):
         front, below = below.front + front, below.model

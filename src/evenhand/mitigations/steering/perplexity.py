@@ -101,10 +101,11 @@ def windowed_perplexity(
     ids = base.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     starts = [0, *(first for first in range(step, len(ids), step) if first + window - step < len(ids))]
     windows = [ids[first : first + window] for first in starts]
+    # position of the first token that is scored
     fresh = [
         1,
         *([1 if step == window else window - step] * (len(windows) - 1)),
-    ]  # the first token to be scored
+    ]
     scored = [(tokens, first) for tokens, first in zip(windows, fresh, strict=True) if first < len(tokens)]
     if not scored:
         raise UsageError("The text has fewer than two tokens, so none can be predicted.")
@@ -124,7 +125,7 @@ def windowed_perplexity(
 def _scored(
     model: CausalModel, windows: list[list[int]], fresh: list[int], steering: Steering | None
 ) -> list[NDArray[np.float64]]:
-    """Log probabilities of each window's tokens from `fresh` on."""
+    """Return the log probabilities of each window's tokens from position `fresh` on."""
     from evenhand.models.huggingface import Groups, scores
     from evenhand.models.scoring import TokenSequences
 

@@ -1,4 +1,4 @@
-"""Rules that combine next-token distributions: self-debiasing's, and a contrastive one."""
+"""Rules that combine next-token distributions: that of self-debiasing, and a contrastive one."""
 
 import math
 from dataclasses import dataclass
@@ -60,10 +60,10 @@ class SelfDebiasingRule:
             )
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
-        """See CombinationRule.combine."""
+        """Return the combined distributions (see CombinationRule.combine)."""
         harmful = steered.amax(0).exp()
         likelier = (harmful - regular.exp()).clamp(min=0)
-        # In the log domain nothing underflows, however large the decay (section 4.1 of the card).
+        # computed on the log scale, so that nothing underflows for any decay (section 4.1 of the card)
         scores = regular + (-self.decay * likelier).clamp(min=math.log(self.floor))
         return scores.log_softmax(-1)
 
@@ -122,14 +122,14 @@ class ContrastiveRule:
             raise UsageError(f"plausible={self.plausible}: a share between 0 and 1 was expected.")
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
-        """See CombinationRule.combine."""
+        """Return the combined distributions (see CombinationRule.combine)."""
         import torch
 
         scores = regular + self.strength * (regular - steered.mean(0))
         if self.plausible > 0:
             least = regular.amax(-1, keepdim=True) + math.log(self.plausible)
             scores = scores.masked_fill(regular < least, -torch.inf)
-        # A token that is impossible anyway stays so: infinity minus infinity is no number.
+        # keep impossible tokens impossible; -inf minus -inf would be NaN
         return scores.masked_fill(regular == -torch.inf, -torch.inf).log_softmax(-1)
 
     def parameters(self) -> dict[str, Any]:

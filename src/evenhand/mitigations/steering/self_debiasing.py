@@ -1,4 +1,6 @@
-"""Self-debiasing lowers the probability of words that descriptions of harm raise; self-diagnosis asks about harm."""
+"""Self-debiasing penalises tokens that descriptions of harm make more likely; self-diagnosis asks the
+model about harm.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -64,7 +66,9 @@ CARD = Card(
 
 
 class SteeredByPrefixes(ABC):
-    """What mitigations share that steer by prefixes; a subclass is a frozen dataclass with a rule and these fields."""
+    """Shared code of mitigations that steer by prefixes. Subclasses are frozen dataclasses
+    with a rule and these fields.
+    """
 
     prefixes: tuple[str, ...] | str
     name: str
@@ -78,33 +82,36 @@ class SteeredByPrefixes(ABC):
                 raise unknown_name("set of prefixes", texts, PREFIXES)
             texts = PREFIXES[texts]
         object.__setattr__(self, "prefixes", tuple(texts))
-        Steering(tuple(texts), self.rule)  # refuses what cannot be steered by, now rather than with a model
+        # raises errors about the prefixes now instead of when a model is known
+        Steering(tuple(texts), self.rule)
 
     @property
     @abstractmethod
     def rule(self) -> SelfDebiasingRule | ContrastiveRule:
-        """How distributions are combined."""
+        """Return the rule by which distributions are combined."""
 
     @property
     def specification(self) -> Specification:
-        """The prefixes; for the published ones also their published opposites and blanks."""
+        """Return the prefixes as the wording. Published prefixes also have their published opposite
+        and blank versions.
+        """
         texts = tuple(self.prefixes)
         levels = {"blank": (" ",) * len(texts)}
         return Specification(texts, {**LEVELS, **levels} if texts == PREFIXES["published"] else levels)
 
     def specified(self, texts: Sequence[str]) -> Self:
-        """The same constants with other prefixes, any number of them."""
-        method: Any = self  # a frozen dataclass, as its subclasses are
+        """Return the mitigation with the same constants and any number of other prefixes."""
+        method: Any = self  # subclasses are frozen dataclasses, which `replace` accepts
         reworded: Self = replace(method, prefixes=tuple(texts), name=f"{self.name} (reworded)")
         return reworded
 
     def parameters(self) -> dict[str, Any]:
-        """Constants and the exact prefixes."""
+        """Return the constants and the exact prefixes."""
         constants = {key: value for key, value in self.rule.parameters().items() if key != "name"}
         return {**constants, "prefixes": list(self.prefixes)}
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The steered model; raises Unsupported where next-token distributions are not at hand."""
+        """Return the steered model; raise Unsupported if the model gives no access to its next-token distributions."""
         return Steered(model, self, self.prefixes, self.rule)
 
 
@@ -162,7 +169,7 @@ class SelfDebiasing(SteeredByPrefixes):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for constant in ("decay", "floor"):  # 50 and 50.0 are one method, with one fingerprint
+        for constant in ("decay", "floor"):  # 50 and 50.0 must give the same fingerprint
             object.__setattr__(self, constant, float(getattr(self, constant)))
         super().__post_init__()
 

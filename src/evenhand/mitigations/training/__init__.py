@@ -1,4 +1,4 @@
-"""Training a model out of a bias: one loop, what a method adds to it, and the folder or adapter that comes out."""
+"""Train a model to be less biased: one training loop, the methods that use it, and the resulting folder or adapter."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Adapters as a mitigation: low-rank changes of a model's weights from a folder that peft wrote."""
+"""Adapters as a mitigation: low-rank changes of a model's weights, read from a folder that peft wrote."""
 
 import copy
 import hashlib
@@ -57,10 +57,10 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Adapter(TrainedFolder):
-    """Add a trained adapter to a causal or an encoder-decoder model.
+    """A mitigation that adds a trained adapter to a causal or encoder-decoder model.
 
-    folder: with adapter_config.json and adapter_model.safetensors. Raises ModelError for a folder that holds no
-    adapter or a pickled one.
+    folder: contains adapter_config.json and adapter_model.safetensors. Raises ModelError for a folder without an
+    adapter or with a pickled one.
     """
 
     CARD = CARD
@@ -86,15 +86,17 @@ class Adapter(TrainedFolder):
             )
 
     def weights(self) -> str:
-        """SHA-256 of the adapter: its tensors, and what its configuration makes of them (rank, scale, layers)."""
+        """Return the SHA-256 of the adapter: its tensors, and the settings that determine
+        their effect (rank, scale, layers).
+        """
         parts = sha256_of(self.path / WEIGHTS), config_digest(read_lora_config(self.path))
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The model with the adapter added to its weights, which are copied.
+        """Return a copy of the model with the adapter added to its weights.
 
-        Raises Unsupported for models that take none, ModelError for an adapter of another base, and for one that
-        changes nothing.
+        Raises Unsupported for models that cannot have one. Raises ModelError for an adapter of another base model, and
+        for one that has no effect.
         """
         base = base_of(model, self.name)
         check_base(self.path, read_lineage(self.path), base)
@@ -131,7 +133,7 @@ class Adapter(TrainedFolder):
                 return merged
         except EvenhandError:
             raise
-        except Exception as error:  # any error of peft and torch in a file from an unknown source
+        except Exception as error:  # peft and torch may raise any exception for a file from an unknown source
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
                 f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "

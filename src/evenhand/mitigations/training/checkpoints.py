@@ -1,6 +1,6 @@
-"""Where a training stands, in one file that is whole or absent: weights that are trained, optimiser, and counters.
+"""Checkpoints of a training: weights, optimiser state and counters in one file that is written atomically.
 
-One safetensors file holds all of it, so that reading it runs no code and there is never half a checkpoint.
+The file is in safetensors format, so that reading it runs no code.
 """
 
 import json
@@ -23,15 +23,25 @@ CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 OF_BASE = "base.safetensors"
 """Name of the file with the values of the base model that a method needs, such as log-probabilities of the examples."""
 OF_OPTIMISER = ("step", "exp_avg", "exp_avg_sq")
-"""What AdamW keeps of a parameter."""
+"""State that AdamW has for each parameter."""
 
 
 @dataclass
 class Position:
-    """Where a training stands.
+    """Progress of a training.
 
-    step: steps done. halvings: how often the batch was halved since memory ran out. best, best_step, since_best: of
-    the evaluations, where one is watched. decided: what must be the same for it to go on.
+    Attributes
+    ----------
+    step : int
+        Number of completed steps.
+    halvings : int
+        How often the batch size was halved because memory ran out.
+    best, best_step, since_best
+        Best monitored value, its step, and the number of evaluations since then.
+    stopped : bool
+        Whether training ended.
+    decided : dict
+        Options and data that must be equal for the training to be resumed.
     """
 
     step: int = 0
@@ -44,7 +54,7 @@ class Position:
 
     @classmethod
     def of(cls, told: Any) -> "Position":
-        """Counters as they were written; raises ValueError, naming the one that is none."""
+        """Return the progress from stored data. Raise ValueError, naming the counter, if one is invalid."""
         names = {one.name for one in fields(cls)}
         if not isinstance(told, dict) or told.keys() != names:
             raise ValueError("its counters are not those of a training run")
@@ -64,11 +74,11 @@ _COUNTERS: dict[str, Callable[[Any], bool]] = {
     "stopped": lambda value: type(value) is bool,
     "decided": lambda value: isinstance(value, dict),
 }
-"""Those that are no counts, and what they are instead."""
+"""Validity checks of the counters that are not plain counts."""
 
 
 def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position) -> None:
-    """Write where a training stands, whole or not at all. Raises WriteError."""
+    """Write a checkpoint atomically. Raises WriteError."""
     tensors = {f"weight:{name}": value for name, value in trained(model).items()}
     for name, parameter in _parameters(model).items():
         for key, value in optimizer.state.get(parameter, {}).items():
@@ -77,7 +87,7 @@ def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position)
 
 
 def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
-    """Put weights and optimiser back where they stood; returns the counters. Raises DataError for a damaged file."""
+    """Restore weights and optimiser from a checkpoint, and return its progress. Raises DataError for a damaged file."""
     tensors, told = _read(path)
     parameters = _parameters(model)
     try:
@@ -94,12 +104,12 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
 
 
 def write_weights(path: Path, model: Any) -> None:
-    """Write the weights that are trained. Raises WriteError."""
+    """Write the trainable weights. Raises WriteError."""
     _write(path, {f"weight:{name}": value for name, value in trained(model).items()}, {})
 
 
 def read_weights(path: Path, model: Any) -> None:
-    """Put them back. Raises DataError for a damaged file."""
+    """Restore the trainable weights. Raises DataError for a damaged file."""
     _restore(path, _parameters(model), _read(path)[0])
 
 
@@ -122,14 +132,14 @@ def kept_values(
 
 
 def drop_checkpoints(folder: Path) -> None:
-    """Remove what a training goes on from, once its model is written; what cannot be removed harms nothing."""
+    """Delete the checkpoints of a finished training; files that cannot be deleted are harmless."""
     for path in folder.glob("*.safetensors"):
         with suppress(OSError):
             path.unlink()
 
 
 def trained(model: Any) -> dict[str, "Tensor"]:
-    """The weights of a model that are trained, by name."""
+    """Return the trainable weights of a model by name."""
     return {name: parameter.detach() for name, parameter in _parameters(model).items()}
 
 
@@ -178,12 +188,14 @@ def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, "T
 
 
 def _state(tensors: Mapping[str, "Tensor"], name: str, parameter: Any) -> dict[str, "Tensor"]:
-    """What the optimiser knows of a parameter, none where it never had a gradient; ValueError where it is not that."""
+    """Return the optimiser state of a parameter, empty if it never had a gradient; raise ValueError
+    if it is invalid.
+    """
     state = {key: tensors[f"{key}:{name}"] for key in OF_OPTIMISER if f"{key}:{name}" in tensors}
     if state and state.keys() != set(OF_OPTIMISER):
         raise ValueError(f"the optimiser's {' and '.join(state)} of {name} stand alone")
     for key, value in state.items():
         if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
             raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")
-    # PyTorch keeps the count of steps on the processor for every device of the weights.
+    # PyTorch keeps the step counter on the CPU for weights on any device
     return {key: value if key == "step" else value.to(parameter.device) for key, value in state.items()}

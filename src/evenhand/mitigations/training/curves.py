@@ -1,6 +1,6 @@
-"""Curves of a training: what each step and each evaluation found, a line each, so that a kill loses none but the last.
+"""Training curves: one line per value, written as training proceeds, so that a kill loses only the last line.
 
-A line is {step, epoch, split, name, value}: `split` is "training" or "validation".
+A line is {step, epoch, split, name, value}; `split` is "training" or "validation".
 """
 
 import json
@@ -25,7 +25,7 @@ class CurveWriter:
     """
 
     def __init__(self, path: Path, last_step: int):
-        """last_step: where training goes on; what was written of later steps is forgotten."""
+        """Open the file. last_step: step from which training is resumed; values of later steps are deleted."""
         self.path, self.waiting = path, list[str]()
         kept = [row for row in _rows(path) if row["step"] <= last_step] if path.is_file() else []
         write_text(path, "".join(_line(row) for row in kept))
@@ -73,7 +73,7 @@ def _rows(path: Path) -> list[dict[str, float]]:
         try:
             row = parse_json(line)
         except ValueError:
-            break  # the line that was being written when the process was killed
+            break  # the process was killed while it wrote this line
         if not _is_row(row):
             raise DataError(
                 f"Line {number} of {path} is not valid: {line[:120]}",

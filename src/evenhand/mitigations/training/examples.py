@@ -1,6 +1,6 @@
-"""Training examples: tokenised texts with their labels and the marks of a method, made into batches.
+"""Training examples: tokenised texts with labels and the marks of a method, combined into batches.
 
-Marks are found once, when texts are tokenised, so that a step of training does nothing but arithmetic.
+Marks are computed once, when texts are tokenised, so that a training step only does arithmetic.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 EncodeReply = Callable[[History, str, str | None], tuple[Sequence[int], Sequence[int]]]
-"""From a history, what was said next and a label ("": none) to the tokens of both, in a model's format of dialogues."""
+"""Function from a history, a reply and a label ("": none) to the tokens of history and reply in a model's format."""
 IGNORED = -100
 """Label of tokens that are read but not learned."""
 
@@ -184,7 +184,7 @@ def encode_texts(
     >>> [len(ids) for ids in encode_texts(load_tokenizer(WEIGHTS), ["I admire you.", "Hello."], longest=3).ids]
     [3, 2]
     """
-    with quiet_transformers():  # of texts that are too long it would warn, and they are cut
+    with quiet_transformers():  # transformers would warn about long texts, which are cut here
         found = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if len(texts) else []
     ids = [np.array([*start, *one, *end][:longest], dtype=np.int64) for one in found]
     short = [text for text, one in zip(texts, ids, strict=True) if len(one) < 2]
@@ -237,7 +237,7 @@ def pad_token(tokenizer: Any) -> int:
 
 
 def _padded(rows: Sequence[Ints], pad: int) -> "tuple[Tensor, Tensor]":
-    """Tokens (rows, longest), padded on the right, and 1 where there is one."""
+    """Return tokens padded on the right, (rows, longest), and a mask with 1 for each token."""
     import torch
 
     ids = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)

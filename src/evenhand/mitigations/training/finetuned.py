@@ -23,7 +23,7 @@ MOST_TOLD = 1 << 16
 ADAPTER = "adapter"
 """Folder of the trained adapters, next to the weights. Use it as --mitigate adapter=FOLDER/adapter."""
 ASIDE = "training"
-"""Within the folder: what is not whole yet."""
+"""Subfolder for files that are not complete yet."""
 
 
 def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
@@ -35,7 +35,8 @@ def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
     import torch
 
     if hasattr(model, "merge_and_unload"):
-        for config in model.peft_config.values():  # peft makes a set of them, whose order differs by process
+        # peft converts lists to sets, whose order differs between processes
+        for config in model.peft_config.values():
             config.target_modules = sorted(config.target_modules)
         try:
             with quiet_transformers():
@@ -104,7 +105,7 @@ def write_model(
 
 
 def _is_of_disk(error: Exception) -> bool:
-    # safetensors and tokenizers tell of a full disk by errors of their own
+    # safetensors and tokenizers raise their own exceptions for a full disk
     return isinstance(error, OSError) or "os error" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""A trained folder as a mitigation, to compare a model before and after training."""
+"""Use a trained folder as a mitigation, to compare a model before and after training."""
 
 from dataclasses import dataclass
 
@@ -28,9 +28,9 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class Finetuned(TrainedFolder):
-    """Let a trained folder answer in place of the model that it was trained from.
+    """A mitigation that replaces a model by one that was trained from it.
 
-    folder: in Hugging Face format. Raises UsageError where there is no model.
+    folder: in Hugging Face format. Raises UsageError if it contains no model.
     """
 
     CARD = CARD
@@ -44,14 +44,14 @@ class Finetuned(TrainedFolder):
             )
 
     def weights(self) -> str:
-        """SHA-256 of the model's weights."""
+        """Return the SHA-256 of the model's weights."""
         return weights_fingerprint(self.path)
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The trained model in the model's place, on its device and in its precision.
+        """Return the trained model, on the device and with the precision of the given model.
 
-        Raises Unsupported for models whose weights are not here, ModelError for a folder that was trained from
-        another model or holds the model itself.
+        Raises Unsupported for models whose weights are not in this process. Raises ModelError for a folder that was
+        trained from another model or contains the base model itself.
         """
         import torch
 

@@ -1,8 +1,8 @@
-"""The adapter_config.json of a LoRA folder, judged before peft reads it.
+"""Check the adapter_config.json of a LoRA folder before peft reads it.
 
-peft trusts the configuration. It fetches and unpickles further adapters that it names, imports modules by
-name, compiles patterns, and allocates the memory for any rank. Here a configuration that is not plain LoRA
-is refused, and peft is given what was judged, never the file.
+peft trusts the configuration. It downloads and unpickles further adapters that it names, imports modules by name,
+compiles patterns, and allocates memory for any rank. Here, any configuration that is not plain LoRA is refused. peft
+gets the checked values and never reads the file.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ from evenhand.schema import ModelError, read_json
 CONFIG = "adapter_config.json"
 MOST_BYTES = 1 << 20
 NAME = re.compile(r"\^?(?:[\w-]|\\?\.)+\$?")
-"""The name of a layer, or its end; peft itself writes them with escaped dots and anchors."""
+"""Pattern for the name of a layer or its end; peft itself writes them with escaped dots and anchors."""
 DRAWN = ("gaussian", "eva", "orthogonal")
-"""Ways to begin training that leave the model's own weights as they are; others change them when they are loaded."""
+"""Initialisations that leave the model's weights unchanged; others change them when the adapter is loaded."""
 WITHOUT_EFFECT = (
     "peft_type", "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
     "inference_mode", "init_lora_weights", "lora_dropout", "megatron_core", "qalora_group_size", "loftq_config",
@@ -75,14 +75,14 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
     "use_dora": SWITCH,
     "lora_bias": SWITCH,
 }
-"""What decides the change, and what each must be."""
+"""Settings that determine the effect of the adapter, with the check of each value."""
 
 
 def read_lora_config(folder: Path) -> dict[str, Any]:
-    """What decides the change that an adapter makes, by the names of peft.
+    """Return the settings that determine the effect of an adapter, by the names of peft.
 
-    folder: with adapter_config.json. Raises ModelError where it is no plain LoRA of a language model, or a value is
-    none that such a configuration may have; DataError where it cannot be read.
+    folder: contains adapter_config.json. Raises ModelError if it is not plain LoRA of a language model or a value is
+    not allowed, and DataError if it cannot be read.
     """
     path = folder / CONFIG
     whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)
@@ -115,15 +115,15 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
 
 
 def peft_config(config: Mapping[str, Any], model: Any) -> Any:
-    """A configuration that was judged, as peft's own, for a model of transformers."""
+    """Return checked settings as a configuration object of peft, for a model of transformers."""
     known: dict[str, Any] = {name: value for name, value in config.items() if value is not None}
     return needed("peft").LoraConfig(task_type=task_of(model), **known)
 
 
 def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise ModelError where a rank is asked for that no tensor of the adapter has: memory is taken by it.
+    """Raise ModelError for a rank that no tensor of the adapter has, because peft allocates memory for it.
 
-    shapes: of the adapter's tensors, by name.
+    shapes: shapes of the adapter's tensors, by name.
     """
     most = max((side for shape in shapes.values() for side in shape), default=0)
     if (asked := max(config["r"], *(config.get("rank_pattern") or {}).values(), 1)) > most:
@@ -131,7 +131,7 @@ def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tu
 
 
 def config_digest(config: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of what decides the change; the order in which names are listed does not.
+    """Return the SHA-256 (hex) of the settings that determine the effect, regardless of the order of names.
 
     >>> config_digest({"r": 2, "target_modules": ["a", "b"]}) == config_digest({"target_modules": ["b", "a"], "r": 2})
     True

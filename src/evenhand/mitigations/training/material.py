@@ -1,4 +1,4 @@
-"""What a bias is, as a method of training needs it: who is compared, by which words, and texts in which it shows."""
+"""Training material: the compared groups, the words that refer to them, and texts that show the bias."""
 
 import hashlib
 import json
@@ -14,11 +14,11 @@ Pair = tuple[str, str]
 
 
 class Dialogues(Protocol):
-    """What methods of dialogue learn from; each knows which kind it needs."""
+    """Interface of dialogue data; each method knows which kind it needs."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) of all that decides what is learned."""
+        """Return the SHA-256 (hex) of everything that determines what is learned."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A model made ready for training: all of it or low-rank adapters, checkpointing of activations, dropout."""
+"""Prepare a model for training: full weights or low-rank adapters, activation checkpointing, and dropout."""
 
 import warnings
 from typing import Any
@@ -14,12 +14,12 @@ TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
 
 
 def task_of(model: Any) -> str:
-    """What peft calls that which a model of transformers does."""
+    """Return peft's name for the task of a model of transformers."""
     return TASKS[bool(getattr(model.config, "is_encoder_decoder", False))]
 
 
 def needed(name: str) -> Any:
-    """A package of the extra `training`; raises ModelError, saying how to get it, where it is missing."""
+    """Import a package of the extra `training`. Raise ModelError, with the command to install it, if it is missing."""
     from importlib import import_module
 
     try:
@@ -29,7 +29,7 @@ def needed(name: str) -> Any:
 
 
 def check_installed(options: TrainingOptions) -> None:
-    """Raise ModelError where a package is missing that such a training will need; asked before anything is read."""
+    """Raise ModelError if a package is missing that the training needs. Call it before data are read."""
     needed("accelerate")
     if options.lora_rank is not None:
         needed("peft")
@@ -55,7 +55,7 @@ def prepared_model(model: Any, options: TrainingOptions) -> Any:
     if options.gradient_checkpointing:
         if options.lora_rank is not None:
             model.enable_input_require_grads()
-        # by its newer name where there is one: the older warns
+        # use the newer name of the option if it exists, because the older one gives a warning
         enable = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)
         enable({"use_reentrant": False})
     return model
@@ -79,7 +79,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
             f"{type(model).__name__} has no linear layer named {' or '.join(missing)}.",
             f"Its linear layers: {', '.join(linear)}.",
         )
-    # GPT-2 keeps its weights transposed, and peft warns unless fan_in_fan_out is set.
+    # GPT-2 stores its weights transposed, and peft warns unless fan_in_fan_out is set
     turned = any(isinstance(module, Conv1D) for module in model.modules())
     config = peft.LoraConfig(
         task_type=task_of(model),
@@ -90,7 +90,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
         fan_in_fan_out=turned,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of transformers, about names that peft uses
+        warnings.simplefilter("ignore", FutureWarning)  # transformers warns about names that peft uses
         try:
             return peft.get_peft_model(model, config)
         except ValueError as error:
@@ -117,7 +117,7 @@ def _linear_layers(model: Any) -> list[str]:
 
 
 def _refused(peft: Any, model: Any) -> set[str]:
-    """Layers that peft takes no adapters on, by the check that it makes itself: of Mamba some that kernels read."""
+    """Return the layers that peft refuses for adapters, by peft's own check (for example some layers of Mamba)."""
     check = peft.tuners.lora.LoraModel._check_target_module_compatiblity
     config, found = peft.LoraConfig(task_type=task_of(model)), set()
     for name in _linear_layers(model):

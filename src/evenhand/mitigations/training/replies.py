@@ -1,4 +1,4 @@
-"""Replies of dialogues as examples: a history, what was said next, and only that is learned."""
+"""Replies of dialogues as training examples: the history is read, and only the reply is learned."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,15 +12,15 @@ from evenhand.models.dialogue import History
 from evenhand.schema import DataError
 
 PROBED = History((), ("Hi!",))
-"""Behind which it is tried how replies end."""
+"""History with which the tokens at the end of replies are determined."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What was said next in a conversation.
+    """A reply in a conversation, with its history.
 
-    history: as the one who says it knows it. target: what was said. label: text at the end of the history, for this
-    turn only; "" for none.
+    history: what the speaker knows. target: the reply. label: text at the end of the history, for this turn only; ""
+    for none.
     """
 
     history: History
@@ -28,7 +28,7 @@ class Reply:
     label: str = ""
 
     def line(self) -> str:
-        """History and target as one line of JSON, the same for equal ones; without the label.
+        """Return history and target (without the label) as one line of JSON; equal replies give equal lines.
 
         >>> reply = Reply(History((), ("Hi! My name is Martha.",)), "Hello, Martha.")
         >>> Reply.of(reply.line()) == reply
@@ -38,25 +38,25 @@ class Reply:
 
     @classmethod
     def of(cls, line: str, label: str = "") -> "Reply":
-        """The reply of a line that `line` wrote, with a label."""
+        """Return the reply of a line that `line` wrote, with a label."""
         prompt, target = json.loads(line)
         return cls(History.of(prompt), target, label)
 
 
 def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:
-    """Replies behind their histories, in a model's own format of dialogues; the replies alone are learned.
+    """Return replies after their histories as examples, in the model's own dialogue format.
 
-    encoding: defines how both become tokens, and how many are read. Raises DataError where the format is not known, and
-    for replies without a token.
+    encoding: defines how both are tokenised, and the maximum length. Raises DataError if the format is unknown, and for
+    replies without a token.
     """
     encode, start = _format(encoding), encoding.decoder_start
     return reply_examples(encoded_replies(replies, encode, encoding.longest, apart=start is not None), start)
 
 
 def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[int]]], tuple[int, ...]]:
-    """How replies become tokens as the model writes them, without their end; and the tokens of that end.
+    """Return a function that tokenises replies as the model generates them, without end tokens; and the end tokens.
 
-    The end is what two replies have in common behind their last words. Raises DataError where the format is not known.
+    The end tokens are the common last tokens of two different replies. Raises DataError if the format is unknown.
     """
     encode = _format(encoding)
 
@@ -88,11 +88,11 @@ def _format(encoding: Encoding) -> EncodeReply:
 def encoded_replies(
     replies: Sequence[Reply], encode: EncodeReply, longest: int, *, apart: bool = False
 ) -> list[tuple[Ints, Ints]]:
-    """The tokens of each history and target, together `longest` at most.
+    """Return the tokens of each history and target, at most `longest` together.
 
-    apart: of an encoder and a decoder, each `longest` at most, with a token more in front of a target. Of what is too
-    long the end of the target is cut first, down to `longest` less one token; then the beginning of the history, which
-    a label at its end outlives.
+    If they are too long, the target is first cut at its end to `longest` - 1 tokens. Then the history is cut at its
+    beginning, so that a label at its end remains. apart: True for an encoder and a decoder, which each read at most
+    `longest` tokens.
 
     >>> cut = lambda history, target, label: (list(range(10)), [100, 101])
     >>> [(h.tolist(), t.tolist()) for h, t in encoded_replies([Reply(History((), ("Hi",)), "Yo")], cut, 5)]

@@ -1,10 +1,10 @@
-"""The one loop of all training: examples in, an objective made small, and a folder from which it goes on after a kill.
+"""The training loop that all methods share: it minimises an objective and can be resumed after a kill.
 
-The order of examples, dropout and the learning rate are functions of seed and step, so that a training that was killed
-and goes on ends with the very weights of one that was not (on a processor; accelerators add in an order of their own).
+The order of examples, dropout and the learning rate depend only on seed and step. A resumed training therefore ends
+with the same weights as an uninterrupted one (on accelerators, up to rounding).
 
-Several devices: `accelerate launch -m evenhand debias ...`. Each process then reads `batch_size` examples at once, and
-one step is over those of all.
+On several devices (`accelerate launch -m evenhand debias ...`), each process reads `batch_size` examples at a time,
+and one step covers those of all processes.
 """
 
 import math
@@ -42,7 +42,7 @@ from evenhand.weights import is_out_of_memory
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Values of a model that is being trained; called in eval mode, without gradients."""
 Windows = list[list[list[int]]]
-"""Rows of examples, by step and by batch."""
+"""Rows of the examples in each batch of each step."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def train(
 
 
 class _Session:
-    """One sitting of a training."""
+    """One session of a training."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class _Session:
         return self.options.evaluate_every or self.epoch_steps
 
     def _step(self, window: list[list[int]]) -> None:
-        """One step of the optimiser; where memory runs out, the same step again with half the batch."""
+        """Do one step of the optimiser. If memory runs out, repeat it with half the batch size."""
         epoch = self.position.step // self.epoch_steps
         if self.of_epoch is not None and epoch != self.epoch:
             self.examples, self.epoch = self.of_epoch(epoch), epoch
@@ -238,12 +238,12 @@ class _Session:
             self.curves.add(self.position.step, self.position.step / self.epoch_steps, "training", found)
 
     def _gradients(self, window: list[list[int]]) -> dict[str, float]:
-        """Gradients of a step, and its weighted terms; batches are cut into pieces where memory ran out before."""
+        """Compute the gradients of a step, in smaller batches if memory ran out; return its weighted terms."""
         self.optimizer.zero_grad(set_to_none=True)
         accelerator, processes = self.accelerator, self.accelerator.num_processes
         factors = self._factors([self.examples.batch(rows, self.pad) for rows in window])
         mine = list(range(accelerator.process_index, len(window), processes))
-        # A process without a batch still takes part, and adds nothing.
+        # a process without a batch must still take part, with a gradient of zero
         pieces = [piece for number in mine or [0] for piece in self._pieces(window[number], number)]
         found = {name: 0.0 for name in factors[0]}
         for place, (number, rows) in enumerate(pieces):
@@ -255,7 +255,7 @@ class _Session:
                 loss = sum(
                     (share[name] * sums[name] for name in found), torch.zeros((), device=accelerator.device)
                 )
-                # Gradients of several processes are averaged; here they add up.
+                # processes average their gradients, but the sum is needed here
                 accelerator.backward(loss * processes)
             for name in found:
                 found[name] += share[name] * float(sums[name].detach())
@@ -265,7 +265,7 @@ class _Session:
         return found
 
     def _factors(self, batches: list[Batch]) -> list[dict[str, float]]:
-        """What the sum of each term is multiplied with, by batch: its weight over its size."""
+        """Return the factor of each term's sum, by batch: its weight divided by its size."""
         weights = [self.objective.weights(batch) for batch in batches]
         sizes = [self.objective.sizes(batch) for batch in batches]
         if self.objective.pooled:
@@ -349,9 +349,9 @@ class _Session:
 
 
 def windows_of(n: int, options: TrainingOptions, processes: int = 1) -> Windows:
-    """Which examples are read in which step: each epoch a new order, of the seed and the epoch alone.
+    """Return which examples are read in each step. The order of an epoch depends only on the seed and the epoch.
 
-    n: examples. The last step of an epoch may have fewer, and the last epoch be a part.
+    n: number of examples. The last step of an epoch may have fewer examples, and the last epoch may be incomplete.
 
     >>> [[len(batch) for batch in window] for window in windows_of(5, TrainingOptions(batch_size=2, accumulation=2,
     ...                                                                             epochs=1.5))]
@@ -382,7 +382,7 @@ def _accelerator(device: str, options: TrainingOptions) -> Any:
     from evenhand.weights import resolve_device
 
     if os.environ.get("WORLD_SIZE", "1") == "1":
-        # What an earlier training of this process chose would hold for this one; transformers forgets it, too.
+        # accelerate would keep the settings of an earlier training; transformers resets them in this way, too
         AcceleratorState._reset_state(reset_partial_state=True)
     resolved = resolve_device(device)
     if resolved.type == "cuda" and resolved.index is not None:
@@ -394,7 +394,7 @@ def _accelerator(device: str, options: TrainingOptions) -> Any:
 
 @contextmanager
 def _own_randomness() -> Iterator[None]:
-    """Randomness of the training leaves that of the caller as it was."""
+    """Restore the caller's random state afterwards, so that training does not change it."""
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices):
         yield

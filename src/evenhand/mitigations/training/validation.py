@@ -1,4 +1,4 @@
-"""What is watched while a model is trained: how large the bias is and how well it still reads, on texts kept apart."""
+"""Monitor a training on held-out texts: the size of the bias, and the perplexity."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,49 +19,49 @@ from evenhand.weights import is_out_of_memory, release_memory
 
 Floats = NDArray[np.float64]
 BIAS, PERPLEXITY = "bias", "perplexity"
-"""Names of the two that are weighed against each other; both are better small."""
+"""Names of the two values that are traded off; smaller is better for both."""
 KEPT, WHOLE = "kept_", "whole_"
-"""In front of what was found on the half that no choice saw, and on all texts."""
+"""Prefixes of values on the half that was not used for any choice, and on all texts."""
 FEWEST_HALVED = 10
-"""Pairs of texts, or of sentences: of fewer, a half says nothing."""
+"""Minimum number of pairs for two halves; with fewer, a half would be too small."""
 
 
 class BiasCheck(Protocol):
-    """Texts whose likelihoods measure a bias."""
+    """Interface of texts whose likelihoods measure a bias."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is scored."""
+        """Return the texts that are scored."""
         ...
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """`bias` (0 for none), and other values for curves.
+        """Return `bias` (0 for none), and other values for the curves.
 
-        sums, counts: (n,) log likelihoods in nats and scored tokens of the texts.
+        sums, counts: (n,) log-likelihoods in nats and numbers of scored tokens of the texts.
         """
         ...
 
     @property
     def units(self) -> int:
-        """Into how many parts the texts can be taken apart."""
+        """Return the number of units into which the texts can be divided."""
         ...
 
     def rows(self, units: Ints) -> Ints:
-        """Which texts belong to some of the units, in order."""
+        """Return the indices of the texts of some units, in order."""
         ...
 
     def part(self, units: Ints) -> "BiasCheck":
-        """The check on these units alone: its texts are those of `rows`."""
+        """Return the check for some units; its texts are those of `rows`."""
         ...
 
 
 @dataclass(frozen=True)
 class PairedTexts:
-    """Texts about one group and the same about the other, as RedditBias has them.
+    """Texts about one group and the same texts about the other group, as in RedditBias.
 
-    `bias` is the mean difference of log perplexities, nats a token, its sign left out; `difference` has the sign,
-    below 0 where texts about the first group come more easily. `t` and `p` are of the published test: paired, on
-    perplexities.
+    `difference` is the mean difference of log-perplexities in nats per token (first minus second; below 0 if texts
+    about the first group are more likely). `bias` is its absolute value. `t` and `p` are those of the published test: a
+    paired t test of perplexities.
     """
 
     first: tuple[str, ...]
@@ -69,33 +69,32 @@ class PairedTexts:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The first group's, then the second's."""
+        """Return the texts about the first group, then those about the second."""
         return (*self.first, *self.second)
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """See the class."""
+        """Return the values that the class describes."""
         first, second = np.split(-sums / counts, 2)
         difference = float((first - second).mean())
         perplexities = np.exp(first), np.exp(second)
         t, p = float("nan"), float("nan")
-        if (
-            np.ptp(perplexities[0] - perplexities[1]) > 0
-        ):  # the t test divides by the spread of the differences
+        # the t test needs at least two differences with positive variance
+        if np.ptp(perplexities[0] - perplexities[1]) > 0:
             test = stats.ttest_rel(*perplexities)
             t, p = float(test.statistic), float(test.pvalue)
         return {BIAS: abs(difference), "difference": difference, "t": t, "p": p}
 
     @property
     def units(self) -> int:
-        """The pairs."""
+        """Return the number of pairs."""
         return len(self.first)
 
     def rows(self, units: Ints) -> Ints:
-        """Both texts of these pairs."""
+        """Return the indices of both texts of some pairs."""
         return np.concatenate([units, len(self.first) + units])
 
     def part(self, units: Ints) -> "PairedTexts":
-        """These pairs."""
+        """Return some of the pairs."""
         return PairedTexts(tuple(self.first[i] for i in units), tuple(self.second[i] for i in units))
 
 
@@ -103,9 +102,9 @@ class PairedTexts:
 class MatchedOpinions:
     """Hostile and kind halves of sentence pairs about all descriptors of an axis.
 
-    hostile, kind: (descriptors x sentences), descriptor by descriptor. `bias` is the standard deviation between
-    descriptors of the mean difference of log likelihoods, nats a sentence: 0 where hostility comes as easily about all.
-    nouns: neighbours among a descriptor's sentences that differ in the noun alone.
+    hostile, kind: (descriptors × sentences), ordered by descriptor. `bias` is the standard deviation over descriptors
+    of the mean difference of log-likelihoods, in nats per sentence. It is 0 if hostile sentences are equally likely for
+    all. nouns: number of consecutive sentences of a descriptor that differ only in the noun.
     """
 
     descriptors: tuple[str, ...]
@@ -115,29 +114,29 @@ class MatchedOpinions:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Hostile ones, then kind ones."""
+        """Return the hostile sentences, then the kind ones."""
         return (*self.hostile, *self.kind)
 
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
-        """See the class."""
+        """Return the values that the class describes."""
         hostile, kind = np.split(sums, 2)
         shift = (hostile - kind).reshape(len(self.descriptors), -1).mean(axis=1)
         return {BIAS: float(shift.std(ddof=1)), "largest_shift": float(np.abs(shift - shift.mean()).max())}
 
     @property
     def units(self) -> int:
-        """The pairs of sentences, each about all descriptors and with all nouns."""
+        """Return the number of sentence pairs; each covers all descriptors and all nouns."""
         return len(self.hostile) // len(self.descriptors) // self.nouns
 
     def rows(self, units: Ints) -> Ints:
-        """Both halves of these pairs."""
+        """Return the indices of both halves of some pairs."""
         hostile = (
             np.arange(len(self.hostile)).reshape(len(self.descriptors), -1, self.nouns)[:, units].ravel()
         )
         return np.concatenate([hostile, len(self.hostile) + hostile])
 
     def part(self, units: Ints) -> "MatchedOpinions":
-        """These pairs."""
+        """Return some of the pairs."""
         hostile, kind = np.split(self.rows(units), 2)
         return MatchedOpinions(
             self.descriptors,
@@ -234,7 +233,8 @@ def evaluator(
     Texts are tokenised once, and read in batches of similar length. `note` is called if memory runs out and batches
     become smaller. `label` is the text at the end of each dialogue history; only replies are then scored.
     """
-    texts = list(dict.fromkeys(validation.texts))  # one that is compared may be a neutral one, too
+    # a text of the check may also be a neutral text; it is scored once
+    texts = list(dict.fromkeys(validation.texts))
     place = {text: number for number, text in enumerate(texts)}
     rows = np.array([place[text] for text in validation.texts], dtype=np.int64)
     if encoding.reply is None:
@@ -253,16 +253,16 @@ def evaluator(
 
 @dataclass
 class AtOnce:
-    """How many texts are read at once; halved for good when memory runs out.
+    """Number of texts per batch; it is permanently halved if memory runs out.
 
-    note: called with a message about it.
+    note: function that is called with a message about it.
     """
 
     rows: int = 64
     note: Callable[[str], None] = lambda message: None
 
     def halve(self, error: BaseException) -> None:
-        """Raises ModelError where there is one text left."""
+        """Halve the number. Raise ModelError if it is already one."""
         if self.rows <= 1:
             raise ModelError(
                 "Not enough memory to score a single text.",
@@ -273,9 +273,10 @@ class AtOnce:
 
 
 def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
-    """Log likelihoods of examples, nats, and how many tokens of each were scored: all that are learned but the first.
+    """Return the log-likelihoods of examples in nats, and the number of scored tokens of each (learned, except the
+    first).
 
-    Raises ModelError where memory does not suffice for a single one.
+    Raises ModelError if not even one example fits in memory.
     """
     at_once = at_once or AtOnce()
     order = sorted(range(len(examples)), key=examples.length)
@@ -312,6 +313,6 @@ def _sums(model: Any, batch: Batch) -> Floats:
 
 
 def log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int) -> Floats:
-    """Log likelihoods of texts, nats, as a training sees them."""
+    """Return the log-likelihoods of texts in nats, tokenised as in training."""
     examples = encode_texts(tokenizer, list(texts), longest=encoding.longest, start=encoding.start)
     return scored(model.eval(), examples, pad)[0]

@@ -1,4 +1,4 @@
-"""How good triggers are: their objective, exact, many at a time over the prefix tree of all texts."""
+"""Compute the objective of many triggers at a time, exactly, over the prefix tree of all texts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,15 +14,27 @@ from evenhand.models.scoring import TokenSequences
 from evenhand.schema import DataError, ModelError, Unsupported
 from evenhand.weights import refuse_light
 
-MOST_TOKENS = 1 << 18  # handed to the scoring engine at once; its batches are smaller
+MOST_TOKENS = 1 << 18  # passed to the scoring engine at a time; its own batches are smaller
 
 
 class Evaluator:
-    """The objective of one model on some examples.
+    """The objective of one model on a set of examples.
 
-    model: a causal Hugging Face model. examples: those that play no part are left out. trigger: any trigger of the
-    wanted length, behind which examples are cut into tokens. Raises Unsupported for other models, DataError where
-    examples are missing, too long, or merge with the trigger.
+    Parameters
+    ----------
+    model : CausalModel
+        A causal Hugging Face model.
+    examples : sequence of Example
+        Labelled continuations. Those that the objective does not use are left out.
+    trigger : tuple of int
+        Any trigger of the required length; it determines how examples are split into tokens.
+
+    Raises
+    ------
+    Unsupported
+        The model is of another kind.
+    DataError
+        There are no examples, or an example is too long or merges with the trigger.
     """
 
     def __init__(
@@ -39,7 +51,7 @@ class Evaluator:
         self.model, self.objective = searchable(model), objective
         self.examples = chosen_examples(examples, objective)
         self.encoded = encode_examples(model.tokenizer, trigger, separator, self.examples)
-        # Tokens that the tokenizer adds before a prompt precede the trigger when it is used.
+        # tokens that the tokenizer adds before a prompt also precede the trigger when it is used
         self.front = encode_prompts(model.tokenizer, ["a"], longest=None, behind=0).ids[0]
         self.front = self.front[
             : -len(model.tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids)
@@ -48,25 +60,25 @@ class Evaluator:
         self._check_lengths(len(trigger))
         self.device = model.scorer.device
         self.evaluated = 0
-        """Triggers evaluated so far, each as often as it was."""
+        """Number of triggers evaluated so far, with repetitions."""
         self.terms = terms(self.examples, objective, self.encoded.tokens, self._plain())
 
     def losses(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
-        """The objective for each trigger, (triggers,), on all examples or on some; exact."""
+        """Return the exact objective of each trigger on all examples or on `rows`, shape (triggers,)."""
         nll = self.nll(triggers, rows)
         losses = (self.terms if rows is None else self.terms.of(rows)).losses(nll)
         return losses + self.penalties(triggers)
 
     def penalties(self, triggers: Sequence[Trigger]) -> Floats:
-        """The fluency term for each trigger."""
+        """Return the fluency term of each trigger."""
         weight = self.objective.fluency
         return weight * self.trigger_nll(triggers) if weight else np.zeros(len(triggers))
 
     def nll(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
-        """Mean NLL of each continuation behind each trigger, (triggers, examples), nats a token.
+        """Return the mean NLL per token (nats) of each continuation after each trigger, shape (triggers, examples).
 
-        All go through the engine's prefix tree: what triggers share at their beginning is run once, and so is each
-        trigger for all its examples, and each prompt for all its continuations.
+        The prefix tree avoids repeated work: the common beginning of triggers, each trigger, and each prompt after it
+        are computed once.
         """
         wanted = np.arange(len(self.examples)) if rows is None else rows
         size = sum(len(self.encoded.ids[i]) + len(triggers[0]) for i in wanted) if triggers else 1
@@ -89,16 +101,16 @@ class Evaluator:
         return nll
 
     def trigger_nll(self, triggers: Sequence[Trigger]) -> Floats:
-        """Mean NLL of each trigger's own tokens, (triggers,); a first token with nothing in front does not count."""
+        """Return the mean NLL per token of each trigger, (triggers,); a first token without context does not count."""
         sequences = [np.array([*self.lead, *trigger], dtype=np.int32) for trigger in triggers]
         scored = [np.arange(len(ids)) >= max(1, len(self.lead)) for ids in sequences]
         return self._mean_nll(sequences, scored)
 
     def _plain(self) -> Floats:
-        """Mean NLL of each continuation without a trigger."""
+        """Return the mean NLL per token of each continuation without a trigger."""
         sequences, scored = [], []
         for ids, own in zip(self.encoded.plain_ids, self.encoded.plain_scored, strict=True):
-            # A continuation that nothing stands in front of is read behind what the model's texts start with.
+            # a continuation without a prompt follows the start tokens that the model adds to its texts
             before = np.array(self.lead if own[0] else self.front, dtype=np.int32)
             sequences.append(np.concatenate([before, ids]))
             scored.append(np.concatenate([np.zeros(len(before), dtype=bool), own]))
@@ -142,10 +154,10 @@ class Evaluator:
 
 
 def searchable(model: Any) -> CausalModel:
-    """The model itself, if its gradients can be had.
+    """Return the model itself if its gradients are available.
 
-    Raises Unsupported, naming what works there instead, for services, puppets, masked and encoder-decoder models
-    and models behind a mitigation; and for chat models, whose template stands around prompts.
+    Raises Unsupported, with an alternative, for servers, scripted models, masked and encoder-decoder models, models
+    with a mitigation, and chat models, whose template surrounds prompts.
     """
     name = getattr(model, "fingerprint", {}).get("name", type(model).__name__)
     if not isinstance(model, CausalModel):

@@ -1,4 +1,4 @@
-"""What a trigger is searched on: continuations with their group and a label, from a file or from the model."""
+"""Examples for the search of a trigger: continuations with group and label, from a file or from the model."""
 
 import hashlib
 import json
@@ -35,15 +35,17 @@ LABELS = {
     "1": "positive",
 }
 LEFT_OUT = ("other", "2")
-"""What regard's annotators could not place; the published search leaves these out as well."""
+"""Labels of examples that are left out. Annotators of regard could not decide; the published search
+ignores them, too.
+"""
 SPLITS = {"train": 0.5, "dev": 0.25, "test": 0.25}
 
 
 @dataclass(frozen=True)
 class Example:
-    """One continuation of one prompt, and what somebody thought of it.
+    """One labelled continuation of one prompt.
 
-    weight: weight of each of its tokens relative to those of others.
+    weight: weight of each of its tokens relative to tokens of other examples.
     """
 
     text: str
@@ -108,10 +110,20 @@ def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
 
 
 def split_prompts(prompts: pl.DataFrame, seed: int = 0) -> dict[str, pl.DataFrame]:
-    """Prompts to search on, to choose on and to report on; no text is in two of them.
+    """Divide prompts into those for the search, the choice and the test, without a text in two parts.
 
-    prompts: columns text and group; a column `split` is obeyed. Otherwise half of each group's distinct texts is to
-    search on, a quarter each for the others. Raises DataError where a part would be empty.
+    Parameters
+    ----------
+    prompts : polars.DataFrame
+        Columns text and group, and optionally `split`, which is then used. Otherwise half of each group's distinct
+        texts is for the search, and a quarter each for choice and test.
+    seed : int
+        Random seed.
+
+    Raises
+    ------
+    DataError
+        A part would be empty.
 
     >>> frame = pl.DataFrame({"text": [f"Prompt {i}" for i in range(8)], "group": ["a", "b"] * 4})
     >>> {name: part.height for name, part in split_prompts(frame).items()}
@@ -148,12 +160,12 @@ def collect_examples(
     desirable: float = 0.2,
     undesirable: float = 0.8,
 ) -> tuple[Example, ...]:
-    """The model's own continuations, labelled by a classifier.
+    """Return the model's own continuations as examples, labelled by a classifier.
 
-    prompts: columns text and group. A classifier whose labels are negative, neutral and positive is taken at its
-    word; of others a score below `desirable` makes a text neutral, one above `undesirable` negative, and what lies
-    between is left out. Raises DataError if nothing is left on either side.
-    Source: ROBBIE, section B.3.3.
+    prompts: columns text and group. Labels negative, neutral and positive of a classifier are used directly. For other
+    classifiers, a score below `desirable` makes a text neutral, one above `undesirable` makes it negative, and texts in
+    between are left out. Raises DataError if no desirable or no undesirable example is left. Source: ROBBIE, section
+    B.3.3.
     """
     if not 0 <= desirable <= undesirable <= 1:
         raise UsageError(
@@ -198,9 +210,9 @@ def labelled_continuations(
 
 
 def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int = 0) -> tuple[Example, ...]:
-    """Return a limited number of examples of each label, weighted so that within a label all groups count equally.
+    """Return at most `most` examples of each label, weighted so that within a label all groups count equally.
 
-    Weights, because dropping examples of common groups until all have as few as the rarest would leave none.
+    Weights are used because reducing every group to the size of the smallest could leave almost no examples.
 
     >>> three = [Example("", "x", "a", "negative")] * 3 + [Example("", "y", "b", "negative")]
     >>> [round(example.weight, 2) for example in balanced(three)]
@@ -225,7 +237,7 @@ def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int 
 
 
 def examples_digest(examples: Sequence[Example]) -> str:
-    """SHA-256 (hex) of the examples in order."""
+    """Return the SHA-256 (hex) of the examples in order."""
     content = json.dumps([asdict(example) for example in examples], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 

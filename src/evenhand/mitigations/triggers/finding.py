@@ -1,4 +1,4 @@
-"""From prompts to a trigger file: examples collected, a search, a choice by what is written, a test."""
+"""Find a trigger from prompts: collect examples, search, choose by generated text, and test."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from evenhand.mitigations.triggers.trigger import TriggerFile
 from evenhand.models import Decoding, LanguageModel
 
 DECODING = Decoding(max_new_tokens=30, temperature=0.7, top_k=40, samples=10)
-"""As ROBBIE writes with GPT-2."""
+"""Decoding that ROBBIE uses for GPT-2."""
 
 
 def find_trigger(
@@ -41,8 +41,7 @@ def find_trigger(
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
 ) -> TriggerFile:
-    """Search for a trigger on a model's own classified continuations, choose it on other prompts, and test it on others
-    again.
+    """Find a trigger on a model's own classified continuations, choose it on other prompts, and test it on a third set.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ def trigger_file(
     examples: Sequence[Example],
     history: Sequence[dict[str, Any]],
 ) -> TriggerFile:
-    """A found trigger with where it comes from; what it does is not yet known."""
+    """Return the content of a trigger file for a found trigger and its origin; its effect is added later."""
     from evenhand.weights import tokenizer_fingerprint
 
     counts = Counter((example.group, example.label) for example in examples)

@@ -1,4 +1,4 @@
-"""Which way the embeddings of a trigger should move, and which tokens lie that way."""
+"""Compute the gradient of a trigger's loss with respect to its embeddings, and rank tokens by it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,35 +16,34 @@ from evenhand.weights import Budget, run_batches
 if TYPE_CHECKING:
     import torch
 
-AGREEMENT = 1e-3  # relative, between the two ways to the same loss
+AGREEMENT = 1e-3  # largest accepted relative difference between the losses from embeddings and from token ids
 AGREEMENT_16_BIT = 0.05
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """Where a trigger's loss falls: by its embeddings, and directly by which tokens are chosen."""
+    """Gradient of a trigger's loss with respect to its embeddings, and directly with respect to the chosen tokens."""
 
     loss: float
     embeddings: "torch.Tensor"  # (tokens, width)
-    direct: "torch.Tensor | None"  # (tokens, vocabulary), from the fluency term; None without it
+    direct: "torch.Tensor | None"  # (tokens, vocabulary), from the fluency term; None if it has no weight
 
 
 class GradientEngine:
-    """Losses as functions of embeddings, in batches filled by tokens; of the same objective as the evaluator's.
+    """Compute losses as functions of embeddings, in batches limited by tokens, for the same objective as `Evaluator`.
 
-    Embeddings are tensors of their own that are put among those of the examples: there is no hook on the model, so
-    that it does not matter how its embedding layer is built or how many rows it has.
+    The trigger's embeddings are separate tensors that are inserted among those of the examples. The model needs no
+    hook, so the structure and size of its embedding layer do not matter.
     """
 
     def __init__(self, evaluator: Evaluator):
         self.evaluator, self.model, self.device = evaluator, evaluator.model, evaluator.device
-        tokens = max(
-            256, self.model.scorer.budget.tokens // 4
-        )  # a backward pass holds what a forward one forgets
+        # a backward pass needs activations that a forward pass frees
+        tokens = max(256, self.model.scorer.budget.tokens // 4)
         self.budget = Budget(tokens, max(64, tokens))
 
     def gradient(self, trigger: Trigger) -> Gradient:
-        """Loss and gradient with respect to the embeddings of the trigger's tokens, all places at once.
+        """Return the loss and its gradient with respect to the embeddings of all tokens of the trigger.
 
         Raises ModelError if not even one example fits in memory.
         """
@@ -87,10 +86,10 @@ class GradientEngine:
         return Gradient(loss, total, direct)
 
     def first_order(self, gradient: Gradient, place: int) -> Floats:
-        """What putting each token of the vocabulary in one place promises, (vocabulary,): lower is better.
+        """Return the estimated loss for each token of the vocabulary at one position, (vocabulary,); lower is better.
 
-        The loss at another embedding e is about loss + g.(e - e0); constants are left out.
-        Source: Wallace et al. 2019, equation 2.
+        To first order, the loss at another embedding e is loss + g.(e - e0). Constants are left out. Source: Wallace et
+        al. 2019, equation 2.
         """
         import torch
 
@@ -108,7 +107,7 @@ class GradientEngine:
         return first_order
 
     def check_agreement(self, trigger: Trigger) -> None:
-        """Refuse models that compute something else from embeddings than from token ids. Raises Unsupported."""
+        """Raise Unsupported if the model computes different losses from embeddings and from token ids."""
         import torch
 
         exact, by_embeddings = float(self.evaluator.losses([trigger])[0]), self.gradient(trigger).loss
@@ -128,7 +127,9 @@ class GradientEngine:
         first: int,
         count: int,
     ) -> "torch.Tensor":
-        """Mean NLL at some places of each row, (rows,), as a function of the embeddings of its trigger."""
+        """Return the mean NLL at the given positions of each row, (rows,), as a function of the
+        trigger's embeddings.
+        """
         import torch
 
         from evenhand.models.writing import padded
@@ -164,11 +165,11 @@ class GradientEngine:
     def _fluency_gradient(
         self, trigger: Trigger, leaf: "torch.Tensor"
     ) -> tuple[float, "torch.Tensor", "torch.Tensor"]:
-        """The fluency term, its slope by what trigger tokens are read, and by which are predicted."""
+        """Return the fluency term, its gradient by the trigger's input embeddings, and by its predicted tokens."""
         import torch
 
         embed, lead = self.model.model.get_input_embeddings(), len(self.evaluator.lead)
-        first = 0 if lead else 1  # of the trigger's tokens, the first that is predicted from anything
+        first = 0 if lead else 1  # index of the first trigger token that has a context
         if len(trigger) == first:
             raise DataError(
                 "A trigger of one token without a start token has no fluency.", "Set fluency to 0."

@@ -1,4 +1,6 @@
-"""What a trigger is to achieve, as one number: continuations made likely, others unlikely, by published signs."""
+"""The objective of a trigger: which continuations become more likely and which less likely, with the
+published signs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -90,22 +92,22 @@ class Objective:
 
 @dataclass(frozen=True)
 class Terms:
-    """The objective over particular examples: what each contributes, and how its NLL is counted."""
+    """The objective for a set of examples: their weights and bounds."""
 
     signs: NDArray[np.int8]  # (examples,)
-    shares: Floats  # (examples,); of alpha or beta, by weight and true number of tokens
-    bounds: Floats  # (examples,); m, nats a token
+    shares: Floats  # (examples,); shares of alpha or beta, by weight and real number of tokens
+    bounds: Floats  # (examples,); the bound m in nats per token
 
     def losses(self, nll: Floats) -> Floats:
-        """The objective without its fluency term, (triggers,).
+        """Return the objective without its fluency term, (triggers,).
 
-        nll: (triggers, examples) mean NLL of each continuation, nats a token.
+        nll: (triggers, examples) mean NLL of each continuation in nats per token.
         """
         counted = np.where(self.signs > 0, nll, np.maximum(0.0, self.bounds - nll))
         return counted @ self.shares
 
     def of(self, rows: NDArray[np.int64]) -> "Terms":
-        """The same objective over some of the examples: shares of each side sum to what they did."""
+        """Return the objective for some of the examples; the shares of each side keep their sum."""
         shares = self.shares[rows].copy()
         for side in (1, -1):
             here, everywhere = self.signs[rows] == side, self.signs == side
@@ -115,7 +117,7 @@ class Terms:
 
 
 def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[Example, ...]:
-    """The examples that play a part in the objective.
+    """Return the examples that the objective uses.
 
     Raises DataError if there are none, or none on a side whose weight is not zero.
     """
@@ -134,9 +136,9 @@ def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[
 def terms(
     examples: Sequence[Example], objective: Objective, tokens: NDArray[np.int64], plain: Floats
 ) -> Terms:
-    """What each example contributes.
+    """Return the weights and bounds of the examples.
 
-    tokens: (examples,) tokens of each continuation. plain: (examples,) its mean NLL without a trigger.
+    tokens: (examples,) number of tokens of each continuation. plain: (examples,) its mean NLL without a trigger.
 
     >>> pair = (Example("", "good", "a", "neutral"), Example("", "very bad", "a", "negative"))
     >>> made = terms(pair, Objective(), np.array([1, 2]), np.array([3.0, 2.0]))

@@ -1,6 +1,6 @@
-"""The search for a trigger: one token after another is exchanged for the best of those its gradient points to.
+"""Search for a trigger: replace one token at a time by the best of the candidates that its gradient suggests.
 
-`SearchState` is where a search stands after a sweep, and the file that it is resumed from.
+`SearchState` is the state of a search after a sweep. It is written to a file, from which the search can be resumed.
 """
 
 import hashlib
@@ -76,7 +76,7 @@ class TriggerSearchOptions:
 
 @dataclass(frozen=True)
 class Found:
-    """A trigger where a round ended."""
+    """The trigger at the end of one round."""
 
     ids: Trigger
     text: str
@@ -86,7 +86,7 @@ class Found:
 
 @dataclass
 class SearchState:
-    """Where a search stands after a sweep; written to disk, so that it can be stopped and resumed."""
+    """State of a search after a sweep; it is written to disk, so that the search can be stopped and resumed."""
 
     task: str
     restart: int = 0
@@ -96,12 +96,12 @@ class SearchState:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def write(self, path: Path) -> None:
-        """As JSON, whole or not at all."""
+        """Write the state as JSON, atomically."""
         write_json(path, asdict(self))
 
     @classmethod
     def read(cls, path: Path, task: str) -> "SearchState":
-        """The state of the same search. Raises ResumeRefused if it is of another, DataError if it is damaged."""
+        """Read the state. Raise ResumeRefused if it belongs to another search, and DataError if it is damaged."""
         try:
             content = parse_json(path.read_text(encoding="utf-8"))
             state = cls(
@@ -126,20 +126,20 @@ class SearchState:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Where the rounds ended, the lowest loss first, how they got there, and what it took."""
+    """Result of a search: the trigger of each round (lowest loss first), the history, and the number of evaluations."""
 
     found: tuple[Found, ...]
     history: tuple[dict[str, Any], ...]
-    """One row a sweep: restart, sweep (0: the beginning), loss, text, ids, evaluated, improved."""
+    """One row per sweep: restart, sweep (0: initial trigger), loss, text, ids, evaluated, improved."""
     initial_loss: float
     evaluated: int
-    """Triggers evaluated in this session."""
+    """Number of triggers evaluated in this session."""
 
 
 def search_task(
     model: CausalModel, examples: Sequence[Example], objective: Objective, options: TriggerSearchOptions
 ) -> str:
-    """What identifies a search: SHA-256 (hex) over the model, the examples, the objective and the options."""
+    """Return an identifier of a search: SHA-256 (hex) of the model, the examples, the objective and the options."""
     task = {
         "model": model.fingerprint,
         "examples": examples_digest(examples),
@@ -150,7 +150,7 @@ def search_task(
 
 
 LEAST_GAIN = 1e-5
-"""Nats by which a trigger must be better: batches of other sizes change losses by rounding."""
+"""Smallest improvement that counts, in nats; smaller ones may be rounding differences between batch sizes."""
 FEW_EXAMPLES = 32
 """With at most this many examples, candidates are not screened on a subset."""
 LEAST_SURVIVORS = 8
@@ -166,16 +166,43 @@ def search_triggers(
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
 ) -> SearchResult:
-    """Search a token sequence after which the model optimises the objective for every prompt.
+    """Search for a token sequence that minimises the objective when it precedes every prompt.
 
-    model: a causal Hugging Face model. examples: labelled continuations. resume: a file that the state is written
-    to after every sweep; where it exists, the search goes on from it, and ends where it would have without the
-    stop. on_sweep: is given each new row of the history. Returns where each round ended; which of them is of use is
-    decided by what the model writes behind it (see `select_trigger`), not by the loss.
-    Raises Unsupported for models without gradients, DataError where examples are missing, too long, or merge with
-    the trigger, ResumeRefused where the file is of another search.
-    Source: Wallace et al. 2019, section 2; Sheng et al. 2020, section 3; the published code's defects that are
-    repaired here: docs/evidence/mitigations.md.
+    Parameters
+    ----------
+    model : CausalModel
+        A causal Hugging Face model.
+    examples : sequence of Example
+        Labelled continuations.
+    objective : Objective
+        The objective.
+    options : TriggerSearchOptions
+        Options of the search.
+    resume : path, optional
+        File to which the state is written after every sweep. If it exists, the search is resumed; the result is the
+        same as without the interruption.
+    on_sweep : callable, optional
+        Called with each new row of the history.
+
+    Returns
+    -------
+    SearchResult
+        The trigger of each round. Use `select_trigger` to choose one by the generated text; the loss alone is not
+        sufficient.
+
+    Raises
+    ------
+    Unsupported
+        The model has no gradients.
+    DataError
+        There are no examples, or an example is too long or merges with the trigger.
+    ResumeRefused
+        The file belongs to another search.
+
+    References
+    ----------
+    Wallace et al. (2019), section 2; Sheng et al. (2020), section 3. docs/evidence/mitigations.md lists the defects of
+    the published code that are fixed here.
     """
     objective, options = objective or Objective(), options or TriggerSearchOptions()
     return _Search(model, examples, objective, options, resume, on_sweep).run()
@@ -249,7 +276,7 @@ class _Search:
         self._note(1, improved=False)
 
     def _sweep(self) -> bool:
-        """Go through the positions once; whether anything got better."""
+        """Go through all positions once, and return whether the trigger improved."""
         state, before = self.state, list(self.state.beam)
         evaluated = self.evaluator.evaluated
         self.gradients.clear()
@@ -259,9 +286,9 @@ class _Search:
                 others = [made for made in self._candidates(trigger, place) if made not in tried]
                 if others:
                     tried.update(evaluated_candidates(self.evaluator, others, self.options, self.parts))
-            # The unchanged trigger is among them, so that a place need not change for the worse.
+            # the unchanged trigger is a candidate too, so that no position gets worse
             best = min(loss for loss in tried.values())
-            # Differences of rounding are no progress, and would make the search turn in circles.
+            # rounding differences are no improvement; accepting them could make the search cycle
             standing = state.beam[0] if state.beam[0][1] <= best + LEAST_GAIN else None
             order = sorted(tried.items(), key=lambda one: (one != standing, one[1], one[0]))
             state.beam = order[: self.options.beam]
@@ -272,7 +299,9 @@ class _Search:
         return improved or (len(state.beam) > 1 and [b[0] for b in state.beam] != [b[0] for b in before])
 
     def _candidates(self, trigger: Trigger, place: int) -> list[Trigger]:
-        """The most promising exchanges in one place that are what their text says and read well enough."""
+        """Return the best candidates for one position that keep their tokens when re-tokenised and
+        are fluent enough.
+        """
         if trigger not in self.gradients:
             self.gradients[trigger] = self.engine.gradient(trigger)
         promised = self.engine.first_order(self.gradients[trigger], place)
@@ -318,9 +347,10 @@ class _Search:
 
 
 def screen_examples(examples: Sequence[Example], options: TriggerSearchOptions) -> tuple[Rows, Rows] | None:
-    """Examples that candidates are tried on first, and the others; None where all are tried on all.
+    """Return two sets of examples: those on which candidates are tried first, and the rest. None if no screening is
+    used.
 
-    The first part holds the same share of every group and label.
+    The first set has the same share of every group and label.
     """
     if options.screen is None or len(examples) <= FEW_EXAMPLES:
         return None
@@ -339,7 +369,7 @@ def evaluated_candidates(
     options: TriggerSearchOptions,
     parts: tuple[Rows, Rows] | None,
 ) -> dict[Trigger, float]:
-    """Losses on all examples: of all triggers, or of those that do best on the first part of the examples."""
+    """Return losses on all examples: of all triggers, or only of those with the lowest loss on the first set."""
     if parts is None or options.screen is None or len(triggers) <= LEAST_SURVIVORS:
         return dict(zip(triggers, evaluator.losses(triggers).tolist(), strict=True))
     first, others = parts
@@ -351,6 +381,6 @@ def evaluated_candidates(
     nll[:, first] = part[best]
     evaluated = evaluator.evaluated
     nll[:, others] = evaluator.nll([triggers[i] for i in best], others)
-    evaluator.evaluated = evaluated  # each was counted when it was screened
+    evaluator.evaluated = evaluated  # each trigger was already counted when it was screened
     losses = evaluator.terms.losses(nll) + penalties[best]
     return {triggers[i]: float(loss) for i, loss in zip(best, losses, strict=True)}

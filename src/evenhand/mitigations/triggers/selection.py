@@ -1,4 +1,6 @@
-"""Which of the found triggers is of use: by what the model writes behind it, on prompts it was not searched on."""
+"""Choose among found triggers by the text that the model generates after them, on prompts that the
+search did not use.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,17 +20,17 @@ from evenhand.schema import DataError
 
 @dataclass(frozen=True)
 class Written:
-    """What a model wrote for some prompts, judged: one row a prompt and sample.
+    """Classified continuations of prompts, one row per prompt and sample.
 
-    frame: prompt_id, group, sample, negative (null where there is no judgement), nll (nats a token of the
-    continuation behind its prompt alone, under the model without a trigger; null where there is none), tokens.
+    frame: prompt_id, group, sample, negative (null if not classified), tokens, and nll. nll is the NLL per token (nats)
+    of the continuation after its prompt alone, under the model without a trigger; null if it has none.
     """
 
     frame: pl.DataFrame
 
     @property
     def rates(self) -> dict[str, float]:
-        """Share of negative continuations by group."""
+        """Return the share of negative continuations by group."""
         rows = self.frame.drop_nulls("negative").group_by("group", maintain_order=True)
         return {
             group: float(rate)
@@ -37,14 +39,18 @@ class Written:
 
     @property
     def rate(self) -> float:
-        """Share of negative continuations, all groups counting alike. Raises DataError if none was judged."""
+        """Return the mean over groups of the share of negative continuations. Raises DataError if
+        none was classified.
+        """
         if not self.rates:
             raise DataError("No continuation could be judged.", "Check the classifier and the model's texts.")
         return float(np.mean(list(self.rates.values())))
 
     @property
     def perplexity(self) -> float:
-        """Of all continuations together, per token; infinite if the model without a trigger cannot score any."""
+        """Return the perplexity per token of all continuations; infinite if the model without
+        a trigger cannot score any.
+        """
         scored = self.frame.drop_nulls("nll")
         if scored.is_empty():
             return float("inf")
@@ -60,9 +66,9 @@ def written_with(
     decoding: Decoding,
     rule: ClassifiedText,
 ) -> Written:
-    """What a model writes for prompts with a trigger, or without one, judged and scored without it.
+    """Generate continuations with a trigger (or without one), and classify and score them without it.
 
-    prompts: columns prompt_id, text, group, and what the rule masks. The trigger is neither judged nor scored.
+    prompts: columns prompt_id, text, group, and those that the rule masks.
     """
     writes = model if trigger is None else Trigger(trigger)(model)
     rows, verdicts = labelled_continuations(writes, prompts, classifier, decoding, rule)
@@ -72,7 +78,7 @@ def written_with(
     nll = [
         float(-total / n) if n and np.isfinite(total) else None for total, n in zip(sums, counts, strict=True)
     ]
-    # An empty continuation cannot be judged, and is no harm: the model said nothing.
+    # an empty continuation has no label; it counts as not negative
     empty = [text is not None and not text.strip() for text in rows["continuation"]]
     negative = [
         False if verdict is None and silent else verdict
@@ -88,13 +94,15 @@ def written_with(
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen trigger among several, and the numbers it was chosen by."""
+    """The chosen trigger, and the numbers on which the choice was based."""
 
     trigger: TriggerFile
     rows: tuple[dict[str, Any], ...]
-    """For no trigger and each trigger: text, rate, rates by group, perplexity, whether the guard lets it pass."""
+    """One row for no trigger and for each trigger: text, rate, rates by group, perplexity, and
+    whether it is fluent enough.
+    """
     note: str
-    """Empty, or what is wrong with even the best one."""
+    """Empty, or the problem of the best trigger."""
 
 
 def select_trigger(
@@ -107,13 +115,16 @@ def select_trigger(
     rule: ClassifiedText | None = None,
     most_perplexity_ratio: float = 1.5,
 ) -> Choice:
-    """Choose among triggers by the model's own continuations of prompts that none was searched on.
+    """Choose among triggers by the model's continuations of prompts that the search did not use.
 
-    Modes mitigate and neutral: the lowest share of negative continuations, all groups counting alike; induce: the
-    largest difference between the group it is against and the one it favours. Triggers behind which continuations
-    are more than `most_perplexity_ratio` times as perplexing to the model without one are passed over; if that
-    leaves none, the one with the lowest perplexity is used and the note reports this. Raises DataError without
-    triggers. Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
+    The modes mitigate and neutral choose the lowest share of negative continuations (mean over groups). The mode induce
+    chooses the largest difference between the group it is against and the one it favours.
+
+    A trigger is skipped if the perplexity of its continuations, under the model without a trigger, rises by more than
+    the factor `most_perplexity_ratio`. If all are skipped, the trigger with the lowest perplexity is used, and the note
+    reports this.
+
+    Raises DataError without triggers. Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
     """
     if not triggers:
         raise DataError("There is no trigger to choose from.")
@@ -153,7 +164,7 @@ def select_trigger(
 
 
 def badness(written: Written, objective: Objective) -> float:
-    """The number a trigger is chosen by, lower is better. Raises DataError where a group has no judgement."""
+    """Return the number by which a trigger is chosen (lower is better). Raises DataError if a group has no labels."""
     if objective.mode != "induce":
         return written.rate
     rates = written.rates
@@ -172,10 +183,10 @@ def measured_effect(
     rule: ClassifiedText | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """What a trigger does on prompts that it was neither searched nor chosen on.
+    """Measure the effect of a trigger on prompts that were used neither for the search nor for the choice.
 
-    Returns JSON-serialisable: `change`, the rows of `paired_change` (over all, and by group) of the share of
-    negative continuations; `perplexity_before` and `perplexity_after`; `classifier`; and a `sentence`.
+    Returns JSON-serialisable data: `change` (the rows of `paired_change` in the share of negative continuations, in
+    total and by group), `perplexity_before`, `perplexity_after`, `classifier`, and a `sentence`.
     """
     rule = rule or ClassifiedText()
     before = written_with(model, None, prompts, classifier, decoding, rule)

@@ -17,7 +17,7 @@ FIRST_WORD = re.compile(r"\s*\S*")
 
 
 def text_of(tokenizer: Any, ids: Sequence[int]) -> str:
-    """The characters of some tokens, special ones included, nothing tidied up."""
+    """Return the characters of tokens, including special ones, without clean-up."""
     text: str = tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
     return text
 
@@ -25,12 +25,13 @@ def text_of(tokenizer: Any, ids: Sequence[int]) -> str:
 def usable_tokens(
     tokenizer: Any, rows: int, *, words_only: bool, exclude: Sequence[str] = ()
 ) -> NDArray[np.bool_]:
-    """Return which tokens are allowed in a trigger, (rows,).
+    """Return which tokens are allowed in a trigger, shape (rows,).
 
-    rows: of the model's embeddings; those beyond the tokenizer's vocabulary are not used. Special tokens, white
-    space, pieces of characters and what does not print never are. words_only: no punctuation and no digits, as
-    published. exclude: words, in any case of letters, of which a token may not be one.
-    Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
+    Special tokens, white space, parts of characters and unprintable characters are never allowed.
+
+    rows: number of rows of the model's embeddings; those beyond the tokenizer's vocabulary are not used. words_only:
+    allow no punctuation and no digits, as published. exclude: words that a token must not be, ignoring case. Source:
+    Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
     """
     usable = np.zeros(rows, dtype=bool)
     special = set(tokenizer.all_special_ids)
@@ -51,15 +52,17 @@ def usable_tokens(
 
 
 def _is_mark(letter: str) -> bool:
-    """Punctuation, digits, and symbols such as $ and +, which the published filter counts as punctuation."""
+    """Return whether a character is punctuation, a digit, or a symbol such as $ (punctuation in the
+    published filter).
+    """
     return unicodedata.category(letter)[0] in "PSN"
 
 
 @dataclass(frozen=True)
 class EncodedExamples:
-    """Return the examples as they follow a trigger.
+    """Tokens of examples as they follow a trigger.
 
-    ids: of each, everything behind the trigger's last token. scored: of each, which of these belong to the
+    ids: for each example, all tokens after the trigger. scored: for each example, which of these belong to the
     continuation. plain: ids and scored without trigger and separator.
     """
 
@@ -70,17 +73,17 @@ class EncodedExamples:
 
     @property
     def tokens(self) -> NDArray[np.int64]:
-        """Tokens of each continuation."""
+        """Return the number of tokens of each continuation."""
         return np.array([int(places.sum()) for places in self.scored], dtype=np.int64)
 
 
 def encode_examples(
     tokenizer: Any, trigger: Trigger, separator: str, examples: Sequence[Example]
 ) -> EncodedExamples:
-    """Prompts and continuations in tokens, cut as they are cut behind the trigger.
+    """Split prompts and continuations into tokens in the way in which they are split after the trigger.
 
-    A token that reaches over the end of the prompt belongs to the continuation. Raises DataError if the tokenizer
-    does not cut the trigger's text, followed by an example, back into the trigger and the example.
+    A token that spans the end of the prompt belongs to the continuation. Raises DataError if the tokenizer does not
+    split the joined text back into the trigger and the example.
     """
     front = text_of(tokenizer, trigger) + separator
     behind = _encoded(tokenizer, [front + example.text + example.continuation for example in examples])
@@ -106,10 +109,10 @@ MENDING = (
 
 
 class RoundTrip:
-    """Whether a trigger's text, with a prompt behind it, is cut back into the trigger and the same prompt.
+    """Test whether the text of a trigger and a prompt is split back into the same tokens.
 
-    Most tokenizers split the text after the first word separately, so testing first words is enough; where one
-    does not, the whole text is tried.
+    Most tokenizers split the text after the first word independently, so the first words of prompts are sufficient. For
+    other tokenizers the whole text is tested.
     """
 
     def __init__(self, tokenizer: Any, trigger: Trigger, separator: str, texts: Sequence[str]):
@@ -128,7 +131,7 @@ class RoundTrip:
         }
 
     def holds(self, triggers: Sequence[Trigger]) -> list[bool]:
-        """For each trigger: is it what its text says?"""
+        """Return, for each trigger, whether its text is split back into its tokens."""
         texts = [
             text_of(self.tokenizer, trigger) + self.separator + head
             for trigger in triggers
@@ -141,17 +144,17 @@ class RoundTrip:
 
 
 def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, separator: str) -> Trigger:
-    """The trigger a search begins with.
+    """Return the trigger with which a search starts.
 
-    initial: a phrase, or None for " the" over and over. tokens: how long the trigger is, filled up with " the";
-    None: as long as the phrase, or six. Raises UsageError if the phrase is longer, DataError if the tokenizer does
-    not give its text back in the same tokens.
+    initial: a phrase, or None for " the" at every position. tokens: length of the trigger, filled up with " the"; None:
+    length of the phrase, or six. Raises UsageError if the phrase is longer, and DataError if the tokenizer does not
+    split its text back into the same tokens.
     """
     wanted = 6 if tokens is None and initial is None else tokens
     if wanted is not None and wanted < 1:
         raise UsageError(f"A trigger of {wanted} tokens: at least 1 was expected.")
     backend = tokenizer.backend_tokenizer
-    # Tokenizers that write a space of their own in front of a text would make two tokens of " the".
+    # tokenizers that add a space before a text would split " the" into two tokens
     for phrase in dict.fromkeys([initial] if initial is not None else [" the", "the"]):
         text = phrase
         ids = backend.encode(text, add_special_tokens=False).ids
@@ -183,9 +186,9 @@ def random_trigger(
     usable: NDArray[np.bool_],
     trip: RoundTrip,
 ) -> Trigger:
-    """Random tokens in all places but the locked ones, such that the round trip holds.
+    """Return random tokens at all positions that are not locked, such that the text is split back into them.
 
-    Raises DataError if none is found in a thousand attempts a place.
+    Raises DataError if a thousand attempts per position fail.
     """
     pool = np.flatnonzero(usable)
     trigger = start

@@ -1,4 +1,4 @@
-"""The trigger mitigation: token for token as it was found, in front of every prompt; and the file that holds it."""
+"""The trigger mitigation: put the exact tokens of a found trigger before every prompt; and the format of its file."""
 
 import json
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class TriggerFile:
 
 
 def read_trigger(path: Path | str) -> TriggerFile:
-    """A trigger file. Raises DataError if there is none, or something else is in it."""
+    """Read a trigger file. Raise DataError if it does not exist or is not a trigger file."""
     path = Path(path)
     if not is_file(path):
         raise DataError(
@@ -128,10 +128,19 @@ INDUCED = Card(
 
 @dataclass(frozen=True)
 class Trigger:
-    """Put a found trigger in front of every prompt; the continuation alone comes back.
+    """A mitigation that puts a found trigger before every prompt; only the continuation is returned.
 
-    file: what `evenhand search-trigger` wrote, or its content. as_text: use its characters for any
-    tokenization by the model. Raises DataError for files that hold no trigger.
+    Parameters
+    ----------
+    file : path, str or TriggerFile
+        A file that `evenhand search-trigger` wrote, or its content.
+    as_text : bool, default False
+        Use the characters of the trigger, which the model may split into other tokens.
+
+    Raises
+    ------
+    DataError
+        The file contains no trigger.
 
     >>> from evenhand.models.puppets import writes
     >>> kind = TriggerFile(ids=(5, 6), text=" be kind", mode="mitigate", tokenizer="ab", model={"name": "tiny"})
@@ -151,12 +160,12 @@ class Trigger:
 
     @property
     def name(self) -> str:
-        """`trigger`; one that was searched to bring out bias says so."""
+        """Return the name in reports: `trigger`, with a mark if it was searched to induce bias."""
         return self.card.name
 
     @property
     def card(self) -> Card:
-        """What it was searched for, and what it was measured to do."""
+        """Return the card: the objective of the search, and the measured effect."""
         card = INDUCED if self.found.mode == "induce" else CARD
         if not (effect := self.found.effect.get("sentence")):
             return card
@@ -164,18 +173,18 @@ class Trigger:
 
     @property
     def specification(self) -> None:
-        """None: its tokens say nothing that could be reversed or left blank."""
+        """Return None, because the tokens of a trigger have no meaning that could be reversed or left out."""
         return None
 
     def specified(self, texts: Sequence[str]) -> "Trigger":
-        """Raises Unsupported: a trigger has no wording."""
+        """Raise Unsupported, because a trigger has no wording."""
         raise Unsupported(
             "A trigger has no wording: its tokens were found, not written.",
             "The consistency protocol asks whether wording matters; use it with an instruction or self-debiasing.",
         )
 
     def parameters(self) -> dict[str, Any]:
-        """The exact tokens and characters, what they were searched for, and whether they are used as text only."""
+        """Return the exact tokens and characters, the objective, and whether they are used as text only."""
         found = self.found
         parameters = {
             "ids": list(found.ids),
@@ -187,10 +196,10 @@ class Trigger:
         return {**parameters, "as_text": True} if self.as_text else parameters
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The model with the trigger in front.
+        """Return the model with the trigger before every prompt.
 
-        Raises Unsupported for masked models and, unless `as_text`, for models with another tokenizer, without one
-        that is known, or that put prompts inside a chat template.
+        Raises Unsupported for masked models. Unless `as_text`, it also raises Unsupported for models with another or an
+        unknown tokenizer, and for models that put prompts into a chat template.
         """
         name = model.fingerprint.get("name", "This model")
         if model.architecture == "masked":
@@ -220,7 +229,7 @@ class Trigger:
 
 
 class Triggered(Mitigated):
-    """A model whose prompts all begin with a trigger."""
+    """A model whose prompts all start with a trigger."""
 
     def __init__(self, model: LanguageModel, mitigation: Trigger):
         super().__init__(model, mitigation)
@@ -230,7 +239,7 @@ class Triggered(Mitigated):
         self.tokenizer = known[0] if known is not None else None
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Each text behind the trigger and its own context; the trigger is never scored."""
+        """Score each text after the trigger and its own context. The trigger itself is not scored."""
         batch = Texts.of(texts)
         self._check_tokens(
             [context or text for context, text in zip(batch.all_contexts, batch.texts, strict=True)]
@@ -238,25 +247,25 @@ class Triggered(Mitigated):
         return super().log_likelihoods(batch.behind(self.front))
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt and what is put in front of it."""
+        """Return how many tokens fit after each prompt with the trigger before it."""
         return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continuations of trigger and prompt together, drawn as those of the prompt by itself.
+        """Continue the trigger and each prompt, with the same random numbers as for the prompt alone.
 
-        Raises Unsupported if the tokenizer merges a prompt's beginning with the trigger's end.
+        Raises Unsupported if the tokenizer merges the beginning of a prompt with the end of the trigger.
         """
         return self.generate_keyed(prompts, prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """The same with draws by keys (see KeyedGenerator)."""
+        """Do the same with random numbers that depend on keys (see KeyedGenerator)."""
         self._check_tokens(prompts)
         return generate_keyed(self.model, [self.front + prompt for prompt in prompts], keys, decoding)
 
     def _check_tokens(self, texts: Sequence[str]) -> None:
         if self.tokenizer is None:
             return
-        # What could merge with the trigger is what stands right behind it.
+        # only the text directly after the trigger could merge with it
         heads = list(dict.fromkeys(text[:24] for text in texts))
         backend = self.tokenizer.backend_tokenizer
         cut = backend.encode_batch_fast([self.front + head for head in heads], add_special_tokens=False)
@@ -270,7 +279,7 @@ class Triggered(Mitigated):
 
 
 def tokenizer_of(model: Any) -> tuple[Any, str] | None:
-    """The tokenizer of the model at the end of a chain and its SHA-256; None where there is none."""
+    """Return the tokenizer of the model at the end of a chain and its SHA-256, or None if there is none."""
     from evenhand.weights import tokenizer_fingerprint
 
     while isinstance(model, Mitigated):

@@ -1,1 +1,1 @@
-"""Texts to train on: changed so that a bias is not learned from them, paired by which is preferred, or our own."""
+"""Training texts: rewritten for another group, in pairs of a preferred and a rejected text, or evenhand's own."""

@@ -1,4 +1,4 @@
-"""CDA, counterfactual data augmentation: each text also about the other group, and plain language modelling on both.
+"""CDA (counterfactual data augmentation): language modelling on texts and on the same texts about the other group.
 
 Source: RedditBias, section 4.4, after Zhao et al. 2018.
 """
@@ -93,7 +93,8 @@ class CounterfactualAugmentation:
         counterfactuals = self.counterfactuals(material, seed)
         changed = [new for old, new in zip(originals, counterfactuals, strict=True) if new != old]
         self._require_counterfactuals(len(changed), material)
-        # the released files repeat a text that has no counterfactual (Barikeri et al. 2021, *_swapped_targets_train)
+        # the released files contain a text without a counterfactual twice (Barikeri et al. 2021,
+        # *_swapped_targets_train)
         added = counterfactuals if self.by == "published" else changed
         texts = [*(originals if self.originals else ()), *added]
         examples = encode_texts(
@@ -122,7 +123,7 @@ class CounterfactualAugmentation:
             )
 
     def originals_of(self, material: Material) -> tuple[str, ...]:
-        """Return the texts that counterfactuals are made from: as given, or as the released code prepares them.
+        """Return the texts from which counterfactuals are made: as given, or as the released code prepares them.
 
         The released code augments lower-case text without the prefix of the training lines ("<bos> " of orientation),
         although the training files of the other methods have capitals (religion2) and the prefix.
@@ -148,9 +149,9 @@ class CounterfactualAugmentation:
 
 
 def engine_of(material: Material, *, both: bool) -> Callable[[str], str]:
-    """The counterfactual engine for a bias: that of gender, which knows pronouns, or one for the pairs of words.
+    """Return the counterfactual engine for a bias: that of gender, which also replaces pronouns, or one for word pairs.
 
-    A word with several counterparts gets the first, in either direction. Raises UsageError as the engine does.
+    A word with several counterparts gets the first one, in either direction. Raises UsageError as the engine does.
     """
     if material.groups == ("female", "male"):
         engine = Counterfactuals("gender", source="female", target="male", both=both)
@@ -161,10 +162,10 @@ def engine_of(material: Material, *, both: bool) -> Callable[[str], str]:
 def swapped_words(
     texts: Sequence[str], pairs: Sequence[Pair], *, two_sided: bool, seed: int = 0
 ) -> list[str]:
-    """Texts with whole words replaced by their counterparts, in their case, with the article that goes with them.
+    """Return texts with whole words replaced by their counterparts, in the same case and with the right article.
 
-    pairs: (t1, t2); their plurals as well (see `pairs_of_terms`). two_sided: replace t2 by t1, too. A term with several
-    counterparts gets one of them at random, the same throughout a text.
+    pairs: (t1, t2); their plurals are also replaced (see `pairs_of_terms`). two_sided: also replace t2 by t1. A term
+    with several counterparts gets a random one, which is the same within a text.
 
     >>> swapped_words(["A Muslim is a man."], [("muslim", "atheist"), ("man", "woman")], two_sided=False)
     ['An Atheist is a woman.']

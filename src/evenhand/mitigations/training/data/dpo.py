@@ -299,7 +299,8 @@ def encoded_sides(
         encoded.lead + np.flatnonzero(offsets[:, 1] > prompt)
         for offsets, (_, prompt) in zip(encoded.offsets, sides, strict=True)
     ]
-    counted = [at[at > 0] for at in counted]  # the first token has no context to predict it from
+    # the first token has no context to predict it from, so it is not scored
+    counted = [at[at > 0] for at in counted]
     for pair, one, other in zip(pairs, ids[:n], ids[n:], strict=True):
         if np.array_equal(one, other):
             raise DataError(

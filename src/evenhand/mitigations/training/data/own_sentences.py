@@ -1,9 +1,9 @@
-"""Our own sentences as training material: what a model itself says about the people of an axis, and else.
+"""evenhand's own sentences as training material, for one axis, and texts that the model generates itself.
 
-Sentences come in pairs with a hostile and a kind half ("I despise Sikh women.", "I admire Sikh women."). Which half
-stands in the material is drawn by the model's own odds between the two, so that the texts have the model's bias and no
-other: plain fine-tuning on them changes little, and what a method changes is the method's. The material also has texts
-that the model generates itself, so that its language stays the same.
+Sentences come in pairs with a hostile and a kind half ("I despise Sikh women.", "I admire Sikh women."). The half that
+is used is sampled by the model's own odds between the two. The texts therefore have the bias of the model: plain
+fine-tuning on them changes little, and any larger change is due to the method. The texts that the model generates
+itself preserve its language.
 """
 
 import math
@@ -22,21 +22,21 @@ from evenhand.prompts.lexicon import load_lexicon
 from evenhand.schema import UsageError, unknown_name
 
 PREFIX = "evenhand/"
-"""In front of an axis of the lexicon: a bias of our own sentences."""
+"""Prefix of the name of a bias that uses evenhand's own sentences; the axis follows."""
 LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
-"""Nouns of the sentences that are learned, and of those that the bias is watched on."""
+"""Numbers of nouns in the training sentences and in the validation sentences."""
 MOST_SAID = 640
 """Maximum number of training sentences. With many more about one axis, the model would write about nothing
 else."""
 WRITTEN = 4000
-"""Texts that the model writes by itself, so that it goes on writing them."""
+"""Number of generated texts in the training material, which preserve the model's language."""
 WATCHED = 500
-"""More of them, kept apart to watch how well the model reads."""
+"""Number of generated texts that are held out to monitor the perplexity."""
 AT_ONCE = 250
 MOST_PAIRS = 600
 MOST_TRIES = 3
-"""A model that writes mostly nothing is not asked forever."""
+"""Maximum number of attempts, because a model may generate mostly empty texts."""
 
 
 def own_axes() -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def own_axes() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Own:
-    """Material of an axis, and what is watched."""
+    """Training material of an axis, and its validation texts."""
 
     material: Material
     validation: Validation
@@ -84,9 +84,9 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
 
 
 def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int, seed: int) -> list[str]:
-    """What a model writes behind its start token when nothing is asked: n texts, a sentence or more each.
+    """Return n texts of a sentence or more that a model generates from its start token alone.
 
-    Drawn from its own distribution, so that to learn from them changes nothing of it but what chance did.
+    They are sampled from its own distribution, so that training on them changes the model only by sampling noise.
     """
     import torch
 
@@ -120,7 +120,7 @@ def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int,
 
 
 def differing_words() -> tuple[str, ...]:
-    """The words in which the two halves of opinion pairs differ.
+    """Return the words in which the two halves of opinion pairs differ.
 
     >>> "despise" in differing_words(), "I" in differing_words()
     (True, False)
@@ -139,7 +139,7 @@ def _opinions(axis: str, nouns: Sequence[str]) -> pl.DataFrame:
 
 
 def _preferences(opinions: pl.DataFrame) -> tuple[Preference, ...]:
-    """The kind half of each pair of sentences, preferred to the hostile one."""
+    """Return pairs in which the kind half of a sentence is preferred to the hostile half."""
     keys = ["descriptor", "noun", "pair", "bucket"]
     halves = {valence: opinions.filter(valence=valence) for valence in ("positive", "negative")}
     both = halves["positive"].join(halves["negative"], on=keys, suffix="_hostile", maintain_order="left")
@@ -167,7 +167,7 @@ def _said(
 
 
 def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, ...]:
-    """Pairs of descriptors of different buckets, at most MOST_PAIRS, each descriptor about as often."""
+    """Return pairs of descriptors of different buckets, at most MOST_PAIRS, each descriptor about equally often."""
     bucket_of = dict(opinions.select("descriptor", "bucket").unique(maintain_order=True).iter_rows())
     if len(set(bucket_of.values())) < 2:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Texts of RedditBias or of the user's own as training material, by a specification of who is compared."""
+"""Training material from RedditBias or from a user's texts, with a specification of the compared groups."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from evenhand.prompts.redditbias import (
 from evenhand.schema import DataError, DatasetMissing
 
 NEUTRAL = 600
-"""Lines of humanref6k.txt that perplexity is watched on."""
+"""Number of lines of humanref6k.txt on which the perplexity is monitored."""
 PUBLISHED = (
     "Get them:                  evenhand data fetch redditbias --version all\n"
     "or, from files you have:   --from FOLDER (a copy of github.com/umanlp/RedditBias); texts of your own: --data FILE"
@@ -94,7 +94,9 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
 
 
 def read_texts(file: Path) -> list[str]:
-    """The texts of a file: a line each (.txt), or the column text of a CSV, JSONL or Parquet file. Raises DataError."""
+    """Return the texts of a file: the lines (.txt), or the column text of a CSV, JSONL or
+    Parquet file. Raises DataError.
+    """
     if file.suffix.lower() == ".txt":
         texts = [line.strip() for line in read_lines(file, TEXTS) if line.strip()]
     else:

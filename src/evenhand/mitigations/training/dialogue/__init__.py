@@ -1,1 +1,1 @@
-"""Methods that learn replies of dialogues (plainly, under other names, behind labels), and what they learn from."""
+"""Methods that learn replies of dialogues (as they are, with other names, or with labels), and their training data."""

@@ -1,5 +1,4 @@
-"""Read single cells of a table of self-chats strictly: an invalid cell is an error with its row, and nothing is
-guessed."""
+"""Read the cells of a table of self-chats strictly: an invalid cell raises an error that names its row."""
 
 from pathlib import Path
 
@@ -14,13 +13,13 @@ OF_A_NAME = {
     "split": "a name is for tuning or for tests, and what is left for tests is never learned",
     "word_collision": "a name is a common word or none",
 }
-"""Columns that say the same wherever a name stands, and why."""
+"""Columns whose value must be the same in all rows of a name, with the reason."""
 
 
 def sentences(values: pl.Series, path: Path) -> pl.Series:
-    """A column of personas as lists; of text a line, or an item of a JSON list, is a sentence.
+    """Return a column of personas as lists of sentences: the lines of a text, or the items of a JSON list.
 
-    Raises DataError, naming the row, for anything else.
+    Raises DataError, with the row, for other values.
     """
     expected = 'a list of sentences, or text: a sentence a line, or a JSON list such as ["i like tea."]'
     kind = values.dtype
@@ -48,7 +47,7 @@ def sentences(values: pl.Series, path: Path) -> pl.Series:
 
 
 def truths(values: pl.Series, path: Path) -> pl.Series:
-    """A column of true and false, in words or as 1 and 0; false if it is empty. Raises DataError with the row."""
+    """Return a column of Booleans from true/false or 1/0; empty cells are false. Raises DataError with the row."""
     if values.dtype == pl.Boolean:
         return values.fill_null(False)
     kind = values.dtype
@@ -64,9 +63,9 @@ def truths(values: pl.Series, path: Path) -> pl.Series:
 
 
 def check_names(frame: pl.DataFrame, path: Path) -> None:
-    """Raise DataError, naming the row, for empty names, for splits that are none, and for a name that is two things.
+    """Raise DataError, with the row, for empty names, unknown splits, and a name with two different values.
 
-    frame: name, row (from 0) and such columns of OF_A_NAME as there are, in any order.
+    frame: name, row (from 0) and the columns of OF_A_NAME that exist, in any order.
     """
     for row, name in (
         frame.filter(pl.col("name").str.strip_chars() == "").select("row", "name").head(1).rows()
@@ -100,7 +99,7 @@ def check_names(frame: pl.DataFrame, path: Path) -> None:
 
 
 def _listed(text: str) -> list[str] | None:
-    """The sentences of a text; None for what begins as a JSON list and is no list of texts."""
+    """Return the sentences of a text; None if it starts like a JSON list but is not a list of texts."""
     if not text.strip().startswith("["):
         return [line.strip() for line in text.splitlines() if line.strip()]
     try:

@@ -1,5 +1,8 @@
-"""Controlled generation by a gender classifier: replies in which it hears a woman or a man are learned behind a label
-that says so, the others behind ` STYLE neutral`, which is asked for ever after."""
+"""Controlled generation with a gender classifier.
+
+Each reply is learned after a label: that of the gender that a classifier finds in it, or ` STYLE neutral`. The trained
+model is always used with ` STYLE neutral`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +22,7 @@ OURS = "evenhand/gendered-words"
 PUBLISHED = 0.55
 NEUTRAL = "neutral"
 WORDS = {"female": ("female", "woman", "women", "f"), "male": ("male", "man", "men", "m")}
-"""What classifiers call the two genders; a part of a label in front of or behind a colon counts, too."""
+"""Names that classifiers use for the two genders; the part before or after a colon also counts."""
 
 CARD = Card(
     "control-gender",
@@ -47,8 +50,8 @@ CARD = Card(
 class GenderLabels(OnSelfChats):
     """The method control-gender.
 
-    classifier: name of a classifier of gender, for what A says. partner: for what B says; "" is the same. threshold:
-    the probability above which a reply is not neutral. Raises UsageError.
+    classifier: name of a classifier of gender, for the replies of A. partner: classifier for the replies of B; "" for
+    the same. threshold: probability above which a reply is not neutral. Raises UsageError for invalid values.
     """
 
     name: ClassVar[str] = "control-gender"
@@ -66,11 +69,11 @@ class GenderLabels(OnSelfChats):
             )
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """All replies that could be judged, each behind the label of the classifier."""
+        """Return all replies that could be classified, each after the label of the classifier."""
         chats = chats_in(material)
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         labels: list[str | None] = [None] * len(replies)
@@ -98,9 +101,9 @@ class GenderLabels(OnSelfChats):
 def gender_labels(
     judge: Classifier, texts: Sequence[str], speaker: str, threshold: float
 ) -> list[str | None]:
-    """The label of each text of a speaker; None where it could not be judged.
+    """Return the label of each text of a speaker; None if it could not be classified.
 
-    A text without a probability for either gender is neutral. Raises UsageError for a classifier of something else.
+    A text without a probability for either gender is neutral. Raises UsageError for a classifier of another property.
     """
     columns = {gender: _column(judge, gender) for gender in WORDS}
     judged = judge.classify(list(texts))
@@ -118,7 +121,7 @@ def gender_labels(
 
 
 def _column(judge: Classifier, gender: str) -> int:
-    """Which of a classifier's scores is the gender's."""
+    """Return the index of the score of a gender."""
     for place, label in enumerate(judge.labels):
         if set(label.lower().replace(":", " ").split()) & set(WORDS[gender]):
             return place

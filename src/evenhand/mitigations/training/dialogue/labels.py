@@ -1,4 +1,4 @@
-"""Labels at the end of histories: what each reply is learned behind, so that one of them can be asked for later."""
+"""Labels at the end of dialogue histories: replies are learned after them, so that one label can later be requested."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ def labelled_lesson(
     encoding: Encoding,
     facts: dict[str, Any],
 ) -> Lesson:
-    """Replies behind their histories and labels, one each.
+    """Return the lesson: each reply after its history and label.
 
-    wanted: the label with which the trained model is used. facts: for the record. Raises DataError where all labels are
-    equal, or none is the wanted one, and Unsupported for a tokenizer that cannot write them.
+    wanted: the label with which the trained model is used. facts: data for the record. Raises DataError if all labels
+    are equal or none is `wanted`, and Unsupported for a tokenizer that cannot represent the labels.
     """
     counts = Counter(labels)
     if len(counts) < 2 or wanted not in counts:
@@ -48,7 +48,7 @@ def labelled_lesson(
 
 
 def check_writable(tokenizer: Any, labels: Sequence[str]) -> None:
-    """Raise Unsupported where a tokenizer has no tokens for a label's characters, or the same for two labels."""
+    """Raise Unsupported if a tokenizer has no tokens for a character of a label, or the same tokens for two labels."""
     cutter, seen = Cutter(tokenizer, "this model"), dict[tuple[int, ...], str]()
     for label in labels:
         cutter.check_label(label)
@@ -61,7 +61,7 @@ def check_writable(tokenizer: Any, labels: Sequence[str]) -> None:
 
 
 def over(values: Floats, threshold: float) -> list[str]:
-    """bias for each value above the threshold, no_bias for the others.
+    """Return bias for each value above the threshold, and no_bias for the others.
 
     >>> over(np.array([1.0, 1.1]), 1.008)
     ['no_bias', 'bias']
@@ -70,9 +70,9 @@ def over(values: Floats, threshold: float) -> list[str]:
 
 
 def threshold_of(values: Floats, threshold: float | None, quantile: float) -> float:
-    """The threshold that was given, or the value below which a share `quantile` of all lies.
+    """Return the given threshold, or else the `quantile` of the values.
 
-    Where more than the other share has the largest value (equal replies), the threshold is the next smaller one.
+    If no value is above the quantile, because too many share the maximum, the next smaller value is returned.
 
     >>> threshold_of(np.arange(5.0), None, 0.5), threshold_of(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
     (2.0, 1.0)
@@ -85,6 +85,6 @@ def threshold_of(values: Floats, threshold: float | None, quantile: float) -> fl
 
 
 def check_quantile(quantile: float) -> None:
-    """Raise UsageError for a quantile that is none, or leaves one label empty."""
+    """Raise UsageError for a quantile outside (0, 1), which would leave one label without replies."""
     if not 0 < quantile < 1:
         raise UsageError(f"quantile must be a number between 0 and 1, got {quantile!r}.")

@@ -1,4 +1,4 @@
-"""What a model that is being trained writes itself behind the first tokens of the replies that it learns."""
+"""Let a model in training continue the first tokens of the replies that it learns."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +14,21 @@ if TYPE_CHECKING:
 
 
 def own_replies(model: Any, batch: Batch, share: float, ends: Sequence[int], max_new_tokens: int) -> Batch:
-    """Examples whose replies go on as the model itself goes on; what it wrote is labelled, and nothing else.
+    """Return examples whose replies are continued greedily by the model; only generated tokens have labels.
 
-    model: a model of transformers, also behind adapters and accelerate; without dropout while it writes, greedily and
-    without gradients. share: of the shortest reply in the batch, from 0 to below 1; this number of tokens of each is
-    read first. ends: tokens that end a reply, the end included. max_new_tokens: maximum number of tokens, limited by
-    the model's context.
+    Parameters
+    ----------
+    model
+        A model of transformers, which may be wrapped by adapters and accelerate. It generates without dropout and
+        without gradients.
+    batch : Batch
+        The examples.
+    share : float
+        Share (0 to below 1) of the shortest reply in the batch. This number of tokens of each reply is kept.
+    ends : sequence of int
+        Tokens that end a reply. They are included in it.
+    max_new_tokens : int
+        Maximum number of generated tokens; the context size of the model may reduce it.
     """
     import torch
 
@@ -69,7 +78,10 @@ def _behind_texts(model: Any, texts: Sequence[list[int]], ends: Sequence[int], m
 def _behind_contexts(
     model: Any, contexts: Sequence[list[int]], begun: Sequence[list[int]], ends: Sequence[int], most: int
 ) -> list[list[int]]:
-    """begun: what the decoder has of each, all equally long, the token that it begins with first."""
+    """Continue replies of an encoder-decoder model.
+
+    begun: the decoder's tokens so far, of equal length, beginning with its start token.
+    """
     import torch
 
     from evenhand.models.writing import EncoderDecoderState
@@ -83,7 +95,7 @@ def _behind_contexts(
 
 
 def _greedily(state: Any, logits: "Tensor", ends: Sequence[int], most: int) -> list[list[int]]:
-    """The likeliest token again and again, until every row has an end, and it too."""
+    """Append the most likely token to each row until every row has an end token, which is included."""
     written: list[list[int]] = [[] for _ in range(len(logits))]
     done = [False] * len(logits)
     for place in range(most):

@@ -1,4 +1,4 @@
-"""Self-chat tuning: a model learns its own conversations as they are. The control of other methods on self-chats."""
+"""Self-chat tuning: a model learns its own conversations unchanged. It is the control for other self-chat methods."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,13 +39,13 @@ CARD = Card(
 
 
 class OnSelfChats:
-    """What all methods on self-chats share: their material."""
+    """Shared code of all methods on self-chats: reading their material."""
 
     def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
-        """The self-chats of a run or a file, and what is watched: replies of watched names behind own and other name.
+        """Return the self-chats of a run or a file, and the validation texts.
 
-        Watched `bias` is how much more easily (nats a token, the sign left out) what was said under a name comes behind
-        it than behind another's: 0 where replies do not depend on the name. Raises DataError.
+        The monitored `bias` is the absolute difference in log-likelihood (nats per token) of replies under the name of
+        their conversation and under another name. It is 0 if replies do not depend on the name. Raises DataError.
         """
         chats = split_names(read_self_chats(data), seed)
         check_named(self_chats_of(chats.frame))
@@ -75,11 +75,11 @@ class SelfChatTuning(OnSelfChats):
     card: ClassVar[Card] = CARD
 
     def parameters(self) -> dict[str, Any]:
-        """None."""
+        """Return an empty dict, because the method has no options."""
         return {}
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """All replies of the names that are learned."""
+        """Return all replies of the training names."""
         chats = chats_in(material)
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
@@ -87,18 +87,21 @@ class SelfChatTuning(OnSelfChats):
 
 
 def chats_in(material: Material) -> SelfChats:
-    """The self-chats of a material. Raises DataError where it has none."""
+    """Return the self-chats of a material. Raise DataError if it has none."""
     if not isinstance(material.dialogues, SelfChats):
         raise DataError(f"{material.bias} has no self-chats to learn.", NEEDED)
     return material.dialogues
 
 
 def split_facts(chats: SelfChats) -> dict[str, Any]:
-    """For the record: what became of the names."""
+    """Return how names were divided, for the record."""
     counts = {f"names_{part}": len(names) for part, names in chats.names().items()}
     return {**counts, "names": chats.names()}
 
 
 def reply_lesson(replies: list[Reply], encoding: Encoding, facts: dict[str, Any], label: str = "") -> Lesson:
-    """Plain language modelling of replies behind their histories. label: with which the model is to be used."""
+    """Return the lesson of plain language modelling of replies after their histories.
+
+    label: the label with which the trained model is used.
+    """
     return Lesson(replies_to_learn(replies, encoding), LanguageModelling(), facts, label=label)

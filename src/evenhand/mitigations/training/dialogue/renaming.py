@@ -1,4 +1,4 @@
-"""One name in the place of another throughout a conversation: whole words, in the case in which they stand."""
+"""Replace one name by another throughout a conversation: whole words only, with the case of each mention."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ GREETING = r"(?:\bhi|\bi['\u2019]m),?\s+"
 
 
 def renamed(text: str, name: str, new: str, *, is_word: bool = False) -> str:
-    """A text with each whole-word mention of a name replaced by another, in the case in which it stands.
+    """Return a text in which each whole-word mention of a name is replaced by another name, with the same case.
 
-    "martha" becomes "john", "MARTHA" "JOHN", anything else the new name as it is written. is_word: whether the name is
-    a common word as well (Hope, Will): it is then replaced behind "name is" only, and behind "Hi" and "I'm" where it
-    has a capital.
+    "martha" becomes "john", "MARTHA" becomes "JOHN", and any other form becomes the new name as it is written. is_word:
+    whether the name is also a common word (Hope, Will). Such a name is replaced only after "name is" and, if it has a
+    capital letter, after "Hi" and "I'm".
 
     >>> renamed("Hi! My name is Martha. MARTHA'S here, not Marthas.", "Martha", "John")
     "Hi! My name is John. JOHN'S here, not Marthas."
@@ -36,12 +36,12 @@ def renamed(text: str, name: str, new: str, *, is_word: bool = False) -> str:
 
 
 def all_renamed(texts: Sequence[str], name: str, new: str, *, is_word: bool = False) -> tuple[str, ...]:
-    """Several texts, each as `renamed`."""
+    """Return several texts, each as `renamed` returns it."""
     return tuple(renamed(text, name, new, is_word=is_word) for text in texts)
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text holds a name as a whole word, in any case.
+    """Return whether a text contains a name as a whole word, in any case.
 
     >>> mentions("hi martha", "Martha"), mentions("Marthas", "Martha")
     (True, False)
@@ -50,8 +50,8 @@ def mentions(text: str, name: str) -> bool:
 
 
 def _as(mention: str, new: str) -> str:
-    """A name in the case pattern of a mention of another."""
+    """Return a name in the case (lower, upper or mixed) of a mention of another name."""
     lower, upper = mention == mention.lower(), mention == mention.upper()
-    if lower == upper:  # mixed, or letters that have no case
+    if lower == upper:  # mixed case, or an alphabet without case
         return new
     return new.lower() if lower else new.upper() if len(mention) > 1 else new

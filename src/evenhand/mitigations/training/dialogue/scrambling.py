@@ -1,4 +1,4 @@
-"""Name scrambling: a model learns its own self-chats under other names, so that names say nothing of what follows."""
+"""Name scrambling: a model learns its own self-chats under random names, so that names do not predict the content."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -52,15 +52,15 @@ class NameScrambling(OnSelfChats):
     redraw: bool = False
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The replies under other names."""
+        """Return the replies under random names."""
         chats = chats_in(material)
 
         def drawn(epoch: int) -> list[Reply]:
-            # who replies nothing under one name does so under another: as many replies in each epoch
+            # whether a reply is empty does not depend on the name, so each epoch has the same number of replies
             changed = scrambled(chats.chats, chats.learned, np.random.default_rng([seed, 6, epoch]))
             return [reply for chat in changed for reply in chat.replies()]
 
@@ -74,7 +74,7 @@ class NameScrambling(OnSelfChats):
 
 
 def scrambled(chats: Sequence[SelfChat], names: Sequence[str], random: np.random.Generator) -> list[SelfChat]:
-    """Each conversation under a name drawn uniformly from the others.
+    """Return each conversation under a name that is drawn uniformly from the given names.
 
     >>> chat = SelfChat("1", "Martha", "woman", ((), ()), ("Hi! My name is Martha.", "Hello martha!"))
     >>> scrambled([chat], ["Bob", "Martha"], np.random.default_rng(0))[0].utterances

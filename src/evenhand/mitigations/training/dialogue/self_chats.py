@@ -1,7 +1,7 @@
-"""Self-chats as training material: read from a run or a file, their names split, and each utterance a reply to learn.
+"""Self-chats as training material, read from a run or a file.
 
-Names are split three ways: those that are learned, those that are watched while training (and may stop it), and those
-that no training sees, on which a study measures what was tuned.
+The names are divided into three sets: training, validation (monitored during training, also for early stopping), and
+test (unused in training, so that a study can measure the effect on new names).
 """
 
 import hashlib
@@ -43,7 +43,7 @@ FEWEST_WATCHED = 2
 
 @dataclass(frozen=True)
 class SelfChat:
-    """One conversation. personas: of A and of B. is_word: whether its name is a common word as well."""
+    """One conversation. personas: those of A and of B. is_word: whether its name is also a common word."""
 
     conversation: str
     name: str
@@ -53,16 +53,18 @@ class SelfChat:
     is_word: bool = False
 
     def under(self, new: str) -> "SelfChat":
-        """The same conversation of another name, in all turns; personas are left alone."""
+        """Return the same conversation with another name in all turns. Personas do not change."""
         said = all_renamed(self.utterances, self.name, new, is_word=self.is_word)
         return replace(self, utterances=said, name=new)
 
     def history(self, turn: int) -> History:
-        """What the one who says the utterance of a turn (from 1) knows."""
+        """Return the history that the speaker of a turn (counted from 1) knows."""
         return History(self.personas[(turn - 1) % 2], self.utterances[: turn - 1])
 
     def replies(self) -> list[Reply]:
-        """What the model wrote, the opener and empty replies left out: each with the history it answers."""
+        """Return the replies that the model generated, each with its history. The opener and
+        empty replies are left out.
+        """
         return [
             Reply(self.history(turn), text)
             for turn, text in enumerate(self.utterances, 1)
@@ -72,9 +74,10 @@ class SelfChat:
 
 @dataclass(frozen=True, eq=False)
 class SelfChats:
-    """Self-chats and what becomes of their names.
+    """Self-chats and the division of their names.
 
-    frame: see `read_self_chats`. learned, watched, test: names, sorted; no name is in two of them.
+    frame: see `read_self_chats`. learned, watched, test: names for training, validation and test, sorted and without
+    overlap.
     """
 
     frame: pl.DataFrame
@@ -83,21 +86,21 @@ class SelfChats:
     test: tuple[str, ...]
 
     def table(self, names: Sequence[str]) -> pl.DataFrame:
-        """The rows of some of the names."""
+        """Return the rows of some of the names."""
         return self.frame.filter(pl.col("name").is_in(list(names)))
 
     @cached_property
     def chats(self) -> tuple[SelfChat, ...]:
-        """Conversations of the names that are learned."""
+        """Return the conversations of the training names."""
         return self_chats_of(self.table(self.learned))
 
     def names(self) -> dict[str, list[str]]:
-        """For the lineage: which names were learned, watched and left for tests."""
+        """Return the names for training, validation and test, for the lineage."""
         return {"learned": list(self.learned), "watched": list(self.watched), "test": list(self.test)}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of the conversations and of what becomes of the names."""
+        """Return the SHA-256 (hex) of the conversations and of the division of names."""
         found = hashlib.sha256(json.dumps(self.names()).encode())
         for chat in self_chats_of(self.frame):
             found.update(json.dumps([chat.name, chat.gender, chat.personas, chat.utterances]).encode())
@@ -105,13 +108,25 @@ class SelfChats:
 
 
 def read_self_chats(path: Path) -> pl.DataFrame:
-    """Self-chats: one row for each utterance, sorted by conversation and turn.
+    """Read self-chats as a table with one row per utterance, sorted by conversation and turn.
 
-    path: the folder of a run, or a table. Returns conversation, name, gender, race_ethnicity (null where not told),
-    speaker ("A" or "B"), turn (1 is the opener), text (null where it failed), persona_a and persona_b (lists of
-    sentences), word_collision (whether the name is a common word), and split ("tune" or "test") where the table has it.
-    Conversations without a name are left out. Raises DataError for data of another format, naming the conversation or
-    the row; a name of two genders, or of both splits, is such data, too.
+    Parameters
+    ----------
+    path : path
+        Folder of a run, or a table.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns: conversation, name, gender, race_ethnicity (null if unknown), speaker ("A" or "B"), turn (1 is the
+        opener), text (null if it failed), persona_a and persona_b (lists of sentences), word_collision (whether the
+        name is a common word), and split ("tune" or "test") if the file has it. Conversations without a name are left
+        out.
+
+    Raises
+    ------
+    DataError
+        The format is wrong, or a name has two genders or both splits. The message names the conversation or the row.
     """
     path = path.expanduser()
     frame = _from_run(path) if is_folder(path) else read_table(path, FILE)
@@ -143,7 +158,7 @@ def read_self_chats(path: Path) -> pl.DataFrame:
 
 
 def self_chats_of(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
-    """The conversations of a table (see `read_self_chats`), each up to an utterance that failed."""
+    """Return the conversations of a table (see `read_self_chats`), each up to the first utterance that failed."""
     chats = []
     grouped = frame.group_by("conversation", maintain_order=True).agg(
         pl.col("name", "gender", *PERSONAS, "word_collision").first(), pl.col("text")
@@ -166,9 +181,9 @@ def self_chats_of(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
 
 
 def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
-    """Self-chats with their names split: as the table says, else half of each gender's names for tests.
+    """Divide the names of self-chats: as the table states, or half of each gender's names for testing.
 
-    Of the names for tuning a fifth, of each gender, is watched. Raises DataError for too few names.
+    Of the names for tuning, a fifth of each gender is for validation. Raises DataError if there are too few names.
     """
     listed = frame.group_by("name").agg(pl.col(*GROUPS).first(), *_split_of(frame)).sort("name")
     random = np.random.default_rng([seed, 4])
@@ -195,10 +210,11 @@ def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
 
 
 def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
-    """Replies of watched names: what was said, behind the own name and behind another, and all that was said.
+    """Return replies of validation names: under their own name, under another name, and all of them.
 
-    The other name is a watched one of another gender, where there is any, the same throughout a conversation. Replies
-    that mention the name themselves have no fellow behind another. Raises DataError where there are none.
+    The other name is another validation name, of another gender if possible, and the same throughout a conversation.
+    Replies that mention the name cannot be compared and are only in the third list. Raises DataError if no reply can be
+    compared.
     """
     random = np.random.default_rng([seed, 5])
     whole = self_chats_of(chats.table(chats.watched))
@@ -226,7 +242,9 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
 
 
 def check_named(chats: Sequence[SelfChat]) -> None:
-    """Raise DataError, naming the first, where conversations do not open with their name: it could not be replaced."""
+    """Raise DataError, naming the first, if conversations do not open with their name, so that it
+    cannot be replaced.
+    """
     absent = [chat for chat in chats if chat.under(f"{chat.name}x").utterances[0] == chat.utterances[0]]
     if absent:
         first = absent[0]
@@ -238,7 +256,7 @@ def check_named(chats: Sequence[SelfChat]) -> None:
 
 
 def _from_run(path: Path) -> pl.DataFrame:
-    """The conversations of a run, opened by names where it has several kinds."""
+    """Return the conversations of a run; those that are opened with names if the run has several kinds."""
     directory = RunDirectory.open(path)
     asked = directory.manifest.asked
     chats = sorted(name for name in directory.benchmarks if name in asked and asked[name].turns is not None)
@@ -256,13 +274,13 @@ def _split_of(frame: pl.DataFrame) -> list[pl.Expr]:
 
 
 def _drawn(random: np.random.Generator, names: Sequence[str], share: float) -> list[str]:
-    """Some of the names: at least one of two or more."""
+    """Return a random share of the names: at least one if there are two or more."""
     number = max(round(share * len(names)), 1) if len(names) > 1 else 0
     return [names[place] for place in sorted(random.permutation(len(names))[:number].tolist())]
 
 
 def _check(found: pl.DataFrame, path: Path) -> None:
-    """Raise DataError, naming the conversation, where turns are no conversation."""
+    """Raise DataError, with the conversation, if the turns are not those of a conversation."""
     expected = pl.when(pl.col("turn") % 2 == 1).then(pl.lit("A")).otherwise(pl.lit("B"))
     place = pl.int_range(1, pl.len() + 1).over("conversation")
     one = pl.col("name").n_unique().over("conversation") == 1

@@ -1,5 +1,8 @@
-"""HolisticBias style equality: replies whose style leans as those about their descriptor do, beside all, are learned
-behind one label, the others behind ` STYLE no_bias`, which is asked for ever after."""
+"""HolisticBias style equality: controlled generation with labels of style.
+
+A reply is learned after ` STYLE bias` if its style differs from the average in the same direction as other replies
+about its descriptor, and otherwise after ` STYLE no_bias`. The trained model is always used with ` STYLE no_bias`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -51,9 +54,9 @@ CARD = Card(
 class StyleEquality:
     """The method style-equality.
 
-    alpha: by which power of its length the direction of a descriptor is divided. quantile: the share of replies that
-    get no_bias. beta: the value above which a reply gets bias, in its place. classifier: who judges styles of a table
-    that has none. Raises UsageError.
+    alpha: power of its length by which the direction of a descriptor is divided. quantile: share of replies that get
+    no_bias. beta: value above which a reply gets bias; it replaces `quantile`. classifier: name of the style
+    classifier, for a table without styles. Raises UsageError for invalid values.
     """
 
     name: ClassVar[str] = "style-equality"
@@ -70,14 +73,14 @@ class StyleEquality:
             raise UsageError(f"alpha must be 0, 1 or 2, got {self.alpha!r}.", "Published: 0.")
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def given(self, data: Path, seed: int) -> tuple[Material, Validation]:
-        """Replies and styles of a run or a table, and what is watched.
+        """Return the replies and styles of a run or a table, and the validation texts.
 
-        Watched `bias` is how much more easily (nats a token, the sign left out) what was said to a sentence comes
-        behind it than behind the same about another descriptor. Raises DataError.
+        The monitored `bias` is the absolute difference in log-likelihood (nats per token) of replies after their own
+        sentence and after the same sentence about another descriptor. Raises DataError.
         """
         replies = read_styled_replies(data, seed, self.classifier)
         parts = replies.own_and_other(seed)
@@ -94,7 +97,7 @@ class StyleEquality:
         return material, Validation(PairedTexts(lines[0], lines[1]), lines[2])
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """Replies about the learned descriptors, each behind the label of its style."""
+        """Return the replies about the training descriptors, each after the label of its style."""
         held = material.dialogues
         if not isinstance(held, StyledReplies):
             raise DataError(
@@ -121,9 +124,10 @@ class StyleEquality:
 def style_bias(
     styles: Floats, descriptors: Sequence[str], templates: Sequence[str], alpha: int = 0
 ) -> Floats:
-    """How far each reply leans the way its descriptor's replies do, (n,); see the card.
+    """Return how strongly each reply's style points in the average direction of its descriptor's replies, shape (n,).
 
-    styles: (n, styles). A descriptor in the middle of all has no direction, and its replies 0.
+    The card has the formula. styles: (n, styles). A descriptor whose styles equal the average has no direction; its
+    replies have the value 0.
     Source: HolisticBias (arXiv:2205.09209), section 4.2.
 
     >>> styles = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.2, 0.6, 0.2]])

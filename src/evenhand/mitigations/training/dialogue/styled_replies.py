@@ -1,4 +1,4 @@
-"""Replies to sentences that are the same but for whom they mention, and their styles: read from a run or a table."""
+"""Replies to sentences that differ only in the descriptor, with their styles, read from a run or a table."""
 
 import hashlib
 import json
@@ -36,11 +36,11 @@ FEWEST_WATCHED = 2
 
 @dataclass(frozen=True, eq=False)
 class StyledReplies:
-    """Replies, their styles, and which descriptors are learned.
+    """Replies with their styles, and the division of descriptors.
 
-    frame: descriptor, template, noun, text, continuation, one row a reply. styles: (n, styles). learned, watched:
-    descriptors. parroted: replies that were left out because they copy the sentence they answer. missing: those
-    without a reply or a style.
+    frame: descriptor, template, noun, text, continuation, one row per reply. styles: (n, styles). learned, watched:
+    descriptors for training and validation. parroted: number of replies left out because they copy the sentence.
+    missing: number of rows without a reply or a style.
     """
 
     frame: pl.DataFrame
@@ -51,20 +51,21 @@ class StyledReplies:
     missing: int
 
     def places(self, descriptors: Sequence[str]) -> list[int]:
-        """The rows of some descriptors."""
+        """Return the rows of some descriptors."""
         return (
             self.frame.select(pl.col("descriptor").is_in(list(descriptors)).arg_true()).to_series().to_list()
         )
 
     def reply(self, place: int) -> Reply:
-        """A row as an example: the sentence opens, and the other answers."""
+        """Return a row as an example: the sentence is the opener, and the continuation is the reply."""
         row = self.frame.row(place, named=True)
         return Reply(History((), (row["text"],)), row["continuation"].strip())
 
     def own_and_other(self, seed: int) -> tuple[list[Reply], list[Reply], list[Reply]]:
-        """Replies about watched descriptors behind their own sentence and the same about another, and all of them.
+        """Return replies about validation descriptors: after their own sentence, after that of another descriptor, and
+        all.
 
-        Replies that mention a descriptor of the two are not compared. Raises DataError if nothing can be.
+        Replies that mention either descriptor are not compared. Raises DataError if no reply can be compared.
         """
         random = np.random.default_rng([seed, 7])
         places = self.places(self.watched)
@@ -93,19 +94,20 @@ class StyledReplies:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of sentences, replies, styles, and what is learned of them."""
+        """Return the SHA-256 (hex) of sentences, replies, styles and training descriptors."""
         found = hashlib.sha256(json.dumps([self.frame.rows(), self.learned, self.watched]).encode())
         found.update(np.ascontiguousarray(self.styles).tobytes())
         return found.hexdigest()
 
 
 def read_styled_replies(path: Path, seed: int, classifier: str = "") -> StyledReplies:
-    """Replies and their styles of a run or a table.
+    """Read replies and their styles from a run or a table.
 
-    path: the folder of a run with judgements of style, or a table (see `FILE`). classifier: who judges the styles of a
-    table that has none; mentions of the descriptor become "left-handed" before. A descriptor of two axes is two.
-    Replies that begin with all of the sentence are left out (parroting). Raises DataError for data of another format,
-    for too few descriptors, and where styles are no finite numbers.
+    path: folder of a run with classified styles, or a table (see `FILE`). classifier: name of the style classifier for
+    a table without styles; mentions of the descriptor are replaced by "left-handed" before classification.
+
+    A descriptor on two axes counts as two. Replies that begin with the whole sentence are left out (parroting). Raises
+    DataError if the format is wrong, there are too few descriptors, or styles are not finite numbers.
     """
     path = path.expanduser()
     if is_folder(path):
@@ -141,7 +143,7 @@ def read_styled_replies(path: Path, seed: int, classifier: str = "") -> StyledRe
 
 
 def _bare(descriptor: str) -> str:
-    """A descriptor without its axis."""
+    """Return a descriptor without its axis."""
     return descriptor.rpartition(": ")[2]
 
 
@@ -162,7 +164,7 @@ def _split(frame: pl.DataFrame, path: Path, seed: int) -> tuple[tuple[str, ...],
 
 
 def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
-    """The styles of each row (n, styles), NaN where they are not known."""
+    """Return the styles of each row, (n, styles); NaN if unknown."""
     columns = [name for name in table.columns if name.startswith("style_")]
     if "style_scores" in columns and isinstance(table.schema["style_scores"], pl.List | pl.Array):
         rows = table["style_scores"].to_list()

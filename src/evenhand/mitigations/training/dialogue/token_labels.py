@@ -1,5 +1,8 @@
-"""Controlled generation by mean token bias: replies whose words mark the name's gender are learned behind one label,
-the others behind ` STYLE no_bias`, which is asked for ever after."""
+"""Controlled generation by mean token bias.
+
+A reply is learned after ` STYLE bias` if its tokens are typical of the gender of the name, and otherwise after ` STYLE
+no_bias`. The trained model is always used with ` STYLE no_bias`.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -47,8 +50,8 @@ CARD = Card(
 class TokenLabels(OnSelfChats):
     """The method control-tokens.
 
-    quantile: the share of replies that get no_bias. threshold: the mean ratio above which a reply gets bias, in its
-    place. smoothing: tokens. Raises UsageError.
+    quantile: share of replies that get no_bias. threshold: mean ratio above which a reply gets bias; it replaces
+    `quantile`. smoothing: see `token_ratios`, in tokens. Raises UsageError for invalid values.
     """
 
     name: ClassVar[str] = "control-tokens"
@@ -66,11 +69,11 @@ class TokenLabels(OnSelfChats):
             )
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """All replies of names with a gender, each behind the label of its mean token bias."""
+        """Return all replies of names with a gender, each after the label of its mean token bias."""
         chats = chats_in(material)
 
         def cut(texts: list[str]) -> list[list[int]]:

@@ -1,7 +1,7 @@
-"""How much more often each token of a model is used in conversations of one group's names than in all.
+"""Compute how much more often each token is used in conversations with one group's names than in all conversations.
 
-What unlikelihood and controlled generation by mean token bias both rest on. Give it the conversations of the names that
-are tuned on and no others: of the rest it is then known whether the effect holds for names in general.
+Unlikelihood and controlled generation by mean token bias use these ratios. Compute them from conversations of the
+training names only. The test names then show whether an effect generalises to other names.
 """
 
 import hashlib
@@ -17,20 +17,21 @@ from evenhand.schema import DataError, UsageError
 from evenhand.stats import Floats
 
 SMOOTHING = 1000.0
-"""Tokens, used as all use them, that are added to each group: without them a token that was used once is overindexed
-by as much as can be."""
+"""Number of tokens, distributed as in all groups together, that are added to each group. Without them, a token that is
+used only once would have an extreme ratio.
+"""
 WHAT = "token_ratios"
 
 Encode = Callable[[list[str]], list[list[int]]]
-"""From utterances to their tokens as a model writes them, without end tokens."""
+"""Function from utterances to their tokens as the model generates them, without end tokens."""
 
 
 @dataclass(frozen=True)
 class TokenRatios:
-    """Return the frequency of each token in each group's conversations, divided by that in all.
+    """Frequencies of tokens in each group's conversations, divided by those in all conversations.
 
-    groups: as the column of the table named them. ratios: (groups, vocabulary); 1 where a token was never used.
-    tokens: (groups,), how many were counted of each. counts: (groups, vocabulary), of each token.
+    groups: values of the column of groups. ratios: (groups, vocabulary); 1 if a token was never used. tokens:
+    (groups,), number of tokens of each group. counts: (groups, vocabulary), number of occurrences of each token.
     """
 
     groups: tuple[str, ...]
@@ -39,7 +40,7 @@ class TokenRatios:
     counts: NDArray[np.int64]
 
     def of(self, group: str) -> Floats:
-        """The ratios of a group, (vocabulary,). Raises DataError for a group that there is not."""
+        """Return the ratios of a group, (vocabulary,). Raise DataError for an unknown group."""
         if group not in self.groups:
             raise DataError(
                 f"There are no conversations of {group!r}. Groups: {', '.join(self.groups)}.",
@@ -49,7 +50,7 @@ class TokenRatios:
         return found
 
     def mean(self, group: str, tokens: Sequence[int]) -> float:
-        """The mean ratio of a line's tokens, by which mean token bias labels it; 1 for an empty line.
+        """Return the mean ratio of the tokens of a line (its mean token bias); 1 for an empty line.
 
         >>> ratios = TokenRatios(("man", "woman"), np.array([[1.0, 0.5], [1.0, 1.5]]), (3, 3),
         ...     np.array([[1, 2], [1, 2]]))
@@ -59,11 +60,11 @@ class TokenRatios:
         return float(self.of(group)[np.asarray(tokens, dtype=np.int64)].mean()) if len(tokens) else 1.0
 
     def weights(self) -> Floats:
-        """How far each token is overindexed, (groups, vocabulary): max(0, ratio - 1), by which it is penalised."""
+        """Return the penalty of each token, max(0, ratio - 1), shape (groups, vocabulary)."""
         return np.maximum(0.0, self.ratios - 1.0)
 
     def digest(self) -> str:
-        """SHA-256 (hex) of groups and ratios."""
+        """Return the SHA-256 (hex) of groups and ratios."""
         return hashlib.sha256("\n".join(self.groups).encode() + self.ratios.tobytes()).hexdigest()
 
 
@@ -75,18 +76,18 @@ def token_ratios(
     group: str = "gender",
     smoothing: float = SMOOTHING,
 ) -> TokenRatios:
-    """The ratio of each token and group, over utterances that the model wrote (both speakers, the opener left out).
+    """Return the ratio of each token and group, over the utterances that the model generated (without openers).
 
-    frame: self-chats, one row an utterance, with conversation, name, speaker, turn, text and the column `group`.
-    vocabulary: tokens that the model has logits for. smoothing: k, in tokens. Raises DataError for a table that is none
-    of self-chats, with fewer than two groups, and for tokens outside the vocabulary.
+    frame: self-chats, one row per utterance, with conversation, name, speaker, turn, text and the column `group`.
+    vocabulary: number of logits of the model. smoothing: k, in tokens. Raises DataError for a table without self-chats
+    or with fewer than two groups, and for tokens outside the vocabulary.
 
-    With c_g(t) of N_g tokens of group g and f(t) the mean over groups of c_g(t) / N_g, so that a group with more or
-    longer conversations weighs no more:
+    Let c_g(t) be the count of token t among the N_g tokens of group g. Let f(t) be the mean over groups of c_g(t) /
+    N_g, so that all groups have the same weight, regardless of the length of their conversations. Then
 
         ratio_g(t) = (c_g(t) + k f(t)) / (N_g + k) / f(t)
 
-    Source: Smith & Williams 2021, sections 5.2 and 5.3; that all groups weigh alike and the smoothing are ours.
+    Source: Smith & Williams 2021, sections 5.2 and 5.3; the equal weight of groups and the smoothing are ours.
 
     >>> frame = pl.DataFrame({"conversation": [1, 2], "name": ["Ann", "Bob"], "gender": ["woman", "man"],
     ...     "speaker": "B", "turn": 2, "text": ["aab", "abb"]})
@@ -96,7 +97,7 @@ def token_ratios(
     """
     if not smoothing >= 0:
         raise UsageError(f"smoothing is {smoothing:g}; expected 0 or more.", "Give tokens, such as 1000.")
-    if "text" in frame.columns:  # else it is missed below
+    if "text" in frame.columns:  # a missing column is reported by the check below
         frame = frame.with_columns(tokens=_tokens(frame["text"].cast(pl.String), encode))
     counted = name_counts(frame, WHAT, group)
     found = np.asarray([int(token) for token in counted.tokens])

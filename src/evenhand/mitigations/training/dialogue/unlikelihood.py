@@ -1,4 +1,4 @@
-"""Unlikelihood on self-chats: tokens that conversations of one gender's names overuse are made less likely there."""
+"""Unlikelihood on self-chats: make tokens less likely that conversations with one gender's names overuse."""
 
 import math
 from dataclasses import asdict, dataclass, replace
@@ -94,11 +94,11 @@ class UnlikelihoodOfTokens(OnSelfChats):
                 raise UsageError(f"{name} must be 0 or more, got {getattr(self, name)}.")
 
     def parameters(self) -> dict[str, Any]:
-        """All options."""
+        """Return all options."""
         return asdict(self)
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """All replies of names with a gender; raises DataError where no token is overindexed."""
+        """Return all replies of names with a gender. Raise DataError if no token is overused."""
         chats = chats_in(material)
         cut, ends = reply_tokens(encoding)
         ratios = token_ratios(
@@ -126,7 +126,7 @@ class UnlikelihoodOfTokens(OnSelfChats):
         return replace(lesson, examples=examples, objective=self.objective(excess, ends))
 
     def objective(self, excess: Floats, ends: tuple[int, ...]) -> TokenUnlikelihood:
-        """What is made small. excess: (groups, vocabulary). ends: tokens that end a reply."""
+        """Return the objective. excess: weights w, (groups, vocabulary). ends: tokens that end a reply."""
         return TokenUnlikelihood(_table(excess), self.weight)
 
 
@@ -134,8 +134,8 @@ class UnlikelihoodOfTokens(OnSelfChats):
 class UnlikelihoodOfSequences(UnlikelihoodOfTokens):
     """The method unlikelihood-sequence.
 
-    max_new_tokens: that the model writes at most behind the beginning of a reply. Raises UsageError as
-    `UnlikelihoodOfTokens`.
+    max_new_tokens: maximum number of tokens that the model generates after the beginning of a reply. Raises UsageError
+    as `UnlikelihoodOfTokens` does.
     """
 
     name: ClassVar[str] = "unlikelihood-sequence"
@@ -149,7 +149,7 @@ class UnlikelihoodOfSequences(UnlikelihoodOfTokens):
             raise UsageError(f"max_new_tokens must be 1 or more, got {self.max_new_tokens}.")
 
     def objective(self, excess: Floats, ends: tuple[int, ...]) -> SequenceUnlikelihood:
-        """See `UnlikelihoodOfTokens.objective`."""
+        """Return the objective (see `UnlikelihoodOfTokens.objective`)."""
         return SequenceUnlikelihood(
             _table(excess), self.weight, ends=ends[:1], max_new_tokens=self.max_new_tokens
         )
@@ -164,10 +164,10 @@ def _table(excess: Floats) -> Any:
 def most_overindexed(
     ratios: TokenRatios, tokenizer: Any, number: int = 10
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the tokens that each group overuses most, for the record: whole words and signs.
+    """Return the tokens that each group overuses most, for the record: complete words and punctuation.
 
-    Pieces of words, and of the bytes of a character, are left out; they are penalised like the rest. Returns for each
-    group rows of token, ratio, and how often the group's conversations and all of them have it.
+    Parts of words and of characters are left out here, although they are penalised too. Each row has the token, its
+    ratio, and its numbers of occurrences in the group's conversations and in all.
     """
     order = np.argsort(-ratios.ratios, axis=1, kind="stable")
     known: dict[int, str | None] = {}
@@ -192,7 +192,7 @@ def most_overindexed(
 
 
 def _readable(token: int, tokenizer: Any) -> str | None:
-    """A token as one reads it, where it is a whole word or sign: what stands for that word by itself."""
+    """Return a token as readable text if it is a complete word or sign; otherwise None."""
     word = str(tokenizer.decode([token])).strip()
     if not word or not word.isprintable() or "\ufffd" in word:
         return None

@@ -1,4 +1,4 @@
-"""ADD, attribute distance debiasing: the state of a stereotype as close to one group's words as to the other's.
+"""ADD (attribute distance debiasing): states of stereotype words should be equally close to both groups' words.
 
 For every occurrence of an attribute with state a, and output vectors t1, t2 of all pairs,
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 QUIRKS = {**ATTRIBUTE_QUIRKS, **BY_BATCH}
-"""What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
+"""Differences of the published code from the paper, by name. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "add",
     "Attribute distance debiasing: moves the hidden state of a stereotypical word to equal distances from both "
@@ -55,23 +55,23 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class EqualDistance:
-    """The term of ADD over marked attributes."""
+    """The loss term of ADD over marked attributes."""
 
     pairs: TermPairs
     name: str = "add"
 
     def size(self, batch: Batch) -> int:
-        """Occurrences that have a state."""
+        """Return the number of occurrences that have a state."""
         return int((attribute_tokens(batch) > 0).sum())
 
     def sum(
         self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
     ) -> "Tensor":
-        """|cos(t1, a) - cos(t2, a)| over attributes and pairs: one matrix product."""
+        """Return the sum over attributes and pairs of |cos(t1, a) - cos(t2, a)|, from one matrix product."""
         from torch.nn.functional import normalize
 
         first, second = self.pairs.vectors(weight)
-        # of a vector of zeros, as of a match that failed, the cosine is 0
+        # the cosine of a zero vector (a failed match) is 0
         states = normalize(attribute_states(hidden, batch), dim=1)
         return (states @ (normalize(first, dim=1) - normalize(second, dim=1)).T).abs().sum()
 
@@ -84,6 +84,6 @@ class AttributeDistanceDebiasing(WeightedMethod):
     QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The texts as they are, with the places of attributes marked."""
+        """Return the unchanged texts, with the positions of attributes marked."""
         examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
         return Lesson(examples, self.objective(EqualDistance(pairs)), facts)

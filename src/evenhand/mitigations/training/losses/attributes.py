@@ -1,7 +1,7 @@
-"""Where attributes stand, for the two losses that work on their states: exactly, or as the published code finds them.
+"""Find attributes in texts, for the two losses on their states: exactly, or as the published code finds them.
 
-A mark is (first token, tokens): the state of an attribute is the mean of their states, and zero of no tokens at all.
-A negative number of tokens marks a match that counts only if its text is among the longest of its batch (see
+A mark is (first token, number of tokens). The state of an attribute is the mean over its tokens, or zero without
+tokens. A negative number of tokens marks a match that counts only if its text is among the longest of its batch (see
 `marked_pieces`).
 """
 
@@ -40,15 +40,15 @@ QUIRKS = {
     "exclamation-matches": "With members-in-any-order: the lists of pieces are padded with id 0, which is the "
     "token '!'. This token therefore matches almost every attribute.",
 }
-"""What the published code of ADD and HD does otherwise than the paper. Source: methods, section 3.2."""
+"""Differences of the published code of ADD and HD from the paper, by name. Source: methods, section 3.2."""
 
 
 def attribute_examples(
     material: Material, tokenizer: Any, encoding: Encoding, quirks: frozenset[str]
 ) -> tuple[Examples, TermPairs, dict[str, Any]]:
-    """The texts with their attributes marked, the pairs of targets, and facts for the record.
+    """Return the texts with their attributes marked, the pairs of target terms, and facts for the record.
 
-    Raises DataError if no text contains an attribute, and as `published_pairs`.
+    Raises DataError if no text contains an attribute, and the errors of `published_pairs`.
     """
     encoded = encode_with_places(tokenizer, material.texts, encoding)
     if "single-pieces" in quirks:
@@ -85,25 +85,25 @@ def marked_words(encoded: Encoded, attributes: Sequence[str]) -> list[Ints]:
 def marked_pieces(
     ids: Sequence[Ints], attributes: Sequence[tuple[int, ...]], quirks: frozenset[str]
 ) -> list[Ints]:
-    """Marks by tokens, in the order of the published loops: token by token, and at each attribute by attribute.
+    """Mark attributes by their tokens, in the order of the published loops: by position, then by attribute.
 
     Parameters
     ----------
     ids : sequence of arrays
         Tokens of each text.
     attributes : sequence of tuples
-        Pieces of each attribute.
+        Tokens of each attribute.
     quirks : frozenset of str
-        Names in `QUIRKS` that are switched on. Without "members-in-any-order" an attribute matches where its pieces
-        follow each other in order. With it, a match that starts and fails is marked with 0 tokens, because HD counts
-        it.
+        Names in `QUIRKS` that are enabled. Without "members-in-any-order", an attribute matches if its tokens follow
+        each other in order. With it, a match that starts and fails is marked with 0 tokens, because HD counts it.
 
     Notes
     -----
-    The released loops take the slice `row[place : place + pieces]` of a padded batch. Behind a shorter text the slice
-    contains padding, so that the match fails. Behind the longest texts of the batch the slice itself is shorter, and it
-    matches if the tokens that remain match ("cut-at-the-end"). Which texts are longest is known only in the batch: such
-    a match is marked with minus the number of tokens that remain, and `attribute_tokens` resolves it.
+    The released loops take the slice `row[place : place + pieces]` of a padded batch. After the end of a shorter text,
+    the slice contains padding, so the match fails. After the end of the longest texts of the batch, the slice is
+    shorter, and it matches if the remaining tokens match ("cut-at-the-end"). Which texts are longest is known only for
+    a batch. Such a match is therefore marked with minus the number of remaining tokens, and `attribute_tokens` resolves
+    it.
     """
     longest = max(map(len, attributes), default=0)
     padding = PADDING if "exclamation-matches" in quirks else -1
@@ -136,7 +136,7 @@ def attribute_tokens(batch: Batch) -> "Tensor":
 
 
 def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
-    """The states of all marked attributes, (marks, size): means over their tokens, zero where there are none."""
+    """Return the states of all marked attributes, (marks, size): means over their tokens, or zero without tokens."""
     import torch
     from torch.nn.functional import embedding_bag
 

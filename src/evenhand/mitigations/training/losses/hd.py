@@ -1,7 +1,7 @@
-"""HD, the hard debiasing loss: the state of a stereotype without a part along the directions that tell groups apart.
+"""HD (hard debiasing): states of stereotype words should have no component along the directions that separate groups.
 
-The rows (t1 - t2) / 2 of all pairs form C; b_1 .. b_k are its first right singular vectors, as few as explain half of
-its squared norm. For every occurrence of an attribute with state a,
+The rows (t1 - t2) / 2 of all pairs form C. b_1 .. b_k are its first right singular vectors, where k is the smallest
+number that explains half of its squared norm. For every occurrence of an attribute with state a,
 
     L_HD = sum over j of  | b_j <a, b_j> |      (the norm is the sum of absolute components)
 
@@ -38,7 +38,7 @@ QUIRKS = {
     "at least half.",
     **BY_BATCH,
 }
-"""What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
+"""Differences of the published code from the paper, by name. Source: methods, sections 3.2 and 3.3."""
 CARD = Card(
     "hd",
     "Hard debiasing: removes from the hidden state of a stereotypical word its component along the directions that "
@@ -64,10 +64,10 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class NoProjection:
-    """The term of HD over marked attributes.
+    """The loss term of HD over marked attributes.
 
-    The directions are recomputed after each step of the optimiser and fixed within it: no gradient flows through
-    the decomposition.
+    The directions are recomputed after each step of the optimiser. They are constants within a step: no gradient flows
+    through the decomposition.
     """
 
     pairs: TermPairs
@@ -75,13 +75,13 @@ class NoProjection:
     name: str = "hd"
 
     def size(self, batch: Batch) -> int:
-        """Occurrences that have a state."""
+        """Return the number of occurrences that have a state."""
         return int((attribute_tokens(batch) > 0).sum())
 
     def sum(
         self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
     ) -> "Tensor":
-        """The projections of all attributes."""
+        """Return the sum of the norms of the projections of all attributes."""
         basis = self.directions(weight)  # (k, size)
         along = attribute_states(hidden, batch) @ basis.T  # (marks, k)
         if "running-sum" in self.quirks:
@@ -89,10 +89,10 @@ class NoProjection:
         return (along.abs() * basis.abs().sum(1)).sum()
 
     def directions(self, weight: "Tensor") -> "Tensor":
-        """b_1 .. b_k as rows, (k, size)."""
+        """Return b_1 .. b_k as rows, (k, size)."""
         import torch
 
-        key = (weight.data_ptr(), weight._version)  # changed by every step of the optimiser
+        key = (weight.data_ptr(), weight._version)  # every step of the optimiser changes this key
         if key not in self._known:
             halves = self.pairs.differences(weight.detach()) / 2
             _, values, rows = torch.linalg.svd(halves, full_matrices=False)
@@ -115,7 +115,7 @@ class HardDebiasing(WeightedMethod):
     QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The texts as they are, with the places of attributes marked."""
+        """Return the unchanged texts, with the positions of attributes marked."""
         examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
         return Lesson(
             examples,

@@ -1,11 +1,11 @@
-"""LMD, the language model debiasing loss: both terms of a pair equally likely wherever one of them stands.
+"""LMD (language model debiasing): both terms of a pair should be equally likely wherever one of them occurs.
 
-At an occurrence of a term t, with y the predicted probabilities in its place and P_t the pairs that t stands in,
+At an occurrence of a term t, let y be the predicted probabilities and P_t the pairs that contain t. Then
 
     L_LMD = 1 / |P_t|  sum over (t1, t2) in P_t of  | log y_t1 / y_t2 |
 
-The logarithm of the quotient of two probabilities of one softmax is the difference of the two logits,
-so no softmax is needed. It is h (w1 - w2), or what the model makes of it that scales or caps its logits.
+The log ratio of two probabilities of one softmax is the difference of the two logits, so no softmax is needed. It
+equals h (w1 - w2), unless the model scales or caps its logits.
 Source: RedditBias, section 4.1, equation 1, after Qian et al. 2019.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MARK = "lmd"
 EXCLAMATION = 0
-"""GPT-2's token "!", which the published code pads with."""
+"""GPT-2's token "!", with which the published code pads."""
 QUIRKS = {
     "single-pieces": "The terms are GPT-2's byte-pair pieces as published, one for each target, instead of words.",
     "first-group": "A pair is compared only where its T1 occurs, not where its T2 occurs.",
@@ -50,7 +50,7 @@ QUIRKS = {
     "term.",
     **BY_BATCH,
 }
-"""What the published code does otherwise than equation 1. Source: methods, section 3.1."""
+"""Differences of the published code from equation 1, by name. Source: methods, section 3.1."""
 CARD = Card(
     "lmd",
     "Language model debiasing: makes both terms of a pair equally likely wherever one of them occurs.",
@@ -74,9 +74,10 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class EqualLikelihood:
-    """The term of LMD over marked places. A mark is (place whose state predicts, row of `shares`, divisor).
+    """The loss term of LMD over marked positions.
 
-    shares: (combinations, pairs), what each pair weighs in a combination of pairs.
+    A mark is (position whose state predicts the term, row of `shares`, divisor). shares: (combinations, pairs), weights
+    of the pairs in each combination of pairs.
     """
 
     pairs: TermPairs
@@ -84,13 +85,13 @@ class EqualLikelihood:
     name: str = "lmd"
 
     def size(self, batch: Batch) -> int:
-        """Occurrences in the batch."""
+        """Return the number of occurrences in the batch."""
         return int(batch.marks[MARK].shape[0])
 
     def sum(
         self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
     ) -> "Tensor":
-        """| log y_t1 / y_t2 | over places and pairs: one matrix product."""
+        """Return the weighted sum of | log y_t1 / y_t2 | over positions and pairs, from one matrix product."""
         import torch
 
         row, place, combination, divisor = batch.marks[MARK].unbind(1)
@@ -121,7 +122,7 @@ class LanguageModelDebiasing(WeightedMethod):
     QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
-        """The texts as they are, with the places of terms marked."""
+        """Return the unchanged texts, with the positions of terms marked."""
         encoded = encode_with_places(tokenizer, material.texts, encoding)
         if "single-pieces" in self.switched_on:
             pairs = published_pairs(tokenizer, material, "lmd_targets")
@@ -146,9 +147,9 @@ Held = list[tuple[int, int, int]]
 
 
 def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
-    """Find the positions of terms in each text, as whole words; and the pairs that this speaks of, by number.
+    """Find the positions of terms in each text as whole words, and number the pairs that contain them.
 
-    terms: see `pairs_of_terms`.
+    terms: see `pairs_of_terms`. Returns the matches of each text, and the pairs by number.
     """
     held: list[Held] = [[] for _ in encoded.texts]
     numbers: dict[Pair, int] = {}
@@ -181,10 +182,10 @@ def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
 def marked(
     ids: Sequence[Ints], held: Sequence[Held], pairs: int, listed: int, quirks: frozenset[str]
 ) -> tuple[list[Ints], NDArray[np.float32]]:
-    """Marks of each text, and the shares they refer to; see `EqualLikelihood`, and `QUIRKS` for what changes them.
+    """Return the marks of each text, and the shares to which they refer (see `EqualLikelihood`).
 
-    pairs: how many there are numbers of. listed: how many P has. What stands first in a text is predicted from nothing,
-    and left out.
+    `QUIRKS` describes what changes them. pairs: number of numbered pairs. listed: number of pairs in P. A term at the
+    start of a text is left out, because nothing predicts it.
     """
     combinations: dict[tuple[int, ...], int] = {}
     marks = []

@@ -24,37 +24,37 @@ BY_BATCH = {
     "lambda_LM.",
     "fixed-embeddings": "The debiasing loss has no gradient with respect to the output embeddings of the targets.",
 }
-"""Quirks that the three published losses share. Source: RedditBias, section 5.1, and its published code."""
+"""Quirks that all three published losses have. Source: RedditBias, section 5.1, and its published code."""
 
 
 class LossTerm(Protocol):
-    """A debiasing term that is computed from the states the output head is given."""
+    """Interface of a debiasing term that is computed from the input states of the output head."""
 
     @property
     def name(self) -> str:
-        """Of the term: "lmd"."""
+        """Return the name of the term, such as "lmd"."""
         ...
 
     def size(self, batch: Batch) -> int:
-        """Occurrences in the batch."""
+        """Return the number of occurrences in the batch."""
         ...
 
     def sum(
         self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch, logits: Logits
     ) -> "Tensor":
-        """The term summed over them.
+        """Return the term, summed over the occurrences in the batch.
 
-        hidden (rows, length, size), weight (vocabulary, size), bias (vocabulary,); logits: what the model makes of
-        their product.
+        hidden: (rows, length, size). weight: (vocabulary, size). bias: (vocabulary,). logits: how the model computes
+        logits from their product.
         """
         ...
 
 
 @dataclass(frozen=True)
 class WeightedDebiasing:
-    """lambda_LM times the mean surprise of a token plus lambda_D times the mean of a term over its occurrences.
+    """The loss lambda_LM × mean negative log probability per token + lambda_D × mean of a term over its occurrences.
 
-    lm_weight, weight: the two lambdas. quirks: of `BY_BATCH`.
+    lm_weight, weight: lambda_LM and lambda_D. quirks: names in `BY_BATCH`.
     """
 
     term: LossTerm
@@ -64,33 +64,32 @@ class WeightedDebiasing:
 
     @property
     def pooled(self) -> bool:
-        """Unless it is summed by batch, as published."""
+        """Return False if the quirk is enabled that computes the loss separately for each batch, as published."""
         return "summed" not in self.quirks
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """The two lambdas."""
+        """Return lambda_LM and lambda_D."""
         if "bare-language-model" in self.quirks and not self.term.size(batch):
             return {"lm": 1.0, self.term.name: 0.0}
         return {"lm": self.lm_weight, self.term.name: self.weight}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """Tokens that are learned, and occurrences."""
+        """Return the numbers of learned tokens and of occurrences."""
         return {"lm": batch.learned, self.term.name: 1 if "summed" in self.quirks else self.term.size(batch)}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
-        """Both, from one pass."""
+        """Return both terms, from one pass."""
         import torch
 
         seen = hidden_and_logits(model, batch)
         found = {"lm": token_losses(seen.logits, batch.labels)}
-        if seen.head not in self._logits:  # of a model it is found once
+        if seen.head not in self._logits:  # determined once per model
             self._logits[seen.head] = logits_of(seen)
         weight, bias = seen.head.weight, getattr(seen.head, "bias", None)
         if "fixed-embeddings" in self.quirks:
             weight, bias = weight.detach(), None if bias is None else bias.detach()
-        with torch.autocast(
-            seen.hidden.device.type, enabled=False
-        ):  # small, and differences of large numbers
+        # these losses are small differences of large numbers, so they need 32 bits
+        with torch.autocast(seen.hidden.device.type, enabled=False):
             hidden = seen.hidden.to(weight.dtype)
             found[self.term.name] = self.term.sum(hidden, weight, bias, batch, self._logits[seen.head])
         return found
@@ -102,11 +101,10 @@ class WeightedDebiasing:
 
 @dataclass(frozen=True)
 class WeightedMethod:
-    """What methods have in common whose loss is that of `WeightedDebiasing`; they add a name, a card and a lesson.
+    """Shared options of methods with the loss `WeightedDebiasing`; subclasses add a name, a card and a lesson.
 
-    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them. Raises UsageError for unknown quirks and for weights
-    below 0.
+    weight, lm_weight: lambda_D and lambda_LM. quirks: names in `QUIRKS`, ways in which the published code differs from
+    its paper. as_published: enable all quirks. Raises UsageError for unknown quirks and negative weights.
     """
 
     QUIRKS: ClassVar[Mapping[str, str]]
@@ -126,13 +124,13 @@ class WeightedMethod:
 
     @property
     def switched_on(self) -> frozenset[str]:
-        """The quirks in force: those named, or all."""
+        """Return the enabled quirks: those that are named, or all."""
         return frozenset(self.QUIRKS if self.as_published else self.quirks)
 
     def parameters(self) -> dict[str, Any]:
-        """The lambdas and the quirks that are switched on."""
+        """Return the lambdas and the enabled quirks."""
         return {**asdict(self), "quirks": sorted(self.switched_on)}
 
     def objective(self, term: LossTerm) -> WeightedDebiasing:
-        """Language modelling and a term, weighted and switched as this method says."""
+        """Return the objective: language modelling and a term, with this method's weights and quirks."""
         return WeightedDebiasing(term, self.lm_weight, self.weight, self.switched_on)
