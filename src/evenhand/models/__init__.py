@@ -1,4 +1,4 @@
-"""The `LanguageModel` contract, its backends, and the engines that score and write."""
+"""The `LanguageModel` interface, its backends, and the engines that score and generate text."""
 
 import lazy_loader
 

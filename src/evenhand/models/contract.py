@@ -138,7 +138,7 @@ class Texts:
         return self
 
     def refuse_first(self, name: object) -> "Texts":
-        """Return the same texts, for a model that cannot be read twice.
+        """Return the same texts, for a model that cannot condition the first token on the start token alone.
 
         Raises Unsupported if start_token="first" is requested. `name` is the model's name for the message.
         """
@@ -164,7 +164,7 @@ class Likelihoods:
     token_ids: NDArray[np.int32]  # (total,)
     starts: NDArray[np.uint32]  # (total,) or empty; first character of each token in its text
     errors: list[ResponseError | None]  # (n,); rows with an error list no tokens
-    details: list[str | None] = field(default_factory=list)  # (n,) or empty; the message behind a code
+    details: list[str | None] = field(default_factory=list)  # (n,) or empty; the message for an error code
 
     def __len__(self) -> int:
         return len(self.errors)
@@ -298,15 +298,16 @@ class Generations:
     likelihood.
     """
 
-    prompt: NDArray[np.int64]  # (rows,); which prompt a row continues
-    sample: NDArray[np.uint16]  # (rows,); which of its continuations this is
-    texts: list[str | None]  # (rows,); the continuation alone, cut in front of a stop string
+    prompt: NDArray[np.int64]  # (rows,); index of the prompt that a row continues
+    sample: NDArray[np.uint16]  # (rows,); index of the sample of its prompt
+    texts: list[str | None]  # (rows,); the continuation without its prompt, cut before a stop string
     offsets: NDArray[np.int64]  # (rows + 1,)
-    token_ids: NDArray[np.int32]  # (total,); with the end token, where one was written
+    token_ids: NDArray[np.int32]  # (total,); including the end token, if it was generated
     finish: list[Finish | None]  # (rows,); the end token, a stop string, max_new_tokens, ...
-    log_likelihood: NDArray[np.float64]  # (rows,); nats, of the tokens under the model itself, unfiltered
+    # (rows,); nats; of the tokens under the model itself, before temperature and filters
+    log_likelihood: NDArray[np.float64]
     errors: list[ResponseError | None]
-    details: list[str | None]  # the message behind a code
+    details: list[str | None]  # the message for an error code
 
     def __len__(self) -> int:
         return len(self.errors)

@@ -1,4 +1,4 @@
-"""How a continuation is generated: one frozen object, and the settings of the published evaluations."""
+"""Decoding options, and the settings of published evaluations."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args

@@ -34,7 +34,7 @@ MODELS: Registry[Callable[..., LanguageModel]] = Registry(
     "evenhand.models",
     {},
     "a function that returns a LanguageModel",
-    needs_card=False,  # a model is described by itself, when it is loaded
+    needs_card=False,  # a model describes itself after it is loaded
 )
 """Registry of models that need neither a folder nor the hub, such as the scripted ones."""
 VLLM = "vllm:"
@@ -43,8 +43,10 @@ Options = TypeVar("Options")
 
 
 def registered_models() -> list[str]:
-    """Names of models that need no folder and no hub; packages add theirs under the entry-point group
-    "evenhand.models", as a function that returns a LanguageModel."""
+    """Return the names of models that need neither a folder nor the hub.
+
+    Packages can add models under the entry-point group "evenhand.models", as functions that return a LanguageModel.
+    """
     return MODELS.names()
 
 
@@ -202,7 +204,7 @@ def check_model(
 
 
 def _is_registered(name: str) -> bool:
-    """Whether a name is, or begins as, one of the register."""
+    """Return whether a name is registered, or starts like a registered one."""
     owners = {"evenhand", "puppet"} | {known.split("/")[0] for known in MODELS.names()}
     return name in MODELS or name.split("/")[0] in owners
 
@@ -263,10 +265,10 @@ def as_language_model(
 
 
 def architecture_of(config: Any, name: str) -> Architecture:
-    """Which kind of language model a Hugging Face configuration describes.
+    """Return the architecture of the language model that a Hugging Face configuration describes.
 
-    The class the weights were saved from decides; where it is a body without a head, the model type does,
-    if only one kind exists for it. Raises ModelError for anything that is not a text language model
+    The class from which the weights were saved determines it. For a body without a head, the model type determines it
+    if only one architecture exists for the type. Raises ModelError for models that are not text language models
     (classifiers, vision and speech models, discriminators).
     """
     from transformers.models.auto import modeling_auto
@@ -277,7 +279,7 @@ def architecture_of(config: Any, name: str) -> Architecture:
         "masked": dict(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
     }
     saved_from = list(getattr(config, "architectures", None) or [])
-    # transformers lists speech models among the sequence-to-sequence ones; they need sound to say anything.
+    # transformers lists speech models among sequence-to-sequence models, but they need audio input
     speech = hasattr(config, "audio_config")
     for kind, names in classes.items():
         if set(saved_from) & set(names.values()) and not speech:
@@ -296,7 +298,7 @@ def architecture_of(config: Any, name: str) -> Architecture:
     if body_only and kinds:
         if getattr(config, "is_encoder_decoder", False) and "encoder-decoder" in kinds:
             return "encoder-decoder"
-        if {"causal", "masked"} <= set(kinds):  # BERT and its kin exist as both
+        if {"causal", "masked"} <= set(kinds):  # model types such as BERT exist as both
             return "causal" if getattr(config, "is_decoder", False) else "masked"
         return kinds[0]
     what = ", ".join(saved_from) or f"model type {config.model_type!r}"
@@ -319,13 +321,13 @@ def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Opt
 def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[str, Any]) -> LanguageModel:
     takes = inspect.signature(make).parameters
     defaults = {"device": "auto", "dtype": "auto", "revision": None, "options": None, "batch_tokens": None}
-    # a batch size changes no number, so a model that has no batches may ignore it
+    # the batch size does not affect results, so a model without batches may ignore it
     refused = [
         key
         for key, value in given.items()
         if key not in takes and key != "batch_tokens" and value != defaults[key]
     ]
-    # Registered models compute on the processor unless they say otherwise, so these two ask for nothing else.
+    # registered models run on the CPU in their own precision by default, so these values request nothing special
     refused = [key for key in refused if (key, given[key]) not in (("device", "cpu"), ("dtype", "float32"))]
     if refused:
         raise UsageError(

@@ -1,7 +1,7 @@
 """Scripted models without weights and with known responses, to test every pipeline from outside.
 
-A measure must give its exact worst value for the always-stereotyped model and its ideal for the random one.
-Rows of failing models must be counted, never dropped.
+A measure must have its exact worst value for the always-stereotyped model, and its ideal value for the random model.
+Rows of failing models must be counted and never dropped.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ from evenhand.models.contract import Architecture, Finish, Generations, Likeliho
 from evenhand.models.decoding import Decoding
 from evenhand.schema import Card, ResponseError, Unsupported, unknown_name
 
-TOKEN = -2.0  # nats a token, wherever a puppet has no opinion
-GAP = 1.0  # nats a token between a text a puppet prefers and one it does not
+TOKEN = -2.0  # nats per token, for texts without a preference
+GAP = 1.0  # nats per token between preferred and other texts
 Words = tuple[NDArray[np.int64], NDArray[np.uint32]]
 _Said = tuple[str, Finish | None, ResponseError | None, str | None]
 
@@ -42,14 +42,14 @@ class Puppet:
     failure: ResponseError | None = None
     architecture: Architecture = "causal"
     reads_start_apart: ClassVar[bool] = (
-        True  # a puppet has no start token, and says the same of a text however asked
+        True  # a scripted model has no start token and scores a text in the same way for any value
     )
     continuation: Callable[[str, int], str] | None = None
     """Function that returns the generated text for a prompt and the number of the sample; see `writes`."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return its name, which identifies it completely."""
+        """Return the name, which identifies the model completely."""
         return {"name": self.name}
 
     def describe(self) -> dict[str, Any]:
@@ -260,12 +260,11 @@ CARDS = {
 
 
 def load_puppet(name: str) -> Puppet:
-    """A puppet by name; "puppet/" in front may be left out.
+    """Return a scripted model by name; the prefix "puppet/" may be omitted.
 
-    uniform: the same for every token, at no cost; random: a fair coin; failing: a model error in every
-    row; refusing: every row refused; blank: every row an empty text; nan: not a number in every row.
-    A scripted model with a preference needs `prefers` and `avoids`.
-    Raises UsageError for any other name.
+    Names: uniform (equal log probability of every token), random (a random likelihood per text), failing (a model error
+    in every row), refusing (every row refused), blank (every row an empty text), nan (NaN in every row). For a model
+    with preferences, use `prefers` or `avoids`. Raises UsageError for any other name.
 
     >>> load_puppet("puppet/uniform").log_likelihoods(["two words"]).sums.tolist()
     [-4.0]
@@ -305,9 +304,9 @@ def _said(prompt: str, write: Callable[[str, int], str], sample: int, decoding: 
 
 
 def _words(texts: Sequence[str]) -> Words:
-    """Words of each text, (n,), and where each begins, (total,), found in all texts at once."""
+    """Return the number of words of each text, (n,), and the start of each word, (total,), for all texts at once."""
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    # One string with a space behind each text: words then never reach over a boundary.
+    # join the texts with spaces, so that no word crosses a boundary
     joined = " ".join([*texts, ""])
     points = np.frombuffer(joined.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
     space = np.isin(points, WHITE_SPACE)

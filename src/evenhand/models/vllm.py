@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evenhand.models.writing import KeptStates, Prompts
 
 PREFIX = "vllm:"
-SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bits
+SEED_BITS = 48  # sample i uses the seed seed + i, which must fit in 64 bits
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class VllmModel:
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         import vllm
 
         return {
@@ -171,7 +171,7 @@ class VllmModel:
         return self._continued(encoded.keyed(keys), decoding)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt (see `evenhand.models.room_for`)."""
+        """Return how many tokens fit after each prompt (see `evenhand.models.room_for`)."""
         chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
         encoded = encode_prompts(self.tokenizer, prompts, longest=None, behind=0, put_as=chat)
         return room_within(self.longest, encoded)
@@ -223,7 +223,7 @@ class VllmModel:
             batch,
             before=tokens_around(self.tokenizer.backend_tokenizer)[0] if as_tokenizer else self.start,
             after=[] if as_tokenizer else self.end,
-            longest=self.longest - 1,  # vLLM always writes a token
+            longest=self.longest - 1,  # vLLM always generates at least one token
         )
         bounds = list(zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True))
         usable = [i for i, error in enumerate(sequences.errors) if error is None]
@@ -231,7 +231,7 @@ class VllmModel:
         ids = [sequences.ids[slice(*bounds[i])].tolist() for i in usable]
         scores = np.full(len(sequences.ids), np.nan, dtype=np.float32)
         for i, row, output in zip(usable, ids, self._run(ids, [rule] * len(ids)), strict=True):
-            # position 0 is predicted from nothing and holds None
+            # position 0 has no context, and its value is None
             scores[slice(*bounds[i])] = [
                 np.nan if one is None else one[t].logprob
                 for t, one in zip(row, output.prompt_logprobs, strict=True)
@@ -272,7 +272,7 @@ def _sampling(decoding: Decoding, prompt: str) -> Any:
             stop=list(decoding.stop),
             max_tokens=decoding.max_new_tokens,
             min_tokens=decoding.min_new_tokens,
-            logprobs=0,  # of the written token alone
+            logprobs=0,  # only the log probability of the generated token
         )
     except ValueError as error:
         raise Unsupported(
@@ -286,6 +286,6 @@ def _row(prompt: int, completion: Any) -> Row:
     row.log_likelihood = float(completion.cumulative_logprob)
     row.broken = not np.isfinite(row.log_likelihood)
     stopped = completion.finish_reason == "stop"
-    # a stop string names itself; for the end token there is no reason, or its id
+    # for a stop string, the reason is its text; for the end token, it is None or the token's id
     row.finish = "length" if not stopped else "stop" if isinstance(completion.stop_reason, str) else "end"
     return row

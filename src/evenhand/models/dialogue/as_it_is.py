@@ -1,4 +1,4 @@
-"""Models that answer histories themselves, such as a World that converses: nothing is put into another form."""
+"""Models whose prompts are histories themselves, such as a World that converses: histories are passed unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from evenhand.models.dialogue.history import History
 
 @dataclass(frozen=True)
 class AsItIs:
-    """A model whose prompts are lines of history already."""
+    """A conversation format that passes histories to the model unchanged."""
 
     model: Converser
 
     def facts(self) -> dict[str, Any]:
-        """That nothing was changed."""
+        """Return a note that nothing was changed."""
         return {"told_in": "histories"}
 
     def work(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty dict."""
         return {}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """See `Telling.write`; the keys are the lines."""
+        """Reply to each history (see `Telling.write`); the random numbers depend on the histories."""
         return self.model.generate(keys, decoding)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """All is read."""
+        """Return True, because everything is read."""
         return bool(history.utterances)
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """Raises Unsupported: there are no tokens."""
+        """Raise Unsupported, because there are no tokens."""
         raise no_tokens(self.model)

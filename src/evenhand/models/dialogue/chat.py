@@ -1,4 +1,4 @@
-"""Chat models that receive conversations as messages, through a tokenizer's template or a service."""
+"""Send conversations to chat models as messages, through a tokenizer's template or a server."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class ChatTemplate:
     """A tokenizer's chat template, with the message layout that it accepts.
 
-    instruction: in place of ours. Raises Unsupported if the tokenizer has no template, or one that takes none of the
-    ways.
+    instruction: text that replaces the default instruction. Raises Unsupported if the tokenizer has no template, or one
+    that accepts none of the layouts in `WAYS`.
     """
 
     def __init__(self, cutter: Cutter, instruction: str | None = None):
@@ -51,13 +51,13 @@ class ChatTemplate:
         self.chat, self.refused = Chat(way, instruction or INSTRUCTION), reasons
 
     def ids(self, messages: list[Message]) -> list[int]:
-        """What the model reads, up to where the assistant's message begins."""
+        """Return the tokens that the model reads, up to the beginning of the assistant's message."""
         return self.cutter.ids(self._text(messages))
 
     def reply(self, messages: list[Message], text: str) -> list[int]:
-        """The assistant's message behind the others, up to the token that ends it.
+        """Return the tokens of the assistant's message after the others, up to the token that ends it.
 
-        Raises Unsupported where the template tells earlier messages otherwise once it is there.
+        Raises Unsupported if the template formats earlier messages differently when this message is present.
         """
         before = self._text(messages)
         whole = self._text([*messages, {"role": "assistant", "content": text}], more=False)
@@ -72,7 +72,7 @@ class ChatTemplate:
         return next((ids[: k + 1] for k, token in enumerate(ids) if token in ends), ids)
 
     def facts(self) -> dict[str, Any]:
-        """The words, the way, and the template by its digest (SHA-256)."""
+        """Return the texts, the layout, and the SHA-256 of the template."""
         digest = hashlib.sha256(str(self.template).encode()).hexdigest()
         return {**self.chat.facts(), "refused": self.refused, "template": digest}
 
@@ -95,7 +95,7 @@ class ChatTemplate:
     def _refuses(self, messages: list[Message]) -> str | None:
         try:
             text = self._rendered(messages)
-        except Exception as error:  # templates are programs of others, and fail in any way that programs do
+        except Exception as error:  # templates are programs from other sources, which may raise any exception
             return _reason(error)
         at = 0
         for message in messages:
@@ -114,8 +114,8 @@ def _reason(error: Exception) -> str:
 class TemplateTelling:
     """A chat model that receives conversations through its tokenizer's template.
 
-    Whole utterances are left out of a history that is too long, the oldest first; a template cut in the middle would
-    not be one. most, pinned, label, kept: as in `TokenTelling`.
+    If a history is too long, whole utterances are left out, the oldest first, because a template must not be cut. most,
+    pinned, label, kept: as in `TokenTelling`.
     """
 
     model: TokenModel
@@ -126,7 +126,7 @@ class TemplateTelling:
     kept: "KeptStates | None" = None
 
     def facts(self) -> dict[str, Any]:
-        """The template's, and how much of a history is read."""
+        """Return the facts of the template, and how much of a history is read."""
         return {"told_in": "messages", **self.template.facts(), "truncate": self.most, "pinned": self.pinned}
 
     def work(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class TemplateTelling:
         return {} if self.kept is None else {"kept": self.kept.describe()}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """See `Telling.write`."""
+        """Reply to each history (see `Telling.write`)."""
         most = most_tokens(self.model, self.most, decoding.max_new_tokens)
         read = [self._read(history, self.label, most) for history in histories]
         good = [i for i, found in enumerate(read) if found]
@@ -151,13 +151,13 @@ class TemplateTelling:
         return joined(parts)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """See `Telling.window`."""
+        """Return whether the first utterance is read completely (see `Telling.window`)."""
         most = most_tokens(self.model, self.most, max_new_tokens)
         found = self._read(history, self.label, most)
         return found is not None and 0 in found[2]
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """See `Dialogue.encoded`."""
+        """Return the tokens of a history and a reply (see `Dialogue.encoded`)."""
         label = self.label if label is None else label
         reply = self.template.reply(self.template.chat.messages(history, label), one_line(target))
         most = most_before(self.model, self.most, reply)
@@ -169,7 +169,9 @@ class TemplateTelling:
     def _read(
         self, history: History, label: str | None, most: int | None
     ) -> tuple[list[int], list[Message], list[int]] | None:
-        """The longest that fits: its tokens, its messages and the numbers of its utterances."""
+        """Return the longest part of a history that fits: its tokens, its messages and the numbers of
+        its utterances.
+        """
         for kept in shorter(len(history.utterances), pinned=self.pinned):
             messages = self.template.chat.messages(history, label, kept)
             ids = self.template.ids(messages)
@@ -180,24 +182,25 @@ class TemplateTelling:
 
 @runtime_checkable
 class MessageModel(TextGenerator, Protocol):
-    """A text generator behind a service that takes several messages."""
+    """Interface of a served text generator that takes several messages."""
 
     def generate_messages(
         self, prompts: Sequence[Sequence[Message]], keys: Sequence[str], decoding: Decoding
     ) -> Generations:
-        """Reply to messages. keys: n texts on which draws depend."""
+        """Reply to lists of messages. keys: n texts on which the random numbers depend."""
         ...
 
     def refuses_messages(self, messages: Sequence[Message]) -> str | None:
-        """Why the service does not take such messages, or None. Raises ServiceUnavailable if it answers nothing."""
+        """Return why the server refuses such messages, or None. Raises ServiceUnavailable if it does not respond."""
         ...
 
 
 class ServiceTelling:
     """A served chat model that receives conversations as messages.
 
-    The service is asked once which way it takes, with a short conversation. Nothing is left out of a history: what the
-    service has no room for is a TOO_LONG row. instruction: in place of ours. label: see `DialogueOptions`.
+    A short conversation is sent once to find a message layout that the server accepts. Nothing is left out of a
+    history; if it is too long for the server, the row is a TOO_LONG error. instruction: text that replaces the default
+    instruction. label: see `DialogueOptions`.
     """
 
     def __init__(self, model: MessageModel, instruction: str | None = None, label: str | None = None):
@@ -206,7 +209,7 @@ class ServiceTelling:
 
     @cached_property
     def chat(self) -> Chat:
-        """The way that the service takes. Raises Unsupported if it takes none."""
+        """Return the layout that the server accepts. Raise Unsupported if it accepts none."""
         way, reasons = chosen_way(self.model.refuses_messages)
         if way is None:
             raise Unsupported(
@@ -216,22 +219,22 @@ class ServiceTelling:
         return Chat(way, self.instruction)
 
     def facts(self) -> dict[str, Any]:
-        """All words that are ours, and the way."""
+        """Return all texts that evenhand adds, and the layout."""
         return {"told_in": "messages", **self.chat.facts()}
 
     def work(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty dict."""
         return {}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """See `Telling.write`."""
+        """Reply to each history (see `Telling.write`)."""
         prompts = [self.chat.messages(history, self.label) for history in histories]
         return self.model.generate_messages(prompts, keys, decoding)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """All is read, or none."""
+        """Return True, because the server reads the whole history or refuses it."""
         return bool(history.utterances)
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """Raises Unsupported: a service has no tokens."""
+        """Raise Unsupported, because the tokens of a server are unknown."""
         raise no_tokens(self.model)

@@ -1,4 +1,4 @@
-"""What a way of telling a model of conversations offers; `Dialogue` knows no more of formats than this."""
+"""The interface of a conversation format; `Dialogue` uses nothing else of a format."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 class Telling(Protocol):
-    """One model that receives conversations in one format."""
+    """Interface of a model that receives conversations in one format."""
 
     def facts(self) -> dict[str, Any]:
-        """JSON-serialisable: all of the format that decides what the model reads."""
+        """Return everything in the format that determines what the model reads, JSON-serialisable."""
         ...
 
     def work(self) -> dict[str, Any]:
-        """JSON-serialisable: what was saved or left out so far, for the manifest."""
+        """Return what was saved or left out so far, JSON-serialisable, for the manifest."""
         ...
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Reply to each history `decoding.samples` times. keys: n texts on which draws depend."""
+        """Reply to each history `decoding.samples` times. keys: n texts on which the random numbers depend."""
         ...
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """Whether utterance 1 stands wholly in what the model reads."""
+        """Return whether the model reads the whole first utterance."""
         ...
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """Token ids of the history and of the reply behind it. Raises Unsupported where there are no tokens."""
+        """Return the token ids of the history and of the reply after it. Raise Unsupported if tokens are unknown."""
         ...
 
 
 @runtime_checkable
 class TokenModel(TextGenerator, Protocol):
-    """A text generator that receives its own tokens: Hugging Face models and vLLM."""
+    """Interface of a text generator that accepts token ids: Hugging Face models and vLLM."""
 
     tokenizer: Any
     longest: int | None
@@ -57,7 +57,7 @@ class TokenModel(TextGenerator, Protocol):
 
 @runtime_checkable
 class Converser(TextGenerator, Protocol):
-    """A text generator whose prompts are histories already, lines that `History.prompt` wrote, such as a World."""
+    """Interface of a text generator whose prompts are lines written by `History.prompt`, such as a World."""
 
     answers_histories: bool
 

@@ -1,4 +1,4 @@
-"""Which format a model is told in, and why; what a trained folder says of it."""
+"""Choose the conversation format of a model, and read the format that a trained folder records."""
 
 from os.path import lexists
 from pathlib import Path
@@ -101,7 +101,7 @@ def _folder(model: Any) -> Path | None:
 
 
 def _asked_as_chat(model: Any) -> bool:
-    """Whether the model's own options say that prompts are messages."""
+    """Return whether the model's own options make prompts messages of a chat."""
     return bool(getattr(getattr(model, "options", None), "chat", False))
 
 
@@ -175,7 +175,7 @@ def _in_tokens(
     causal = model.architecture == "causal"
     most = READ.get(name) if options.truncate is None else options.truncate
     kept = None
-    if causal and has_hugging_face():  # states are torch's; without it there are none to keep
+    if causal and has_hugging_face():  # kept states need torch
         from evenhand.models.writing import KeptStates
 
         kept = KeptStates()

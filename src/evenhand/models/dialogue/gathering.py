@@ -1,4 +1,4 @@
-"""Generations put together: of speakers with stop strings of their own, and with rows of what could not be asked."""
+"""Combine generations: of speakers with different stop strings, and with error rows for prompts that were not sent."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,9 +13,10 @@ from evenhand.schema import ResponseError
 def written_by_rule(
     rules: Sequence[Decoding], write: Callable[[list[int], Decoding], Generations]
 ) -> Generations:
-    """Generate for n prompts with separate decodings; equal ones are batched.
+    """Generate for n prompts with separate decodings; prompts with equal decodings are batched.
 
-    rules: n decodings with the same number of samples. write: of some prompts, by number, under one decoding.
+    rules: n decodings with the same number of samples. write: function of the indices of some prompts and a decoding
+    that returns their generations.
     """
     parts = [(rule, [i for i, one in enumerate(rules) if one == rule]) for rule in dict.fromkeys(rules)]
     return joined([(rows, write(rows, rule)) for rule, rows in parts])
@@ -64,5 +65,5 @@ def unanswered(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Gen
 
 
 def trimmed(generations: Generations) -> Generations:
-    """The same without white space around the texts: formats put their own between turns."""
+    """Return the generations without white space around the texts, because formats add their own between turns."""
     return replace(generations, texts=[None if text is None else text.strip() for text in generations.texts])

@@ -1,6 +1,6 @@
-"""What a speaker knows when it is its turn: its own persona and what was said so far; also as one line of text.
+"""The history of a conversation as the next speaker knows it, also as one line of text.
 
-As text a history is a prompt like any other: it can be planned, asked once, stored and resumed.
+As text, a history is a prompt like any other, which can be planned, stored and resumed.
 """
 
 import json

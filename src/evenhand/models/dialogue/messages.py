@@ -1,8 +1,8 @@
 """Convert a history to a chat: the instruction, the other speaker as the user, and the acting speaker as the assistant.
 
-Templates differ in what they take. Speaker A opens a conversation, so that from A's side it begins with the assistant,
-which many refuse ("roles must alternate"), and some know no system message. Which way a template takes is tried once,
-in the order of `WAYS`, and stands in the fingerprint.
+Chat templates differ in the messages that they accept. Speaker A opens a conversation. From A's side it therefore
+begins with the assistant, which many templates refuse ("roles must alternate"). Some templates have no system message.
+The layouts in `WAYS` are tried once, in order, and the accepted one is part of the fingerprint.
 """
 
 import re
@@ -26,8 +26,10 @@ SERVICE = re.compile(r"\bassistants?\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Way:
-    """system: whether the instruction is a separate message; else it precedes the first user's message.
-    opening: whether a neutral line of the user precedes A's opener.
+    """A layout of messages.
+
+    system: whether the instruction is a separate message; otherwise it precedes the first message of the user. opening:
+    whether a neutral message of the user precedes A's opener.
     """
 
     system: bool
@@ -39,8 +41,10 @@ WAYS = (Way(system=True, opening=False), Way(system=True, opening=True), Way(sys
 
 @dataclass(frozen=True)
 class Chat:
-    """Histories as messages. instruction: text before the persona. Raises UsageError for one that makes an
-    assistant of the speaker, which turns self-chats into talk between a service and its customer.
+    """Converts histories to messages.
+
+    instruction: text before the persona. Raises UsageError for an instruction that makes the speaker an assistant,
+    because self-chats would then become conversations between a service and its customer.
     """
 
     way: Way
@@ -52,7 +56,8 @@ class Chat:
     def messages(
         self, history: History, label: str | None, kept: Sequence[int] | None = None
     ) -> list[Message]:
-        """What the speaker of the next utterance reads. kept: utterances by number from 0, all if None.
+        """Return the messages that the next speaker reads. kept: numbers of the utterances (from 0) to include; None:
+        all.
 
         >>> chat = Chat(Way(system=False, opening=True), "Chat.")
         >>> [one["role"] for one in chat.messages(History((), ("Hi!", "Hello.")), None)]
@@ -61,7 +66,7 @@ class Chat:
         n = len(history.utterances)
         told: list[Message] = [
             {
-                # the last was said by the other, and they take turns
+                # speakers take turns, and the last utterance was the other speaker's
                 "role": "user" if (n - number) % 2 == 1 else "assistant",
                 "content": one_line(history.utterances[number]),
             }
@@ -80,13 +85,13 @@ class Chat:
         return told
 
     def facts(self) -> dict[str, Any]:
-        """The way the template takes, and all words that are ours."""
+        """Return the layout and all texts that evenhand adds."""
         way = {"instruction": self.instruction, "persona": ABOUT, "way": asdict(self.way)}
         return {**way, "opening": OPENING}
 
 
 def check_instruction(text: str) -> None:
-    """Raise UsageError for an instruction that asks for service."""
+    """Raise UsageError for an instruction that asks for the service of an assistant."""
     if SERVICE.search(text):
         raise UsageError(
             f"The system message {text[:80]!r} makes the model an assistant: its self-chats would be "
@@ -96,9 +101,10 @@ def check_instruction(text: str) -> None:
 
 
 def shorter(n: int, *, pinned: bool) -> Iterator[list[int]]:
-    """Which of n utterances are read, fewer each time, so that a user's message is the first that may be left.
+    """Return the utterances to read, as indices, in shorter and shorter selections that start with a user's message.
 
-    Whole utterances are left out, the oldest first, never the last; the first is kept in front of them if pinned.
+    Whole utterances are left out, the oldest first, and never the last. If `pinned`, the first utterance always
+    remains.
 
     >>> list(shorter(4, pinned=False))
     [[0, 1, 2, 3], [1, 2, 3], [3]]
@@ -107,16 +113,16 @@ def shorter(n: int, *, pinned: bool) -> Iterator[list[int]]:
     """
     yield list(range(n))
     front = [0] if pinned and n else []
-    # what is left out is such that roles still alternate
+    # leave out utterances in pairs, so that roles still alternate
     first = 3 if pinned else 1 + n % 2
     for start in range(first, n, 2):
         yield [*front, *range(start, n)]
 
 
 def chosen_way(refuses: Callable[[list[Message]], str | None]) -> tuple[Way | None, list[str]]:
-    """Return the first layout that the template fully accepts, or None, and why others were refused.
+    """Return the first layout that the template fully accepts (or None), and the reasons against the others.
 
-    refuses: the reason for which messages are not taken, or None.
+    refuses: function that returns why messages are refused, or None.
     """
     reasons: list[str] = []
     for way in WAYS:

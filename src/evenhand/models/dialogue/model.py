@@ -1,4 +1,4 @@
-"""A model that converses: histories go in, replies come out, in the format its family was trained on."""
+"""A model that takes part in conversations: it replies to histories in the format of its training."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from evenhand.models.dialogue.options import DialogueOptions
 from evenhand.schema import DataError, ResponseError, checked
 
 AT_ONCE = 128
-"""Conversations that are held together where what was read is kept: enough for a batch, few enough for the memory."""
+"""Number of parallel conversations if states are kept between turns: enough for a batch, few enough for the memory."""
 
 
 class Dialogue:

@@ -50,7 +50,7 @@ LABEL = "Write a label as part of a line of text, such as ' STYLE no_bias'."
 
 
 def label_fault(label: str) -> str | None:
-    """What keeps a text from being a label in any format, or None.
+    """Return why a text cannot be a label in any format, or None.
 
     >>> label_fault(" STYLE no_bias") is None, label_fault(" a\\nB:")
     (True, 'holds a line break or another control character')

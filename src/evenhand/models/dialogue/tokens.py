@@ -1,4 +1,4 @@
-"""A history in a model's own tokens: what is always read, what is left out of a long one, what a label becomes."""
+"""Convert a history to a model's tokens, and shorten it if it is too long."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 NOTHING_SAID = History((), ("",))
 REMEMBERED = 1 << 15
-"""Texts of which the tokens are remembered."""
+"""Number of texts whose tokens are cached."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A whole history in tokens.
+    """A complete history in tokens.
 
-    front, end: always read, such as a start token and an end token. turns: persona and utterances. opener: the first
-    token of utterance 1 among the turns, None if there is no utterance. head: tokens of the turns in front of utterance
-    2, its delimiter included. behind: tokens at the end of the turns that are not part of an utterance, such as a
-    label.
+    front, end: tokens that are always read, such as a start token and an end token. turns: tokens of persona and
+    utterances. opener: index in `turns` of the first token of the first utterance; None if there is none. head: number
+    of tokens before the second utterance, including its delimiter. behind: number of tokens at the end of `turns` that
+    are not part of an utterance, such as a label.
 
     >>> told = Told([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
     >>> told.last(5), told.last(5, pinned=True)
@@ -44,9 +44,9 @@ class Told:
     behind: int = 0
 
     def last(self, most: int | None, *, pinned: bool = False) -> list[int] | None:
-        """Return at most this number of tokens: the last ones, after persona and first utterance if these are pinned.
+        """Return at most `most` tokens: the last ones, after persona and first utterance if these are pinned.
 
-        None where that leaves nothing of what was said last.
+        None if nothing of the last utterance would remain.
         """
         room = self._room(most)
         if room is None or len(self.turns) <= room:
@@ -58,7 +58,7 @@ class Told:
         return [*self.front, *head, *self.turns[-tail:], *self.end]
 
     def is_open(self, most: int | None, *, pinned: bool = False) -> bool:
-        """Whether utterance 1 stands wholly in what `last` gives."""
+        """Return whether `last` returns the whole first utterance."""
         if self.opener is None or self.last(most, pinned=pinned) is None:
             return False
         room = self._room(most)
@@ -69,26 +69,26 @@ class Told:
 
 
 class Layout(Protocol):
-    """A family's format in tokens."""
+    """Interface of a conversation format in tokens."""
 
     def told(self, history: History, label: str | None) -> Told:
-        """All of a history, with a label at its end."""
+        """Return the complete history in tokens, with a label at its end."""
         ...
 
     def reply(self, history: History, text: str, label: str | None) -> list[int]:
-        """A reply to the history with the end that the model writes behind it."""
+        """Return the tokens of a reply to the history, including the end that the model generates."""
         ...
 
     def said(self, text: str) -> str:
-        """What the model wrote as a person would write it."""
+        """Return a generated reply in normal spelling."""
         ...
 
     def stops(self, speaker: Speaker) -> tuple[str, ...]:
-        """Strings at which the speaker's utterance is over."""
+        """Return the strings at which the speaker's utterance ends."""
         ...
 
     def facts(self) -> dict[str, Any]:
-        """JSON-serialisable: all of the format that decides what the model reads."""
+        """Return everything in the format that determines what the model reads, JSON-serialisable."""
         ...
 
 
@@ -96,8 +96,8 @@ class Layout(Protocol):
 class TokenTelling:
     """A model that receives conversations in its own tokens.
 
-    most: maximum number of tokens of a history that are read. pinned, label: see `DialogueOptions`. kept: what
-    was read before.
+    most: maximum number of tokens of a history that are read. pinned, label: see `DialogueOptions`. kept: stored states
+    of earlier turns.
     """
 
     model: TokenModel
@@ -108,7 +108,7 @@ class TokenTelling:
     kept: "KeptStates | None" = None
 
     def facts(self) -> dict[str, Any]:
-        """The layout's, and how much of a history is read."""
+        """Return the facts of the layout, and how much of a history is read."""
         return {"told_in": "tokens", **self.layout.facts(), "truncate": self.most, "pinned": self.pinned}
 
     def work(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class TokenTelling:
         return {} if self.kept is None else {"kept": self.kept.describe()}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """See `Telling.write`."""
+        """Reply to each history (see `Telling.write`)."""
         most = self._most(decoding.max_new_tokens)
         read = [self._told(history, self.label).last(most, pinned=self.pinned) for history in histories]
         good = [i for i, ids in enumerate(read) if ids]
@@ -137,11 +137,11 @@ class TokenTelling:
         return joined(parts)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """See `Telling.window`."""
+        """Return whether the first utterance is read completely (see `Telling.window`)."""
         return self._told(history, self.label).is_open(self._most(max_new_tokens), pinned=self.pinned)
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """See `Dialogue.encoded`."""
+        """Return the tokens of a history and a reply (see `Dialogue.encoded`)."""
         label = self.label if label is None else label
         reply = self.layout.reply(history, target, label)
         most = most_before(self.model, self.most, reply)
@@ -186,9 +186,9 @@ class TokenTelling:
 
 
 def most_tokens(model: TokenModel, most: int | None, behind: int) -> int | None:
-    """Tokens of a history that can be read: `most` at most, and in a model of one sequence what a reply leaves.
+    """Return the maximum number of tokens of a history that can be read.
 
-    behind: tokens of the reply.
+    It is at most `most`. A causal model must also leave room for the reply. behind: number of tokens of the reply.
     """
     if model.longest is None:
         return most
@@ -197,7 +197,9 @@ def most_tokens(model: TokenModel, most: int | None, behind: int) -> int | None:
 
 
 def most_before(model: TokenModel, most: int | None, reply: Sequence[int]) -> int | None:
-    """Tokens of a history in front of a reply to learn: what it leaves, but half of what the model takes at least."""
+    """Return the maximum number of tokens of a history before a training reply: the rest of the
+    context, at least half.
+    """
     return most_tokens(model, most, min(len(reply), (model.longest or 0) // 2))
 
 
@@ -211,7 +213,7 @@ def does_not_fit(history: History, most: int | None) -> DataError:
 
 
 def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
-    """The decoding with further strings at which a text ends.
+    """Return the decoding with further stop strings.
 
     >>> with_stops(Decoding(max_new_tokens=5, stop=("###",)), ("\\n",)).stop
     ('###', '\\n')
@@ -220,7 +222,7 @@ def with_stops(decoding: Decoding, more: tuple[str, ...]) -> Decoding:
 
 
 def one_line(text: str) -> str:
-    """A text with every run of white space made one space."""
+    """Return a text in which each run of white space is one space."""
     return " ".join(text.split())
 
 
@@ -242,7 +244,8 @@ class Cutter:
         return list(ids), next((k for k, end in enumerate(ends) if end > character), len(ids))
 
     def _encoded(self, text: str) -> tuple[list[int], list[int]]:
-        if self._backend is None:  # says no places, and no format that needs them has such a tokenizer
+        # such tokenizers give no positions, and no format that needs positions uses them
+        if self._backend is None:
             return self.tokenizer(text, add_special_tokens=False)["input_ids"], []
         encoding = self._backend.encode(text, add_special_tokens=False)
         return encoding.ids, [end for _, end in encoding.offsets]
@@ -259,15 +262,15 @@ class Cutter:
 
     @cached_property
     def _special(self) -> list[str]:
-        """Special tokens as they are written."""
+        """Return the special tokens as text."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {}).values()
         marked = [str(one.content) for one in added if one.special]
         return [one for one in dict.fromkeys([*self.tokenizer.all_special_tokens, *marked]) if one.strip()]
 
     def check_label(self, label: str) -> None:
-        """Raise Unsupported for a label that the tokenizer cannot say, or says with a special token.
+        """Raise Unsupported for a label that the tokenizer cannot represent, or only with a special token.
 
-        Lower case and other spaces are let pass: whole families read no others.
+        Differences in case and white space are accepted, because some model families use lower case only.
         """
         special = [one for one in self._special if one in label]
         if special:

@@ -1,10 +1,10 @@
-"""Plain language models: a conversation as lines of a play, whose next line the model writes.
+"""Format a conversation as a play for plain language models, which generate the next line.
 
     B is a person who says: i like tea. i have two dogs.
     A: Hi! My name is Martha.
     B:
 
-The labels are neutral: "User" and "Assistant" would ask for service, a name for a gender.
+The speaker labels are neutral. "User" and "Assistant" would suggest service, and names would suggest a gender.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ OTHER: dict[Speaker, Speaker] = {"A": "B", "B": "A"}
 
 
 def transcript(history: History, label: str | None = None) -> tuple[str, str]:
-    """Return the text before the reply: persona and first utterance, and everything after them.
+    """Return the text before the reply in two parts: persona and first utterance, and the rest.
 
-    label: put behind the last utterance.
+    label: text after the last utterance.
 
     >>> transcript(History(("i like tea.",), ("Hi!", "Hello.\\nHow are you?")))
     ('A is a person who says: i like tea.\\nA: Hi!\\n', 'B: Hello. How are you?\\nA:')
@@ -45,34 +45,34 @@ def transcript(history: History, label: str | None = None) -> tuple[str, str]:
 
 
 def stops(speaker: Speaker) -> tuple[str, ...]:
-    """Strings at which the speaker's line is over: its end, or the other's label within it."""
+    """Return the strings at which the speaker's line ends: a line break, or the other speaker's label within it."""
     return ("\n", f" {OTHER[speaker]}:")
 
 
 FACTS: dict[str, Any] = {"persona": "is a person who says:", "stop": {who: list(stops(who)) for who in OTHER}}
-"""What transcripts are made of, for the fingerprint."""
+"""Description of the transcript format, for the fingerprint."""
 
 
 @dataclass(frozen=True)
 class TextTranscript:
     """Transcripts as texts, for models with unknown tokens: served models, scripted models, mitigated models.
 
-    Nothing is cut: a conversation that the model has no room for is a TOO_LONG row.
+    Nothing is cut: a conversation that is too long for the model becomes a TOO_LONG row.
     """
 
     model: TextGenerator
     label: str | None = None
 
     def facts(self) -> dict[str, Any]:
-        """The labels of the two speakers and where a line ends."""
+        """Return the labels of the two speakers, and the end of a line."""
         return {"told_in": "text", **FACTS}
 
     def work(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty dict."""
         return {}
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """See `Telling.write`; draws depend on the texts alone, as the model's own do."""
+        """Reply to each history (see `Telling.write`); the random numbers depend on the texts only."""
         prompts = ["".join(transcript(history, self.label)) for history in histories]
         rules = [with_stops(decoding, stops(history.speaker)) for history in histories]
         return written_by_rule(
@@ -80,19 +80,18 @@ class TextTranscript:
         )
 
     def window(self, history: History, max_new_tokens: int) -> bool:
-        """All is read, or none."""
+        """Return True, because the model reads the whole history or none of it."""
         return bool(history.utterances)
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
-        """Raises Unsupported: there are no tokens."""
+        """Raise Unsupported, because there are no tokens."""
         raise no_tokens(self.model)
 
 
 class TokenTranscript:
-    """Transcripts in a model's own tokens, so that what does not fit is left out at the front.
+    """Transcripts in a model's own tokens, so that the beginning of a long history can be left out.
 
-    around: token ids that the tokenizer puts in front of any text and behind it; those behind are read by an encoder
-    alone.
+    around: token ids that the tokenizer adds before and after any text. Only an encoder reads those after the text.
     """
 
     def __init__(self, cutter: Cutter, around: tuple[list[int], list[int]], *, encoder: bool):
@@ -100,7 +99,7 @@ class TokenTranscript:
         self.front, self.behind = around
 
     def told(self, history: History, label: str | None) -> Told:
-        """See `Layout.told`."""
+        """Return the history in tokens (see `Layout.told`)."""
         first, rest = transcript(history, label)
         persona = len(transcript(History(history.persona, ()))[0])
         ids, head = self.cutter.ids_until(first + rest, len(first))
@@ -108,7 +107,7 @@ class TokenTranscript:
         return Told(self.front, ids, self.behind if self.encoder else [], opener, head)
 
     def reply(self, history: History, text: str, label: str | None) -> list[int]:
-        """See `Layout.reply`: a line, cut as the model would see it behind its history."""
+        """Return the tokens of a reply (see `Layout.reply`): one line, tokenised as after its history."""
         if self.encoder:
             return [*self.front, *self.cutter.ids(one_line(text)), *self.behind]
         before, line = "".join(transcript(history, label)), f" {one_line(text)}\n"
@@ -116,13 +115,13 @@ class TokenTranscript:
         return whole[len(told) :] if whole[: len(told)] == told else self.cutter.ids(line)
 
     def said(self, text: str) -> str:
-        """As it was written."""
+        """Return the reply unchanged."""
         return text
 
     def stops(self, speaker: Speaker) -> tuple[str, ...]:
-        """The end of the line, or the other's label."""
+        """Return the end of the line and the other speaker's label."""
         return stops(speaker)
 
     def facts(self) -> dict[str, Any]:
-        """The labels of the two speakers and where a line ends."""
+        """Return the labels of the two speakers, and the end of a line."""
         return FACTS

@@ -1,7 +1,7 @@
-"""BlenderBot, the small one of 90M, and DialoGPT: turns one after the other, as in the data they were trained on.
+"""Formats of BlenderBot, its small version with 90M parameters, and DialoGPT: turns with a delimiter, as in training.
 
-Each turn is cut into tokens by itself, as ParlAI does it, and the delimiter stands between: what a tokenizer makes of
-two turns as one text differs in the space in front of the second.
+As in ParlAI, each turn is tokenised separately, and the delimiter is inserted. Tokenising two turns as one text would
+give other tokens for the space before the second.
 """
 
 import re
@@ -16,18 +16,18 @@ from evenhand.schema import Unsupported
 
 PERSONA = "your persona: "
 READ = {"blenderbot": 128, "blenderbot-small": 512, "dialogpt": 768}
-"""Tokens of a history that are read, as in the options the models were released with."""
+"""Maximum number of tokens of a history, as in the options of the released models."""
 DELIMITER = "  "
 LINE = "__newln__"
 WORDS = re.compile(r"\w+|[^\w\s]")
 SIGNS = re.compile(r"\s*(?:__(?:newln|null|start|end|unk)__\s*)+")
-"""Tokens of the small model that are no words, as its tokenizer spells them."""
+"""Tokens of the small model that are not words, as its tokenizer spells them."""
 
 
 def turns_of(history: History, label: str | None, layout: PersonaLayout | None) -> tuple[list[str], int, int]:
-    """A history as turns, persona lines in front. layout: None makes each persona line a turn.
+    """Return a history as turns, with the persona first. layout: None makes each persona line a separate turn.
 
-    Returns the turns, the number of that which holds utterance 1, and the character at which it begins there.
+    Returns the turns, the index of the turn with the first utterance, and the character at which the utterance begins.
 
     >>> turns_of(History(("i like tea.",), ("Hi!", "Hello.")), None, "training")
     (['your persona: i like tea.\\nHi!', 'Hello.'], 0, 26)
@@ -48,11 +48,18 @@ def turns_of(history: History, label: str | None, layout: PersonaLayout | None) 
 
 @dataclass(frozen=True)
 class TurnLayout:
-    """Turns with a delimiter between.
+    """A format of turns with a delimiter between them.
 
-    delimiter: its tokens. end: those behind the whole history. layout: where the persona stands; None where a line
-    break is the delimiter itself. spell: a turn's characters as they are cut into tokens, and `before`, the number
-    of these that precede the turn's own. unspell: the way back, of a reply.
+    Attributes
+    ----------
+    delimiter, end : list of int
+        Tokens between turns, and after the complete history.
+    layout : str or None
+        Position of the persona; None if the delimiter is a line break.
+    spell, unspell : callable
+        Functions that convert a turn to the text that is tokenised, and a generated reply to normal spelling.
+    before : int
+        Number of characters that `spell` adds before a turn.
     """
 
     cutter: Cutter
@@ -64,7 +71,7 @@ class TurnLayout:
     before: int = 0
 
     def told(self, history: History, label: str | None) -> Told:
-        """See `Layout.told`."""
+        """Return the history in tokens (see `Layout.told`)."""
         turns, first, begins = turns_of(history, label, self.layout)
         ids: list[int] = []
         opener, head = None, None
@@ -81,19 +88,19 @@ class TurnLayout:
         return Told([], ids, self.end if turns else [], opener, len(ids) if head is None else head)
 
     def reply(self, history: History, text: str, label: str | None) -> list[int]:
-        """See `Layout.reply`."""
+        """Return the tokens of a reply (see `Layout.reply`)."""
         return [*self.cutter.ids(self.spell(one_line(text))), self.cutter.end]
 
     def said(self, text: str) -> str:
-        """What the model wrote, put as a person would."""
+        """Return a generated reply in normal spelling."""
         return self.unspell(text)
 
     def stops(self, speaker: Speaker) -> tuple[str, ...]:
-        """None: these models end by themselves."""
+        """Return no strings, because these models generate an end token."""
         return ()
 
     def facts(self) -> dict[str, Any]:
-        """Tokens between turns and behind them, and the layout of the persona."""
+        """Return the tokens between and after turns, and the position of the persona."""
         return {
             "delimiter": self.delimiter,
             "end": self.end,
@@ -102,9 +109,9 @@ class TurnLayout:
 
 
 def blenderbot(cutter: Cutter, layout: PersonaLayout) -> TurnLayout:
-    """BlenderBot 400M, 1B and 3B: two spaces between turns, one end token behind all, nothing in front.
+    """Return the format of BlenderBot 400M, 1B and 3B: two spaces between turns, and one end token after all.
 
-    A turn has a space in front of its own, because ParlAI's tokenizer puts one there.
+    Each turn starts with an additional space, as ParlAI's tokenizer adds it.
     Source: options of the released models in ParlAI (delimiter of two spaces, global end token).
     """
     end = [cutter.end]
@@ -112,15 +119,16 @@ def blenderbot(cutter: Cutter, layout: PersonaLayout) -> TurnLayout:
 
 
 def dialogpt(cutter: Cutter, layout: PersonaLayout) -> TurnLayout:
-    """DialoGPT: the end token between turns and behind them, nothing in front. Source: Zhang et al. 2020, 3.1."""
+    """Return the format of DialoGPT: an end token after each turn. Source: Zhang et al. 2020, section 3.1."""
     return TurnLayout(cutter, [cutter.end], [cutter.end], layout, str, str)
 
 
 def blenderbot_small(cutter: Cutter) -> TurnLayout:
-    """BlenderBot 90M: lower case, words and marks apart, a token for the line break between turns and nothing behind.
+    """Return the format of BlenderBot 90M: lower case, words and punctuation separated, a line-break token between
+    turns.
 
-    transformers' tokenizer leaves all marks but `.,!?()'` in their words; ParlAI, which the model was trained with,
-    does not. Raises Unsupported for tokenizers without the token for line breaks.
+    transformers' tokenizer separates only `.,!?()'` from words. ParlAI, with which the model was trained, separates all
+    punctuation. Raises Unsupported for tokenizers without the token for line breaks.
     """
     tokenizer = cutter.tokenizer
     line = tokenizer.convert_tokens_to_ids(LINE)
@@ -133,7 +141,7 @@ def blenderbot_small(cutter: Cutter) -> TurnLayout:
 
 
 def words_apart(text: str) -> str:
-    """A text in lower case with a space between any two words and marks.
+    """Return a text in lower case with a space between all words and punctuation marks.
 
     >>> words_apart("Hi! I'm Martha: left-handed.")
     "hi ! i ' m martha : left - handed ."
@@ -142,10 +150,10 @@ def words_apart(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """Apostrophes and the marks that end sentences put back to their words, which the model reads as the same tokens.
+    """Return a text with apostrophes and sentence punctuation attached to their words, which gives the same tokens.
 
-    A word of which the last piece is missing loses the sign that it goes on. Line breaks become spaces, as in all
-    utterances, and so does what else is no word: told again, the tokenizer would read letters and underscores.
+    An incomplete last word loses its continuation sign (@@). Line breaks and other tokens that are not words become
+    spaces, because the tokenizer would later split them into letters and underscores.
 
     >>> as_written("hi ! i ' m martha , __newln__ and y@@")
     "hi! i'm martha, and y"

@@ -127,9 +127,8 @@ class CausalModel:
         budget = self.options.batch_tokens or tokens_a_batch(device)
         config = model.config.get_text_config()
         longest = getattr(config, "max_position_embeddings", None)
-        self.longest: int | None = (
-            longest if longest and longest > 0 else None
-        )  # XLNet says -1 for any length
+        # XLNet uses -1 for an unlimited length
+        self.longest: int | None = longest if longest and longest > 0 else None
         self.scorer = Scorer(model, budget, self.options.segment)
         self.rejected_paths = choose_path(self.scorer)[1]
 
@@ -144,7 +143,8 @@ class CausalModel:
         from evenhand.models.writing import Constraints
 
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        # what most models do without is added where there is some, so that answers given before keep their keys
+        # properties that few models have are added only if present, so that the request keys of stored responses stay
+        # valid
         if demands := Constraints.of(self.model).parameters():
             facts["generation"] = demands
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
@@ -169,9 +169,9 @@ class CausalModel:
         }
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+        """Return the log probability of each token given all tokens before it (see LanguageModel.log_likelihoods).
 
-        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        Raises Unsupported if `masking` is requested, because a causal model has no mask.
         """
         from evenhand.models.scoring import score_start_apart
 
@@ -179,7 +179,7 @@ class CausalModel:
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
         if batch.start_token == "first":
             lead = len(self.start)
-            # neither pass holds the start token and the whole text
+            # neither of the two passes contains both the start token and the whole text
             sequences = self._encoded(batch, spare=lead)
             self._keep_to(sequences, lead)
             return sequences.likelihoods(*score_start_apart(sequences, lead, self.scorer.score))
@@ -223,12 +223,15 @@ class CausalModel:
     def _encoded(self, batch: Texts, spare: int = 0) -> TokenSequences:
         before = self._in_front(batch)
         longest = None if self.longest is None else self.longest + spare
-        # published rules that place the start token themselves score no end token
+        # published rules that set the start token themselves do not score an end token
         after = self.end if batch.start_token is None else []
         return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
 
     def _keep_to(self, sequences: TokenSequences, apart: int = 0) -> None:
-        """Check the scoring at these lengths; apart: tokens that no single pass holds with all others."""
+        """Check the scoring at the lengths of these sequences.
+
+        apart: True for rows whose first token is scored in a separate pass.
+        """
         from evenhand.models.scoring import keep_to
 
         if len(sequences.ids):
@@ -355,9 +358,10 @@ class CausalModel:
 
 
 def tokens_a_batch(device: Any) -> int:
-    """Nodes of prefix trees that are run at once, so that every core is busy and little is padded.
+    """Return the number of prefix-tree nodes per batch that keeps all cores busy with little padding.
 
-    On a processor 512 for each thread, at most 2048: larger batches pad more, and their activations leave its cache.
+    On a CPU it is 512 per thread, at most 2048. Larger batches need more padding, and their activations exceed the
+    cache.
     """
     import torch
 

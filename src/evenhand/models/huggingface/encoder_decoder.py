@@ -83,8 +83,7 @@ class EncoderDecoderModel:
         self.budget = Budget(tokens, limit, equal_lengths=not padding_works)
 
     def _check_plain(self, trial: TextPairs, short: dict[str, Any]) -> None:
-        """Raise ModelError for a model that answers otherwise when encoder and decoder are run one after the other,
-        or whose decoder looks at what follows."""
+        """Raise ModelError if results change when encoder and decoder run separately, or depend on later tokens."""
         import torch
 
         from evenhand.models.scoring import FAILURES, largest_difference, told, tolerance
@@ -150,10 +149,9 @@ class EncoderDecoderModel:
         }
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each target token given context and text so far (see LanguageModel).
+        """Return the log probability of each target token given context and text so far (see LanguageModel).
 
-        Raises Unsupported if `masking` is asked for, since the decoder reads from left to right, and for
-        start_token="first".
+        Raises Unsupported for `masking`, because the decoder reads from left to right, and for start_token="first".
         """
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(
@@ -166,9 +164,9 @@ class EncoderDecoderModel:
             return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
-        """Log probability of each target token under combined distributions (see SteerableModel).
+        """Return the log probability of each target token under combined distributions (see SteerableModel).
 
-        The steering's contexts are in the encoder, before each text's own context.
+        The contexts of the steering are in the encoder, before each text's own context.
         """
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
@@ -194,7 +192,7 @@ class EncoderDecoderModel:
             ends=end_tokens(self.model, self.tokenizer),
             vocabulary=int(self.model.config.get_text_config().vocab_size),
             device=self.device,
-            # every decoder layer keeps the encoder's tokens as well
+            # every decoder layer also stores keys and values of the encoder's tokens
             cache_bytes=2 * cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
             start=self.start,
@@ -266,7 +264,9 @@ class EncoderDecoderModel:
         return continue_prompts(self.writer, keyed, decoding, steering)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens the decoder can write for each prompt that the encoder has room for, else 0."""
+        """Return how many tokens the decoder can generate for each prompt; 0 if the prompt is too
+        long for the encoder.
+        """
         if self.longest is None:
             return None
         return [self.longest if len(ids) <= self.longest else 0 for ids in self._prompts(prompts).ids]
@@ -283,7 +283,7 @@ class EncoderDecoderModel:
         )
 
     def _behind(self, decoding: Decoding) -> int:
-        """Positions that a continuation takes of the encoder's: none, unless the decoder itself has no room."""
+        """Return how many encoder positions a continuation takes: none, unless the decoder itself is too short."""
         room = self.longest is None or decoding.max_new_tokens <= self.longest
         return 0 if room else decoding.max_new_tokens
 
@@ -361,7 +361,7 @@ class EncoderDecoderModel:
         shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
         written, written_seen = self._padded(shifted)
         chosen = self._long(encoder_row)
-        # handed on as the encoder gave it: some decoders look for more in it than hidden states
+        # pass on the encoder's output unchanged, because some decoders use more of it than hidden states
         encoded.last_hidden_state = encoded.last_hidden_state[chosen]
         return {
             "encoder_outputs": encoded,

@@ -1,8 +1,8 @@
 """Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
 
-A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
-hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). `masking.py` knows three
-ways of hiding, and lists each distinct input once.
+A masked model has no probability of a whole text. Instead, each token is masked in turn, and the log probabilities of
+the masked tokens are added (Salazar et al. 2020, Masked Language Model Scoring). `masking.py` implements three ways of
+masking, and lists each distinct input once.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from evenhand.weights import Budget, run_batches
 if TYPE_CHECKING:
     from evenhand.weights import FastLayers
 
-CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
+# number of texts whose masked inputs are processed together; duplicates among them are computed once
+CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class MaskedModel:
         }
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
+        """Return the log probability of each token while it is masked (see LanguageModel.log_likelihoods).
 
         Raises UsageError for an unknown masking, and for spans with "blank"; Unsupported for start_token="first".
         """
@@ -133,7 +134,7 @@ class MaskedModel:
             scores[all_targets] = values.cpu().numpy()
 
         lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
-        # Tokens asked of one input in one place share a row of logits, so inputs count once.
+        # targets at the same position of an input share a row of logits, so count distinct positions
         failed = run_batches(lengths, np.ones_like(lengths), self.budget, run) if len(lengths) else []
         return self._rows(plan, scores, np.isin(of_input, failed))
 
@@ -174,9 +175,9 @@ class MaskedModel:
 
 
 def position_limit(model: Any) -> int | None:
-    """The most tokens an encoder takes, special ones included; None if it has no limit.
+    """Return the maximum number of tokens of an encoder, including special tokens; None if it has no limit.
 
-    RoBERTa and its kin start counting positions behind the padding index, which costs them two places.
+    RoBERTa and similar models start counting positions after the padding index, so two positions are lost.
     """
     import torch
 
@@ -189,9 +190,10 @@ def position_limit(model: Any) -> int | None:
 
 
 def scoring_facts(budget: Budget, positions: str, reason_for_all: str | None) -> dict[str, Any]:
-    """How a model is run, for its description: which batches, and what was rejected.
+    """Return how a model is run, for its description: batch sizes, and rejected optimisations.
 
-    positions: those that count, in a word. reason_for_all: why all are projected to the vocabulary, if they are.
+    positions: name of the positions whose logits are computed. reason_for_all: why logits are computed at all
+    positions, if they are.
     """
     every = reason_for_all is not None
     return {

@@ -1,4 +1,6 @@
-"""Loading a Hugging Face checkpoint: memory checked, weights fingerprinted, each failure a clear error."""
+"""Load a Hugging Face checkpoint: check the memory, fingerprint the weights, and turn each failure
+into a clear error.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,14 +35,14 @@ AUTO_CLASSES: dict[Architecture, str] = {
 LINEAGE = "lineage.json"
 """File next to the weights of a trained model that records how it was made."""
 MOST_LINEAGE, MOST_TOLD = 1 << 24, 1000
-"""Bytes of it, and letters of what is taken of it."""
-SPARE = 1.1  # buffers, and what the first batches take
+"""Maximum size of the lineage in bytes, and maximum number of characters that are kept of it."""
+SPARE = 1.1  # room for buffers and the first batches
 GIB = 1 << 30
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model on its device, its tokenizer, and what makes its numbers reusable."""
+    """A model on its device, its tokenizer, and what identifies its results."""
 
     model: Any
     tokenizer: Any
@@ -102,7 +104,7 @@ def weights_fingerprint(source: Path | str, commit: str | None = None) -> str:
 
 
 def _lineage(folder: Path) -> dict[str, Any] | None:
-    """What a folder that `evenhand debias` wrote says it was made of, in short; None for any other."""
+    """Return a short form of the lineage in a folder that `evenhand debias` wrote; None for any other folder."""
     if not is_file(folder / LINEAGE):
         return None
     whole: Any = read_json(
@@ -133,7 +135,7 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
 
 
 def _parameters(name: str, snapshot: Path) -> dict[str, int]:
-    """Counts by stored type before weights are fetched or read; empty if the hub does not say."""
+    """Return the numbers of parameters by stored type, before weights are downloaded or read; empty if unknown."""
     from huggingface_hub import HfApi, errors
 
     if any((snapshot / file).is_file() for file in (ONE_FILE, INDEX)) and is_offline():

@@ -1,6 +1,6 @@
-"""Log probabilities of given tokens under combined distributions: all contexts and many texts in one pass.
+"""Score given tokens under combined distributions: all contexts and many texts in one pass.
 
-A causal model reads each context in front of the text (`grouped`, `scores`, `filled_in`), an encoder-decoder model
+A causal model reads each context before the text (`grouped`, `scores`, `filled_in`). An encoder-decoder model reads it
 in its encoder (`steered_pairs`).
 """
 
@@ -61,11 +61,11 @@ def grouped(
 ) -> tuple[Groups, list[int], TokenSequences]:
     """Return texts, and the same texts after each context, if none of them has an error.
 
-    contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
-    Where a tokenizer joins context and
-    text so that other tokens would be scored, the context's own tokens stand in front of the text's, as published
-    (Schick et al. 2021). Returns the groups, the row each
-    is of, and `regular` with the errors of all.
+    If the tokenizer merges context and text, so that other tokens would be scored, the context's own tokens are put
+    before the text's own tokens, as published (Schick et al. 2021).
+
+    contexts: tokens of each context alone. lead: number of tokens before everything. longest: maximum number of tokens
+    of the model. Returns the groups, the row of each group, and `regular` with all errors.
     """
     groups, rows = Groups(), []
     errors, details = list(regular.errors), list(regular.details)
@@ -96,8 +96,8 @@ def grouped(
 def scores(
     network: torch.nn.Module, writer: Writer, scorer: Scorer, groups: Groups, steering: Steering
 ) -> tuple[list[Floats], set[int]]:
-    """Return the log probability of every scored token under the combined distributions (nats), and the texts that are
-    too long.
+    """Return the log probability (nats) of each scored token under the combined distributions, and texts that are too
+    long.
 
     `network` is the causal model, `writer` its generation engine, and `scorer` its scoring engine. Raises Unsupported
     for models that cannot be steered.
@@ -112,7 +112,7 @@ def scores(
         )
     common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
     for k, beginning in enumerate(common):
-        # the token that the first scored one is predicted from must be read with the text
+        # read the token before the first scored token with the text, because its logits are needed
         reach = min(int(places[k][0]) for places in groups.places) - 1
         common[k] = beginning[:reach] if writer.reason_for_whole_readings is None else []
     values_of: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
@@ -129,9 +129,9 @@ def scores(
             outputs = _Outputs(network, scorer, state.inputs(ids, seen, cache))
             width = ids.shape[1]
             first_rows = np.arange(len(chosen)) * steering.rows
-            positions = np.concatenate(  # (tokens, rows a group), each one place in front of the token
+            positions = np.concatenate(  # (tokens, rows per group), each one position before the token
                 [
-                    # rows end at the last column
+                    # positions are counted from the end, because all rows end at the last column
                     (np.stack(groups.places[i], axis=1) - 1 - np.array([*map(len, groups.sequences[i])]))
                     + width * (1 + first + np.arange(steering.rows))
                     for first, i in zip(first_rows, chosen, strict=True)
@@ -144,9 +144,8 @@ def scores(
                 values_of[i] = part
 
         budget = scorer.budget
-        budget.most_targets = max(
-            1, int(targets.sum())
-        )  # the head takes a few rows at a time for any batch size
+        # the output head processes a few rows at a time for any batch size
+        budget.most_targets = max(1, int(targets.sum()))
         unfit = (
             run_batches(lengths[:, None].repeat(steering.rows, 1), targets, budget, run)
             if len(lengths)
@@ -156,7 +155,7 @@ def scores(
 
 
 class _Outputs:
-    """Logits of one batch at chosen positions, evaluated when they are asked for."""
+    """Logits of one batch, computed only at requested positions."""
 
     def __init__(self, network: torch.nn.Module, scorer: Scorer, inputs: dict[str, Any]):
         self.head = None if scorer.path is ScoringPath.FULL_LOGITS else scorer.head
@@ -168,7 +167,7 @@ class _Outputs:
         self.vocabulary = self.values.shape[-1] if self.head is None else self.head.vocabulary
 
     def logits(self, positions: Tensor) -> Tensor:
-        """Float32, (..., vocabulary)."""
+        """Return logits in 32 bits, (..., vocabulary)."""
         values = self.values[positions]
         return values.float() if self.head is None else self.head.logits(values)
 
@@ -194,7 +193,7 @@ def _row(sequences: TokenSequences, i: int) -> tuple[list[int], NDArray[np.int64
 def filled_in(
     sequences: TokenSequences, rows: Sequence[int], found: Sequence[Floats], unfit: set[int]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scores of groups in the place of their tokens, (total,), and which tokens could not be scored."""
+    """Return the scores of groups at the positions of their tokens, (total,), and which tokens could not be scored."""
     values = np.zeros(len(sequences.ids), dtype=np.float32)
     lacking = np.zeros(len(values), dtype=bool)
     for k, i in enumerate(rows):
@@ -207,16 +206,18 @@ def filled_in(
 
 
 ScoreSteered = Callable[[TokenSequences, Sequence[TokenSequences], int], tuple[TokenSequences, Scores]]
-"""Texts, the same behind each context, and tokens in front of everything -> the texts with all errors, and scores."""
+"""Function of texts, the same texts after each context, and the number of tokens before everything; it returns the
+texts with all errors, and scores.
+"""
 
 
 def steered_apart(
     regular: TokenSequences, behind: Sequence[TokenSequences], lead: int, score: ScoreSteered
 ) -> tuple[TokenSequences, Scores]:
-    """Texts and the same texts behind each context in the two passes of `start_apart`, each steered by itself.
+    """Score texts and the same texts after each context in the two passes of `start_apart`, each steered separately.
 
-    regular, behind, lead: as of `grouped`. The first token of a text follows start token and context; all
-    others follow the context alone.
+    regular, behind, lead: as in `grouped`. The first token of a text follows start token and context; all other tokens
+    follow only the context.
     """
     apart = reads_first_alone(regular, lead)
     merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)
@@ -234,9 +235,11 @@ def steered_apart(
 
 
 Pairing = Callable[[Texts], TextPairs]
-"""Encodes texts and what the encoder reads for each (see `text_pairs`)."""
+"""Function that encodes texts and the encoder's input for each (see `text_pairs`)."""
 Logits = Callable[[TextPairs, NDArray[np.int64], NDArray[np.int64]], Tensor]
-"""Pairs, rows of them, and places in the flattened batch of their targets -> (places, vocabulary)."""
+"""Function of pairs, some of their rows, and target positions in the flattened batch; it returns
+(places, vocabulary).
+"""
 
 
 def steered_pairs(
@@ -247,10 +250,10 @@ def steered_pairs(
     batch: Texts,
     steering: Steering,
 ) -> tuple[TextPairs, list[NDArray[np.float32]], set[int]]:
-    """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room.
+    """Return texts with their own contexts, log probabilities by pair (nats), and the pairs that do not fit in memory.
 
-    pairing, logits: how the model encodes pairs and runs them. budget: its batches. silence: what it reads where a text
-    has no context.
+    pairing, logits: functions that encode pairs and compute logits. budget: batch sizes. silence: input of the encoder
+    for a text without a context.
     """
     count, contexts = len(batch.texts), batch.all_contexts
     read = [steering.front + context for context in contexts]
@@ -258,7 +261,7 @@ def steered_pairs(
         read += [steering.front + extra + (context or silence or "") for context in contexts]
     pairs = pairing(Texts([*batch.texts] * steering.rows, read, batch.all_spans * steering.rows))
     rows = range(count)
-    groups: dict[int, list[int]] = {}  # by the pair of a text with its own context
+    groups: dict[int, list[int]] = {}  # keyed by the pair of a text and its own context
     errors, details = list(pairs.errors[:count]), list(pairs.details[:count])
     pair_of: list[int | None] = list(pairs.pair_of[:count])
     for i in rows:

@@ -1,9 +1,9 @@
-"""The output head on chosen positions only: vocabulary-sized rows exist for a few positions at a time.
+"""Compute the output head at selected positions only, so that few rows of vocabulary size exist at a time.
 
-`Head` is applied to a decoder's hidden states. `logits_at` runs a whole model, where a hook gives the last
-projection, which `get_output_embeddings` names, only the chosen positions. The model's own steps
-before (BERT's transform, T5's scaling) and after (BART's bias, Gemma's cap) therefore stay in place.
-If a model does not follow that pattern, `can_choose` returns False and all positions are projected.
+`Head` is applied to a decoder's hidden states. `logits_at` runs a whole model. There, a hook passes only the selected
+positions to the last projection, which `get_output_embeddings` returns. The model's own steps before it (BERT's
+transform, T5's scaling) and after it (BART's bias, Gemma's cap) therefore stay in place. If a model does not follow
+that pattern, `can_choose` returns a reason and all positions are projected.
 """
 
 from collections.abc import Mapping
@@ -12,16 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-MOST_LOGITS = 1 << 24  # elements alive at once: 64 MiB in fp32
-MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library returns memory and pages it in again
-IN_CACHE = 1 << 19  # 2 MiB: read and written several times in a row
+MOST_LOGITS = 1 << 24  # elements in memory at a time: 64 MiB in 32 bits
+# 24 MiB; from 32 MiB on, the C library returns memory to the system and allocates it again
+MOST_ON_PROCESSOR = 3 << 21
+IN_CACHE = 1 << 19  # 2 MiB, because these values are read and written several times in a row
 
 
 class Head:
-    """Next-token log probabilities from hidden states, with fp32 normalisation.
+    """Compute next-token log probabilities from hidden states, normalised in 32 bits.
 
-    Knows the three ways in which decoders reshape logits after the projection: a factor (Cohere), a
-    divisor (Granite) and a soft cap (Gemma). Anything else is caught by the self-check at load.
+    It supports the three ways in which decoders change logits after the projection: a factor (Cohere), a divisor
+    (Granite) and a soft cap (Gemma). The self-check at load detects any other way.
     """
 
     def __init__(self, model: Any):
@@ -36,7 +37,7 @@ class Head:
         self.vocabulary = int(projection.weight.shape[0])
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(rows, hidden size) to (rows, vocabulary) in fp32."""
+        """Return the logits (rows, vocabulary) of hidden states (rows, hidden size), in 32 bits."""
         logits: torch.Tensor = self.projection(hidden).float()
         if self.factor != 1.0 or self.divisor != 1.0:
             logits = logits * (self.factor / self.divisor)
@@ -47,10 +48,10 @@ class Head:
     def log_probs(
         self, hidden: torch.Tensor, rows: torch.Tensor, edge_rows: torch.Tensor, edge_tokens: torch.Tensor
     ) -> torch.Tensor:
-        """Log probability of each edge.
+        """Return the log probability of each edge, (e,), in 32 bits and nats.
 
-        hidden: (positions, size). rows: (r,) positions with a next-token distribution. edge_rows: (e,)
-        ascending indices into `rows`; edge_tokens: (e,) the tokens scored there. Returns (e,) fp32, nats.
+        hidden: (positions, size). rows: (r,) positions with a next-token distribution. edge_rows: (e,) ascending
+        indices into `rows`; edge_tokens: (e,) the tokens scored there.
         """
         on_processor = hidden.device.type == "cpu"
         step = max(1, (MOST_ON_PROCESSOR if on_processor else MOST_LOGITS) // self.vocabulary)
@@ -68,7 +69,9 @@ class Head:
 
 
 def _log_sum_exp_in_place(logits: Tensor) -> Tensor:
-    """`torch.logsumexp` over the last of two dimensions, which needs no additional memory and overwrites the logits."""
+    """Return `torch.logsumexp` over the last of two dimensions; it overwrites the logits and
+    needs no additional memory.
+    """
     norms = []
     for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):
         highest = part.amax(-1, keepdim=True)
@@ -151,7 +154,7 @@ def largest_difference(truth: Tensor, other: Tensor) -> float:
     """Return the largest absolute difference of two tensors of equal shape; infinity if only one of two values is
     NaN.
     """
-    # A broken model gives NaN both ways; that is for its rows to report, not a reason to run it differently.
+    # if a broken model gives NaN both ways, its rows report that; it is not a reason to change the path
     same = (truth == other) | (truth.isnan() & other.isnan())
     difference = torch.where(same, 0.0, (truth - other).abs())
     return float(difference.nan_to_num(nan=float("inf")).max())

@@ -1,4 +1,4 @@
-"""Contexts and texts as token pairs for encoder and decoder, each distinct pair once."""
+"""Convert contexts and texts to token pairs for encoder and decoder, each distinct pair once."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +18,11 @@ class TextPairs:
 
     contexts: list[Ids] = field(default_factory=list)  # distinct encoder inputs
     context_of: list[int] = field(default_factory=list)  # by pair
-    targets: list[Ids] = field(
-        default_factory=list
-    )  # by pair; what the decoder writes, special tokens included
+    # by pair; the decoder's target, including special tokens
+    targets: list[Ids] = field(default_factory=list)
     scored: list[Ids] = field(default_factory=list)  # by pair; positions in the target
     starts: list[Ids] = field(default_factory=list)  # by pair; first character of each scored token
-    pair_of: list[int | None] = field(default_factory=list)  # by row; None where the row has an error
+    pair_of: list[int | None] = field(default_factory=list)  # by row; None if the row has an error
     errors: list[ResponseError | None] = field(default_factory=list)
     details: list[str | None] = field(default_factory=list)
 

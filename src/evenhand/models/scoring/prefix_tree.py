@@ -1,10 +1,10 @@
-"""The tree of distinct prefixes of token sequences, and its segments, each run by a decoder in one pass.
+"""The tree of distinct prefixes of token sequences, and its segments, which a decoder computes in one pass each.
 
-Templated sentences share most of their beginnings. Here each distinct prefix becomes one node; nodes
-below which nothing is scored (the leaves, mostly) are never run. Nodes are numbered depth first, so the
-descendants of node u are exactly the nodes u+1 .. end[u]-1, which makes the attention mask of a segment
-one comparison: query v may look at key u iff u <= v < end[u]. The mask itself is built by who runs the decoder
-(`scorer.py`; the network in numpy of reference/).
+Sentences from templates share most of their beginnings. Here each distinct prefix becomes one node. Nodes below which
+nothing is scored (mostly leaves) are never computed. Nodes are numbered depth first, so the descendants of node u are
+exactly the nodes u+1 .. end[u]-1. The attention mask of a segment is therefore one comparison: query v may attend to
+key u if and only if u <= v < end[u]. The code that runs the decoder builds the mask (`scorer.py`; the numpy network of
+reference/).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,15 +18,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PrefixTree:
-    """Distinct prefixes of n sequences. `run` counts nodes that must pass through the model."""
+    """Distinct prefixes of n sequences. `run` is the number of nodes that the model must compute."""
 
-    tokens: NDArray[np.int32]  # (run,) token id of each node that is run
+    tokens: NDArray[np.int32]  # (run,) token id of each computed node
     depths: Ints  # (run,) its position in the sequence
     ends: Ints  # (run,) one past its last descendant, in run numbering
-    parents: Ints  # (run,) run number of the prefix one shorter, -1 at the root
-    edge_parents: Ints  # (edges,) ascending run numbers: whose next-token distribution scores the edge
+    parents: Ints  # (run,) number of the node that is one token shorter, -1 at the root
+    # (edges,) ascending node numbers; the next-token distribution of this node scores the edge
+    edge_parents: Ints
     edge_tokens: NDArray[np.int32]  # (edges,) the token scored
-    score_of: Ints  # (total tokens,) edge that scores each token of the input, -1 where unscored
+    score_of: Ints  # (total tokens,) edge that scores each token of the input; -1 if the token is not scored
 
     @property
     def nodes_run(self) -> int:
@@ -35,10 +36,10 @@ class PrefixTree:
 
 @dataclass(frozen=True)
 class Segment:
-    """A run of nodes with the ancestors of its first one: everything its nodes may attend to."""
+    """A range of nodes with the ancestors of its first node, so that it contains everything its nodes attend to."""
 
     nodes: Ints  # (size,) run numbers, ascending
-    owned: int  # the last `owned` nodes are this segment's own; those before are repeated ancestors
+    owned: int  # the last `owned` nodes belong to this segment; those before are repeated ancestors
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -75,8 +76,8 @@ def build_tree(ids: NDArray[np.int32], offsets: Ints, scored: NDArray[np.bool_])
         agree = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
         shared[1:] = np.minimum(agree, np.minimum(lengths[1:], lengths[:-1]))
 
-    # A row adds a node for each position past what it shares with the row before; positions it shares
-    # have the node most recently made in their column, which a running maximum finds.
+    # a row adds a node for each position after the beginning that it shares with the previous row; for shared
+    # positions, a running maximum finds the newest node of the column
     fresh = inside & (columns >= shared[:, None])
     first_new = np.concatenate([[0], np.cumsum(fresh.sum(axis=1))])
     node = np.where(fresh, first_new[:-1, None] + columns - shared[:, None], -1)
@@ -94,7 +95,7 @@ def build_tree(ids: NDArray[np.int32], offsets: Ints, scored: NDArray[np.bool_])
     is_scored = np.zeros(total, dtype=bool)
     is_scored[node[wanted]] = True
     scored_before = np.concatenate([[0], np.cumsum(is_scored)])
-    run = scored_before[ends] > scored_before[np.arange(total) + 1]  # a scored node strictly below
+    run = scored_before[ends] > scored_before[np.arange(total) + 1]  # True if a scored node is strictly below
     number = np.concatenate([[0], np.cumsum(run)])
 
     edges = np.flatnonzero(is_scored)
@@ -131,7 +132,7 @@ def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
         last = min(first + room, total)
         if last < total:
             earliest = first + max(1, (3 * room) // 4)
-            # the next segment repeats the ancestors of its first node: few for what this one owns
+            # the next segment repeats the ancestors of its first node; they are few compared with the nodes it owns
             candidates = np.arange(earliest, last + 1)
             last = int(candidates[np.argmin(tree.depths[candidates] / (candidates - first))])
         path: list[int] = []
@@ -145,15 +146,15 @@ def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
 
 @dataclass(frozen=True)
 class PackedSegments:
-    """b segments side by side, padded to the longest of them (size); padding is node -1."""
+    """b segments side by side, padded to the length of the longest (size); padding is node -1."""
 
     nodes: Ints  # (b, size) run numbers, ascending in each row
-    ends: Ints  # (b, size) one past the last descendant; query v may look at key u iff u <= v < end[u]
+    ends: Ints  # (b, size) one after the last descendant; query v may attend to key u iff u <= v < end[u]
     tokens: NDArray[np.int32]  # (b, size)
     depths: Ints  # (b, size) positions in the sequence
     rows: Ints  # (r,) flat positions (row * size + column) with a next-token distribution, ascending
     edges: Ints  # (e,) edges of the tree that these segments score
-    edge_rows: Ints  # (e,) ascending; which of `rows` scores each
+    edge_rows: Ints  # (e,) ascending; index into `rows` that scores each edge
     edge_tokens: NDArray[np.int32]  # (e,)
 
 

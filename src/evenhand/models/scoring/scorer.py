@@ -1,10 +1,10 @@
-"""`Scorer`, which computes log probabilities of many token sequences under one decoder.
+"""`Scorer` computes log probabilities of many token sequences with one decoder.
 
-Three paths give the same numbers. `PREFIX_TREE` packs the tree of distinct prefixes into segments, with an
-attention mask that lets each node see its ancestors and a position equal to its depth. `PADDED` runs
-length-sorted batches of distinct sequences and is for decoders that cannot take such a mask (ALiBi, state
-space, local attention by index). `FULL_LOGITS` asks the whole model, for output heads we do not know.
-Which one a model gets is decided by `choose_path` (models/scoring/self_check.py), which tries them in this order.
+Three paths give the same numbers. `PREFIX_TREE` packs the tree of distinct prefixes into segments. Its attention mask
+lets each node attend to its ancestors, and the position of a node is its depth. `PADDED` runs batches of distinct
+sequences, sorted by length, for decoders that do not support such a mask (ALiBi, state space, local attention by
+index). `FULL_LOGITS` runs the whole model, for unknown output heads. `choose_path` (models/scoring/self_check.py) tries
+them in this order.
 """
 
 from dataclasses import replace
@@ -63,7 +63,8 @@ class Scorer:
         self.device = model.get_input_embeddings().weight.device
         self.layers = FastLayers(model, available_memory(self.device))
         self.budget = Budget(tokens=budget, most_targets=budget)
-        self.tokens_given = self.tried = 0  # tried: the longest sequence that the path was compared at
+        # tried: length of the longest sequence with which the path was checked
+        self.tokens_given = self.tried = 0
         self.path = ScoringPath.PREFIX_TREE
         config = model.config.get_text_config()
         self.switch = frequency_switch(config)
@@ -85,9 +86,9 @@ class Scorer:
         return min(rows, int(self.model.config.get_text_config().vocab_size))
 
     def score(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
-        """Log probability of every scored token, (total,) fp32 nats; 0 where a token is not scored.
+        """Return the log probability of every scored token, (total,), in 32 bits and nats; 0 if a token is not scored.
 
-        Beside it, (total,): tokens that could not be scored because memory ran out even for one batch of one.
+        The second array, (total,), marks tokens that could not be scored because not even one sequence fits in memory.
         """
         total = len(sequences.ids)
         if total == 0:
@@ -104,7 +105,9 @@ class Scorer:
     def _score_apart(
         self, sequences: TokenSequences, is_long: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Both sides of the switch by themselves: the longest of a batch decides the positions of all."""
+        """Score sequences on both sides of the frequency switch separately, because the
+        longest in a batch decides for all.
+        """
         scores = np.zeros(len(sequences.ids), dtype=np.float32)
         unfit = np.zeros(len(scores), dtype=bool)
         inside = np.repeat(is_long, np.diff(sequences.offsets))
@@ -118,12 +121,12 @@ class Scorer:
                 offsets=np.concatenate([[0], np.cumsum(lengths)]),
             )
             scores[here], unfit[here] = self.score(part)
-        self.tokens_given -= len(sequences.ids)  # each part counted its own
+        self.tokens_given -= len(sequences.ids)  # each part counted its own tokens
         return scores, unfit
 
     def _score_tree(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
-        # one place more than edges: tokens that are not scored have edge -1
+        # one element more than edges, because tokens that are not scored have the edge -1
         scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)
         unfit = np.zeros(len(scores), dtype=bool)
         segments = list(cut_segments(tree, self.segment))
@@ -133,7 +136,8 @@ class Scorer:
             scores[edges] = values
 
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        self.budget.most_targets = len(scores)  # the head takes a few rows at a time for any batch size
+        # the output head processes a few rows at a time for any batch size
+        self.budget.most_targets = len(scores)
         for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
             unfit[slice(*owned_edges(tree, segments[i]))] = True
         return scores[tree.score_of], unfit[tree.score_of]
@@ -142,8 +146,8 @@ class Scorer:
         packed = packed_segments(tree, segments)
         key, end = self._tensor(packed.nodes), self._tensor(packed.ends)
         sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
-        sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
-        # A float mask: boolean ones are silently wrong under eager attention.
+        sees |= (key < 0)[:, :, None]  # padding may attend to everything, because its output is not used
+        # use a float mask, because boolean masks silently give wrong results with eager attention
         mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
         hidden = self.decoder(
@@ -220,9 +224,9 @@ class Scorer:
 
 
 def frequency_switch(config: Any) -> int | None:
-    """The length beyond which a model places its tokens by other frequencies ("longrope"), or None.
+    """Return the length beyond which a model uses other position frequencies ("longrope"), or None.
 
-    config: of the text model. The longest sequence of a batch decides which frequencies all of it gets.
+    config: of the text model. The longest sequence of a batch decides which frequencies all of its sequences get.
     """
     found: list[int] = []
 

@@ -25,12 +25,13 @@ from evenhand.weights import Budget, in_float32, is_out_of_memory
 
 LENGTH, SHORTEST = 12, 4
 TOLERANCE = 2e-4
+# nats; usual difference between batch shapes in 16 bits, and the largest accepted one
 LEAST_NOISE, MOST_NOISE = (
     0.024,
     0.1,
-)  # nats; what 16 bits differ by between batch shapes, and the most allowed
-NOISE_ALLOWED = 4  # times what plain passes in two batch shapes differ by
-MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may make: 512 MiB in fp32
+)
+NOISE_ALLOWED = 4  # times the difference between plain passes in two batch shapes
+MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may have: 512 MiB in 32 bits
 TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
 NO_TURNS = re.compile(r"expert|group|router|moe|percent|layer|pattern")
 """TURNS matches settings for lengths at which a model changes its computation. NO_TURNS matches similar names."""
@@ -53,8 +54,8 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     Returns the path and, for each faster path that was rejected, the reason. Raises ModelError if none
     agrees, and for a model whose predictions depend on later tokens (BERT without `is_decoder`, XLNet).
     """
-    # Segments grow past their size below long paths, and a decoder that masks by index inside a window
-    # (GPT-Neo) is right until a segment outgrows it: so try one twice as large as usual.
+    # below long paths, segments become longer than their size, and a decoder that masks by index within a window
+    # (GPT-Neo) is correct until a segment exceeds the window; so also check a segment of twice the usual size
     usual, scorer.segment = scorer.segment, 2 * max(scorer.segment, 64)
     try:
         with in_float32(scorer.model) if _runs_in_float32(scorer) else nullcontext():
@@ -89,7 +90,7 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        scorer.path = path  # what does not fit becomes an error row where it is scored
+        scorer.path = path  # sequences that do not fit in memory become error rows when they are scored
         return []
     finally:
         scorer.budget, scorer.tokens_given = usual, given
@@ -189,7 +190,8 @@ def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPa
         with judged(scorer.model):
             reason = _why_not(scorer, sequences, truth, allowed)
         if reason is None and exact and scorer.dtype.itemsize < 4:
-            # its structure is right; rounding may change single tokens by more (experts that are nearly as good)
+            # the structure is correct, but rounding may change single tokens by more (for example if two experts are
+            # nearly tied)
             reason = _why_not(scorer, sequences, truth, MOST_NOISE, of=np.median)
         if reason is None:
             return rejected
@@ -239,9 +241,10 @@ def told(error: Exception) -> str:
 
 
 def _short_sequences(scorer: Scorer) -> TokenSequences:
-    count = scorer.segment // 8  # pairs share half of their tokens: enough nodes to fill a segment
+    # pairs share half of their tokens, so this number of sequences fills a segment
+    count = scorer.segment // 8
     length = max(SHORTEST, min(LENGTH, scorer.reach or LENGTH))
-    # Every third sequence is cut short, so that padding is tried as well.
+    # shorten every third sequence, so that padding is checked as well
     return _drawn(scorer, np.where(np.arange(count) % 3 == 2, max(2, length - 5), length))
 
 
@@ -253,7 +256,7 @@ def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
     ids = without_padding(scorer.model, drawn).numpy()
     ids[1::2, : length // 2] = ids[: len(ids[1::2]) * 2 : 2, : length // 2]
     inside = np.arange(length) < lengths[:, None]
-    # What is not compared must still be run: its last token asks for all in front of it.
+    # sequences that are not compared must still be computed, so their last token is scored
     last = np.arange(length) == lengths[:, None] - 1
     scored = inside & np.where(_is_compared(count)[:, None], np.arange(length) > 0, last)
     return TokenSequences(
@@ -287,7 +290,7 @@ def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -
     truth = np.zeros(len(sequences.ids), dtype=np.float32)
     lengths = np.diff(sequences.offsets)
     rows = rows or max(1, MOST_LOGITS_TRIED // (int(lengths.max()) * scorer.vocabulary))
-    for length in np.unique(lengths):  # equal lengths need no padding and no mask
+    for length in np.unique(lengths):  # rows of equal length need neither padding nor mask
         members = np.flatnonzero((lengths == length) & _is_compared(len(lengths)))
         for first in range(0, len(members), rows):
             places = sequences.offsets[members[first : first + rows]][:, None] + np.arange(length)

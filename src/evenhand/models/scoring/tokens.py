@@ -1,4 +1,4 @@
-"""Texts to token sequences: what stands before a text, which tokens are scored, where they start."""
+"""Convert texts to token sequences, with tokens before and after, and mark which tokens are scored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class TokenSequences:
     ids: NDArray[np.int32]  # (total,)
     offsets: NDArray[np.int64]  # (n + 1,)
     scored: NDArray[np.bool_]  # (total,)
-    starts: NDArray[np.uint32]  # (total,) or empty when not asked for; first character in the text
+    starts: NDArray[np.uint32]  # (total,) or empty if not requested; first character in the text
     errors: list[ResponseError | None]
     details: list[str | None]
 

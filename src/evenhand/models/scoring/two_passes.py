@@ -1,8 +1,8 @@
-"""Texts of which only the first token follows the start token: the two passes of StereoSet and bias-bench.
+"""Score texts whose first token alone follows the start token: the two passes of StereoSet and bias-bench.
 
-The official programs take the first token's probability from the start token by itself and all later ones from
-a pass without it, so the second token is predicted from the first alone and positions are one lower
-(Nadeem et al. 2021, section 4). Both passes go through the same scoring engine, each with its own prefix tree.
+The official programs condition the first token's probability on the start token alone. They score all later tokens in a
+pass without the start token, so the second token is conditioned on the first alone, and positions are one lower (Nadeem
+et al. 2021, section 4). Both passes use the same scoring engine, each with its own prefix tree.
 """
 
 from collections.abc import Callable
@@ -17,20 +17,18 @@ from evenhand.schema import ResponseError
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Scores = tuple[NDArray[np.float32], Flags]
-"""Log probabilities of tokens, nats, and which of them did not fit in memory."""
+"""Log probabilities of tokens in nats, and which tokens did not fit in memory."""
 
 
 @dataclass(frozen=True)
 class StartPass:
     """One of the two passes: n sequences, and the positions of their tokens in the whole ones."""
 
-    sequences: (
-        TokenSequences  # of the n texts; rows that have nothing to score in this pass are empty and errors
-    )
-    sources: Ints  # (total,) place of each token among those of the whole sequences
+    sequences: TokenSequences  # rows with nothing to score in this pass are empty and have errors
+    sources: Ints  # (total,) index of each token among those of the complete sequences
 
     def put(self, scores: Scores, into: Scores) -> None:
-        """Write what this pass scored into the whole sequences' scores, in place."""
+        """Write the scores of this pass into the scores of the complete sequences, in place."""
         scored = self.sequences.scored
         for values, target in zip(scores, into, strict=True):
             target[self.sources[scored]] = values[scored]

@@ -1,4 +1,4 @@
-"""Answers of a served model that are longer than the limit: refused by default, cut or kept whole on request."""
+"""Handle responses of a served model that are longer than the limit: refuse them (default), shorten or keep them."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from evenhand.schema import UsageError
 
 AllowLonger = Literal["", "cut", "whole"]
 CUT, WHOLE = "cut", "whole"
-"""Values of `--allow-longer`: shorten such an answer to the limit, or keep all of it."""
+"""Values of `--allow-longer`: shorten such a response to the limit, or keep all of it."""
 HINT = "to accept longer responses: --allow-longer cut or --allow-longer whole"
 _WORD = re.compile(r"\S+")
 _Token = tuple[str, float]
@@ -24,16 +24,16 @@ def check_allow_longer(value: str) -> None:
 
 
 def excess(text: str, count: int, limit: int) -> str | None:
-    """Return by how much an answer exceeds the limit, in words; None if it does not, or if this is unknown.
+    """Return in words by how much a response exceeds the limit; None if it does not, or if this is unknown.
 
     Parameters
     ----------
     text : str
-        The answer.
+        The response.
     count : int
-        Its tokens as the server counts them; 0 where the server does not. Then a word counts as a token at least.
+        Number of its tokens according to the server. 0 if the server gives none; then each word counts as one token.
     limit : int
-        The most tokens that were asked for. One more is accepted: some servers count the end token.
+        Maximum number of tokens. One more is accepted, because some servers count the end token.
 
     >>> excess("one two three", 0, 2), excess("one two three four", 0, 2), excess("one", 9, 2)
     (None, '4 words where at most 2 tokens were allowed', '9 tokens where at most 2 were allowed')
@@ -45,11 +45,10 @@ def excess(text: str, count: int, limit: int) -> str | None:
 
 
 def shortened(text: str, tokens: Sequence[_Token], count: int, limit: int) -> tuple[str, tuple[_Token, ...]]:
-    """Return an answer cut to the limit, and its first tokens where they are listed; count: tokens of the text.
+    """Return a response shortened to the limit, and its first tokens if they are listed. count: tokens of the text.
 
-    With listed tokens the cut is exact. Where the server only counts them, the answer is cut behind the last whole
-    word within the share of its characters that `limit` is of `count`. Where it does not count them, `limit` words
-    are kept.
+    With listed tokens, the cut is exact. If the server only counts tokens, the text is cut after the last whole word
+    within the share limit / count of its characters. If it does not count tokens, `limit` words are kept.
 
     >>> shortened("She is a nurse.", [("She", -1.0), (" is", -0.5), (" a", -1.5), (" nurse.", -2.0)], 4, 2)
     ('She is', (('She', -1.0), (' is', -0.5)))

@@ -1,11 +1,12 @@
-"""Models behind an OpenAI-compatible server: vLLM, llama.cpp, SGLang, Ollama, hosted services.
+"""Models on an OpenAI-compatible server: vLLM, llama.cpp, SGLang, Ollama, hosted services.
 
-The name says everything: `http://localhost:8000/v1#model` or, with options behind a question mark (the fields of
-`HttpOptions`), `https://api.example.com/v1#model?chat=1&concurrency=64&per_minute=500`:
+The name contains all options: `http://localhost:8000/v1#model`. Options follow a question mark; they are the fields of
+`HttpOptions`. Example:
 
     evenhand audit 'http://localhost:8000/v1#meta-llama/Llama-3.2-1B?extended=1' --benchmark regard
 
-The key comes from EVENHAND_API_KEY (for api.openai.com also OPENAI_API_KEY; `key=NAME` names another variable).
+The API key is read from EVENHAND_API_KEY (for api.openai.com also from OPENAI_API_KEY; `key=NAME` names another
+variable).
 """
 
 from collections.abc import Sequence
@@ -48,18 +49,20 @@ from evenhand.services import (
     first_choice,
 )
 
-UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
-GREETING_TOKENS = 16  # thinking models refuse to answer in fewer
-GREETINGS = 3  # times that an answer which cannot be read is asked for again at most
+UNKNOWN_TOKEN = -1  # placeholder for a token that the server counted but did not list
+GREETING_TOKENS = 16  # reasoning models refuse smaller limits
+GREETINGS = 3  # maximum number of further attempts if a response cannot be read
 
 
 class HttpModel:
-    """A model that a server answers for. It is asked for continuations, one request a sample, and for
-    likelihoods where its echoed log probabilities prove right (`check_echo`).
+    """A model on a server.
 
-    base_url: without /completions. model: its name there; "" where the server has only one. options: how it is
-    asked. Good answers are stored (`HttpOptions.store`), so that nothing is paid for twice.
-    Raises UsageError for an address or options that cannot be.
+    It generates continuations, with one request per sample. It also scores texts if the server echoes correct log
+    probabilities (`check_echo`). Valid responses are stored (`HttpOptions.store`), so that no request is paid for
+    twice.
+
+    base_url: without /completions. model: its name on the server; "" if the server has only one. options: conventions
+    and limits. Raises UsageError for an invalid URL or option.
     """
 
     architecture: Architecture = "causal"
@@ -84,17 +87,17 @@ class HttpModel:
 
     @property
     def served_model(self) -> str:
-        """The name under which the server answers, which may say more than the one it is asked by.
+        """Return the name of the model according to the server, which may differ from the requested name.
 
-        Raises ModelError, with the names the server has, if it does not answer a greeting as a model does, and
-        ServiceUnavailable if it answers nothing.
+        Raises ModelError, with the models that the server has, if it does not respond to a test message as a model
+        does, and ServiceUnavailable if it does not respond.
         """
         name = self._greeting.get("model")
         return without_surrogates(name) if isinstance(name, str) and name else self.served.model
 
     @cached_property
     def _greeting(self) -> dict[str, Any]:
-        """What the server answers to a greeting, asked once a process and never taken from the store."""
+        """Return the server's response to a test message, sent once per process and never stored."""
         if not self.served.model:
             self.served.model = self._only_name()
         greeting = Decoding(max_new_tokens=GREETING_TOKENS)
@@ -108,7 +111,9 @@ class HttpModel:
         return answer.body or {}
 
     def _greeted(self, body: dict[str, Any], greeting: Decoding) -> Answer:
-        """An answer to a greeting that can be read. What cannot says nothing of the model: it is asked for again."""
+        """Return a readable response to the test message. Unreadable responses say nothing
+        about the model, so it is sent again.
+        """
         address = self.client.base_url
         for _ in range(GREETINGS):
             answer = self.served.ask(self.path, body)
@@ -139,7 +144,7 @@ class HttpModel:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Address, model as asked for and as the server calls it, and the conventions of asking.
+        """Return URL, requested name, the server's name of the model, and the conventions of requests.
 
         The server's `system_fingerprint` may change between two requests and is therefore in `describe`.
         """
@@ -147,9 +152,10 @@ class HttpModel:
         return self._asked_as(served_model=served)
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report: calls, retries, tokens, latency, what is stored where.
+        """Return facts for the manifest and the report: calls, retries, tokens, latency, and the location of stored
+        responses.
 
-        The server is not greeted for it: how it calls the model is among them once it was.
+        It sends no request. The server's name of the model is included only if it is already known.
         """
         checked = "echo_written" in self.__dict__
         return {
@@ -162,15 +168,15 @@ class HttpModel:
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
 
-        Each sample is a request with a separate seed; how far the server honours it is the server's affair.
-        Without the option `logprobs` the log likelihoods are NaN and token ids `UNKNOWN_TOKEN`, as many as the
-        server counts (none where it does not). Raises Unsupported for a decoding that the server would not
-        follow, ModelError if it takes no such request.
+        Each sample is a request with a separate seed, which some servers ignore. Without the option `logprobs`,
+        log-likelihoods are NaN, and token ids are `UNKNOWN_TOKEN`, repeated as often as the server counts tokens.
+        Raises Unsupported for decoding options that the server does not support, and ModelError if it refuses such
+        requests.
         """
         return self.generate_keyed(prompts, prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """As `generate`, with seeds that depend on keys in place of the prompts (see KeyedGenerator)."""
+        """Do the same as `generate`, with seeds that depend on keys instead of the prompts (see KeyedGenerator)."""
         if len(keys) != len(prompts):
             raise UsageError(
                 f"{len(prompts)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
@@ -182,8 +188,8 @@ class HttpModel:
     ) -> Generations:
         """Continue chats of several messages, otherwise as `generate`.
 
-        prompts: messages with their roles, no system message put in front. keys: of each, the text that its seeds
-        depend on. Raises Unsupported without the option `chat`.
+        prompts: messages with their roles; no system message is added. keys: for each prompt, the text on which its
+        seeds depend. Raises Unsupported without the option `chat`.
         """
         if not self.options.chat:
             raise Unsupported(
@@ -193,9 +199,9 @@ class HttpModel:
         return self._written(keys, prompts, keys, decoding)
 
     def refuses_messages(self, messages: Messages) -> str | None:
-        """Why the server does not take such a chat, asked once and never from the store; None if it does.
+        """Return why the server refuses such a chat, or None. The request is sent once and never stored.
 
-        Raises ModelError or ServiceUnavailable for a server that does not answer a greeting either.
+        Raises ModelError or ServiceUnavailable for a server that does not respond to a test message either.
         """
         name, greeting = self.served_model, Decoding(max_new_tokens=GREETING_TOKENS)
         fields = {self.options.limit: GREETING_TOKENS}
@@ -203,18 +209,19 @@ class HttpModel:
         answer = self.served.ask(self.path, body)
         if answer.error is None:
             return None
-        if answer.refusal is None and answer.status != 500:  # which some answer where a template refuses
+        # some servers respond with status 500 if the template refuses a chat
+        if answer.refusal is None and answer.status != 500:
             raise ServiceUnavailable(
                 f"{name} answers a single message, but not a conversation: {answer.detail}.", WHEN_BACK
             )
         return answer.detail or answer.error.value
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+        """Return the log probability of each token given all tokens before it (see LanguageModel.log_likelihoods).
 
         Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, for
-        start_token="first", and where the server's echoed log probabilities do not stand up to `check_echo`, which
-        runs before the first text.
+        start_token="first", and if the server's echoed log probabilities fail `check_echo`, which runs before the first
+        text.
         """
         batch = (
             Texts.of(texts)
@@ -250,7 +257,7 @@ class HttpModel:
 
     @cached_property
     def echo_written(self) -> int:
-        """Tokens that must be written behind an echoed text; the server is checked when this is first read."""
+        """Return the number of tokens that must be generated after an echoed text. The first call checks the server."""
         if self.options.chat:
             raise Unsupported(
                 f"{self.served.model} is used in chat mode, which gives no likelihoods of texts.",
@@ -305,8 +312,8 @@ class HttpModel:
         return {**address, **known, "architecture": "causal", **self.options.conventions()}
 
     def _key(self, body: dict[str, Any], *drawn: int) -> str:
-        # Another model may come to stand behind the same name: then the greeting is answered otherwise, and what was
-        # kept of the old one is not taken for an answer of the new.
+        # the server may later have another model under this name; its response to the test message then differs, and
+        # stored responses of the old model are not used for the new one
         choice = first_choice(self._greeting) or {}
         message = choice.get("message")
         greeted = choice.get("text") or (message.get("content") if isinstance(message, dict) else None)

@@ -1,4 +1,4 @@
-"""How a model behind an address is asked, and the spelling of all of it in one name."""
+"""Options of a served model, and their spelling as part of the model's name."""
 
 import os
 from collections.abc import Mapping
@@ -23,24 +23,25 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 @dataclass(frozen=True, kw_only=True)
 class HttpOptions:
-    """Conventions of a served model (those that change what it says enter the fingerprint) and its limits."""
+    """Options of a served model: conventions, which affect results and are in the fingerprint, and limits."""
 
     chat: bool = False
-    """Send prompts as a user's message (/chat/completions), not as the beginning of a text."""
+    """Send prompts as a user's message (/chat/completions) instead of as the beginning of a text."""
     system: TextOrNone = None
-    """The system message in front of it; chat only."""
+    """System message before the user's message; only with `chat`."""
     extended: bool = False
     """The server is vLLM, llama.cpp or SGLang and accepts more fields than OpenAI's. evenhand then sends top_k and
     min_tokens, and turns off filters that such servers may apply by default (min_p, repetition penalties)."""
     seeded: bool = True
     """Send a seed with each sample. Turn it off for servers that reject it; the texts are then not reproducible."""
     logprobs: bool = False
-    """Ask for the log probabilities of the tokens written; without them continuations have no likelihood."""
+    """Request the log probabilities of generated tokens. Without them, continuations have no likelihood."""
     start: str = ""
-    """Text in front of every scored text, such as "<|endoftext|>", so that the first token of a
-    text can be scored. By default that token is scored only if the server adds a start token itself."""
+    """Text before every scored text, such as "<|endoftext|>", so that the first token of a text can be scored. By
+    default, that token is scored only if the server adds a start token itself.
+    """
     limit: str = "max_tokens"
-    """Field that limits the tokens written; "max_completion_tokens" for OpenAI's newer chat models."""
+    """Name of the field for the maximum number of tokens; "max_completion_tokens" for OpenAI's newer chat models."""
     allow_longer: str = ""
     """What to do with responses longer than the limit, from servers that ignore it: "cut" shortens them to the limit,
     "whole" keeps them, and "" turns each into an error row."""
@@ -68,7 +69,7 @@ class HttpOptions:
         check_allow_longer(self.allow_longer)
 
     def conventions(self) -> dict[str, Any]:
-        """The part that changes what the model says, for the fingerprint."""
+        """Return the options that affect results, for the fingerprint."""
         return {
             "mode": "chat" if self.chat else "completions",
             "prompt_format": {"role": "user", "system": self.system} if self.chat else "raw",
@@ -112,7 +113,7 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
     """
     base, _, rest = name.partition("#")
     model, _, query = rest.partition("?")
-    # the rest is the query of an address, in which "+" is a space
+    # the rest is a URL query, in which "+" means a space
     _, options = split_options(f"?{query}", plus=True)
     values = typed_options("a served model", options, options_of(HttpOptions))
     return base.rstrip("/"), unquote(model), HttpOptions(**values)

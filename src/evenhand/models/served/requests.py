@@ -1,4 +1,4 @@
-"""A served model's requests: answered from the store where they were paid for before, else by the server."""
+"""Send requests to a served model, or answer them from the store of earlier responses."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +15,9 @@ MOST_TOKENS = 10**9
 
 
 class ServedModel:
-    """One model of one server.
+    """One model on one server.
 
-    client: the way to the server. model: its name there. store: where good answers are kept; None: nowhere.
+    client: client of the server. model: its name there. store: store of valid responses; None: none.
     """
 
     def __init__(self, client: ServiceClient, model: str, store: AnswerStore | None):
@@ -28,7 +28,9 @@ class ServedModel:
         self.system_fingerprints: Counter[str] = Counter()
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest: calls, tokens as the server counts them, answers that were there before."""
+        """Return facts for the manifest: calls, tokens according to the server, and the number
+        of stored responses that were used.
+        """
         return {
             **self.client.describe(),
             "tokens": dict(sorted(self.tokens.items())),
@@ -38,7 +40,7 @@ class ServedModel:
         }
 
     def ask(self, path: str, body: dict[str, Any]) -> Answer:
-        """One request, never from the store. Raises ModelError where the server has no such thing."""
+        """Send one request without the store. Raises ModelError if the server does not have the path or model."""
         answer = self._checked(path, self.client.post(path, {"model": self.model, **body}))
         self._count(answer)
         return answer
@@ -51,12 +53,14 @@ class ServedModel:
         good: Callable[[int, Answer], bool],
         settled: dict[str, Answer] | None = None,
     ) -> list[Answer]:
-        """All requests, in order; those with equal keys are asked once, those in the store not at all.
+        """Send all requests and return the responses in order.
 
-        bodies: without the model, all of one form. keys: what answers are stored under. good: whether an answer (to the
-        request of a number) can be read, so that it is worth storing; what is stored and cannot is asked again.
-        settled: filled, by key, with what was answered and what was refused for its own sake; of use where this
-        raises. Raises ModelError if the server has no such path or model, or takes no request of this form,
+        Requests with equal keys are sent once, and requests in the store are not sent.
+
+        bodies: requests of one form, without the model. keys: keys in the store. good: function of a response and the
+        index of its request that returns whether it is readable, and therefore worth storing; unreadable stored
+        responses are requested again. settled: dict that collects responses and refusals by key, for use if this method
+        raises. Raises ModelError if the server does not have the path or model or refuses requests of this form, and
         EvenhandError if it is down.
         """
         places = {key: i for i, key in reversed(list(enumerate(keys)))}
@@ -70,7 +74,7 @@ class ServedModel:
         settled = {} if settled is None else settled
         settled |= stored
         sent = sorted(place for key, place in places.items() if key not in stored)
-        doubtful: dict[str, Answer] = {}  # refused; the reason is not yet known
+        doubtful: dict[str, Answer] = {}  # refused responses whose reason is not known yet
         form = _form(path, bodies[0]) if bodies else ""
         self._refusals.begin(form, stored=bool(stored))
 
@@ -104,7 +108,7 @@ class ServedModel:
         return self._checked(path, self.client.post(path, {"model": self.model, **body, **other}))
 
     def names(self) -> list[str]:
-        """Models the server says it has; empty where it does not say."""
+        """Return the names of the models that the server lists; empty if it has no list."""
         answer = self.client.get("/models")
         entries = (answer.body or {}).get("data") if answer.error is None else None
         listed = entries if isinstance(entries, list) else []
@@ -134,7 +138,7 @@ class ServedModel:
 
 
 def token_count(usage: Any, name: str) -> int:
-    """A number of tokens as a server counts them; 0 where it gives none, or none that can be.
+    """Return a number of tokens from a server's usage data; 0 if it is missing or invalid.
 
     >>> token_count({"prompt_tokens": 3}, "prompt_tokens"), token_count({"prompt_tokens": True}, "prompt_tokens")
     (3, 0)
@@ -144,12 +148,14 @@ def token_count(usage: Any, name: str) -> int:
 
 
 def _form(path: str, body: Mapping[str, Any]) -> str:
-    """What a request has in common with those that are taken or refused like it: all but the text and the seed."""
+    """Return the form of a request: everything except the text and the seed. Servers accept or refuse
+    forms as a whole.
+    """
     return answer_key(path, {name: value for name, value in body.items() if name not in ASKED})
 
 
 def row_error(answer: Answer) -> tuple[ResponseError, str]:
-    """The code and message of a request that got no answer.
+    """Return the error code and message of a request without a response.
 
     >>> refusal = Answer(400, None, ResponseError.MODEL_ERROR, "This model's maximum context length is 8", 1, 0.1)
     >>> row_error(refusal)[0].value

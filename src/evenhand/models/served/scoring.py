@@ -1,4 +1,4 @@
-"""Likelihoods from a server that echoes a prompt with its tokens' log probabilities: alignment, reading, a check."""
+"""Score texts with a server that echoes a prompt with the log probabilities of its tokens, and check these values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,18 +23,20 @@ PROBES = (
 )
 PROBE_TOKENS = 4
 FEWEST = 4
-"""Tokens that must have been compared for a server to be believed."""
+"""Minimum number of compared tokens for the check of a server."""
 TOLERANCE = 0.1
-"""Nats between a token's log probability when written and when echoed: 16-bit servers differ that much."""
+"""Largest accepted difference, in nats, between a token's log probability when generated and
+when echoed (16-bit noise).
+"""
 
 
 def echo_body(prompt: str, written: int) -> dict[str, Any]:
-    """The request that scores a text. written: tokens written behind it, which some servers want to be 1."""
+    """Return the request that scores a text. written: number of tokens to generate after it; some servers require 1."""
     return {"prompt": prompt, "max_tokens": written, "temperature": 0, "echo": True, "logprobs": 1}
 
 
 def read_echo(choice: Mapping[str, Any], prompt: str) -> list[Token] | str:
-    """The tokens of the prompt in a choice, or what is wrong with it, in words."""
+    """Return the tokens of the prompt in a response, or a text that states why it is invalid."""
     listed = listed_tokens(choice)
     if listed is None:
         return "the answer lists no tokens with log probabilities"
@@ -43,7 +45,7 @@ def read_echo(choice: Mapping[str, Any], prompt: str) -> list[Token] | str:
 
 @dataclass(frozen=True)
 class Scored:
-    """The scored tokens of one text, or why there are none."""
+    """The scored tokens of one text, or the reason why there are none."""
 
     log_probs: tuple[float, ...] = ()
     numbers: tuple[int, ...] = ()
@@ -57,10 +59,10 @@ READABLE = (None, ResponseError.NO_SCORED_TOKEN)
 
 
 def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> Scored:
-    """The scored tokens of the text that begins at `boundary` of a prompt.
+    """Return the scored tokens of the text that begins at character `boundary` of a prompt.
 
-    A token that reaches over the boundary counts as the text's. span: characters of the text; only tokens that
-    overlap are scored.
+    A token that crosses the boundary belongs to the text. span: characters of the text; only tokens that overlap it are
+    scored.
     """
     if answer.error is not None:
         code, detail = row_error(answer)
@@ -74,7 +76,7 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
         return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
     low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])
     scored = [token for token in tokens if token.end > low and token.start < high]
-    # Nothing in front of it predicts the very first token, so servers give it no value.
+    # servers give no value for the first token, because nothing precedes it
     scored = [token for token in scored if not (token is tokens[0] and np.isnan(token.log_prob))]
     if not scored:
         why = "no token has anything before it to be predicted from"
@@ -89,13 +91,13 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
 
 
 def check_echo(ask: Ask, name: str) -> int:
-    """Find out whether a server's echoed log probabilities can be believed.
+    """Check whether a server's echoed log probabilities are correct.
 
-    What it writes after a prompt comes with log probabilities; put behind that prompt and echoed, the same tokens
-    must get the same ones. ask: one request to /completions. name: of the model, for messages.
-    Returns how many tokens must be written behind an echo (0 or 1). Raises Unsupported with the reason if the
-    server cannot score or scores something else, such as each token with the value of its neighbour.
-    Source: the documented `echo` and `logprobs` of the completions interface.
+    A short text is generated with log probabilities. It is then appended to its prompt and echoed, and the same tokens
+    must get the same values. ask: function that sends one request to /completions. name: of the model, for messages.
+    Returns the number of tokens that must be generated after an echo (0 or 1). Raises Unsupported, with the reason, if
+    the server cannot score, or gives wrong values (for example each token the value of its neighbour). Source: the
+    documented `echo` and `logprobs` of the completions interface.
     """
     written = _least_written(ask, name)
     compared: list[tuple[str, float, float]] = []
@@ -111,10 +113,10 @@ def check_echo(ask: Ask, name: str) -> int:
         written_tokens = list(takewhile(_is_whole, listed))
         continuation = "".join(token for token, _ in written_tokens)
         if not continuation or not str(choice.get("text")).startswith(continuation):
-            continue  # the end came at once, or tokens are not shown as they stand in the text
+            continue  # the text ended at once, or the listed tokens do not spell it
         again = _echoed(ask(echo_body(prompt + continuation, written)), prompt + continuation, name)
         behind = [token for token in again if token.start >= len(prompt)]
-        # As long as the text is cut into the tokens that were written, each follows what it followed then.
+        # while the text is split into the generated tokens, each token has the same context as when it was generated
         for (token, value), echoed in zip(written_tokens, behind, strict=False):
             if token != echoed.text:
                 break

@@ -4,35 +4,37 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-PART = "\ufffd"  # how servers show what is no whole character; old ones write bytes:\xe2
+PART = "\ufffd"  # how servers show a partial character; older ones write bytes:\xe2
 PIECES = re.compile(f"{PART}+|[^{PART}]+")
-BYTES = re.compile(r"(?:\\x[0-9a-f]{2})+")  # OpenAI's way of showing the same
+BYTES = re.compile(r"(?:\\x[0-9a-f]{2})+")  # OpenAI's notation for partial characters
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token of an echoed text: characters `start` up to `end`, of which a neighbour may hold the rest of one."""
+    """A token of an echoed text: characters `start` to before `end`. A neighbouring token may
+    contain the rest of a character.
+    """
 
     text: str
     start: int
     end: int
-    log_prob: float  # NaN where the server gives none
+    log_prob: float  # NaN if the server gives no value
 
 
 def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str:
-    """Return the position of each token in the prompt; tokens behind it are dropped, as is one in front that is not of
-    it.
+    """Return the position of each token in the prompt.
 
-    Servers give offsets, but count hidden tokens and parts of characters in different ways. So the tokens are
-    read along the text; parts of characters reach to where the next whole one is found.
-    Returns the reason in words if the tokens do not spell the prompt.
+    Tokens after the prompt are dropped, and so is a start token before it. The positions that servers give are not
+    used, because servers count hidden tokens and partial characters in different ways. Instead, the tokens are matched
+    with the text; partial characters extend to the next complete token. Returns the reason as text if the tokens do not
+    spell the prompt.
 
     >>> [(t.start, t.end) for t in align([("<s>", float("nan")), ("He", -1.0), ("y", -2.0), ("!", -3.0)], "Hey")]
     [(0, 2), (2, 3)]
     """
     listed = _from_the_first(listed, prompt)
     places: list[list[int]] = []
-    open_ends: list[list[int]] = []  # tokens that end in part of a character
+    open_ends: list[list[int]] = []  # tokens that end in a partial character
     at = parts = 0
     for token, _ in listed:
         if at == len(prompt) and not parts:
@@ -43,7 +45,7 @@ def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str
                 place[0] = at if place[0] < 0 else place[0]
                 parts += len(piece)
                 continue
-            # Parts in front of it make up at least one character, and no more than there are parts.
+            # the partial characters before it form at least one character, and at most as many as there are parts
             at_piece = prompt.find(piece, at + (parts > 0), at + parts + len(piece))
             if at_piece < 0:
                 break
@@ -72,10 +74,10 @@ def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str
 
 
 def spells(tokens: Sequence[str], text: str, stops: Sequence[str] = ()) -> bool:
-    """Whether a server's tokens are those of the text that it wrote.
+    """Return whether a server's tokens spell the text that it generated.
 
-    stops: strings at which it was to stop, which it may list and not show. So may it the token of the end and part of a
-    character, and it may cut white space off.
+    stops: stop strings. The server may list tokens that it does not show: a stop string, the end token, part of a
+    character, and removed white space.
 
     >>> spells([" He", " said", ". "], " He said", ["."]), spells([" She", "</s>"], " She"), spells([" He"], " She")
     (True, True, False)

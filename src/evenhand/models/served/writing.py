@@ -1,4 +1,4 @@
-"""Continuations from a server: what is asked for a sample, and how what comes back is read."""
+"""Create the request for a sample, and read the continuation in the response."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ SENT = frozenset(
 UNSET = Decoding(max_new_tokens=1)
 SEEDS = 2**31  # what every server takes
 LEAST = -745.0
-"""Nats: the logarithm of the least number above 0."""
+"""Logarithm of the smallest positive number, in nats."""
 ROUNDING = 1e-3
-"""Nats by which a certain token's log probability may come out above 0."""
+"""Largest log probability above 0 that is accepted as rounding, in nats."""
 ENDS = frozenset({"stop", "eos", "eos_token", "end_turn"})
 FILTERED = "content_filter"
 LIMITED = frozenset({"length", "max_tokens"})
@@ -38,31 +38,31 @@ NO_TEXT_AT_LIMIT = (
 
 @dataclass(frozen=True)
 class ServedText:
-    """One continuation, or why there is none."""
+    """One continuation, or the reason why there is none."""
 
     text: str | None = None
     finish: Finish | None = None
-    count: int = 0  # tokens; 0 where the server does not say
-    tokens: tuple[tuple[str, float], ...] = ()  # with their log probabilities, where they were asked for
+    count: int = 0  # number of tokens; 0 if the server does not give it
+    tokens: tuple[tuple[str, float], ...] = ()  # tokens with their log probabilities, if requested
     error: ResponseError | None = None
     detail: str | None = None
 
 
 def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
-    """The decoding as fields of a request. Nothing is left to the server that can be said.
+    """Return the decoding options as fields of a request. Every option that can be sent is sent.
 
-    One token at least can be said to `extended` servers alone; others are not asked for it, and may write nothing.
-    Raises Unsupported for what the server would not do: it may ignore fields it does not know.
+    A minimum of one token can be requested only from `extended` servers; other servers may generate nothing. Raises
+    Unsupported for options that the server would not apply, because it may silently ignore unknown fields.
 
     >>> decoding_body(Decoding(max_new_tokens=5, temperature=0.7), HttpOptions())
     {'max_tokens': 5, 'temperature': 0.7, 'top_p': 1.0}
     """
     takes = "temperature, top_p, stop, max_new_tokens, samples and seed"
-    # Asked of the class itself, so that a setting added there is never dropped here.
+    # start from all options of the class, so that an option added there is never ignored here
     beyond = [part.name for part in fields(Decoding) if part.name not in SENT]
     beyond = [name for name in beyond if getattr(decoding, name) != getattr(UNSET, name)]
     if not decoding.searches and "num_beams" in beyond:
-        beyond.remove("num_beams")  # a single beam is none
+        beyond.remove("num_beams")  # a single beam is no beam search
     if beyond:
         raise Unsupported(
             f"A served model does not support {' and '.join(beyond)}.",
@@ -104,9 +104,9 @@ def sample_body(
     messages: Messages | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """The request for one sample of one prompt. decided: what `decoding_body` gives.
+    """Return the request for one sample of one prompt. decided: result of `decoding_body`.
 
-    messages: of a chat, in place of the prompt. key: what the seed depends on, if not on the prompt.
+    messages: of a chat, instead of the prompt. key: text on which the seed depends, if it is not the prompt.
     """
     body = dict(decided)
     if messages is not None:
@@ -128,18 +128,18 @@ def sample_body(
 
 
 def is_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> bool:
-    """Whether an answer holds a continuation or says why it gives none, so that it is worth storing."""
+    """Return whether a response contains a continuation or a reason for none, so that it is worth storing."""
     return read_written(answer, decoding, allow_longer).error in (None, ResponseError.REFUSED)
 
 
 def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> ServedText:
-    """The continuation in an answer.
+    """Return the continuation in a response.
 
-    A filter's stop and a chat's refusal are REFUSED rows. A chat message without text (`content: null`, or a list
-    without a text part) is an UNPARSABLE row, because an empty text would be judged as a response. Where the
-    server does not say which of end token and stop string came, stop strings in the decoding decide. allow_longer:
-    what becomes of a text beyond the limit on tokens (`HttpOptions.allow_longer`); such a text ends with the finish
-    "cut" or "longer".
+    A stop by a filter and a refusal of a chat are REFUSED rows. A chat message without text (`content: null`, or a list
+    without a text part) is an UNPARSABLE row, because an empty text would be classified as a response. If the server
+    does not state whether the end token or a stop string ended the text, the stop strings of the decoding decide.
+    allow_longer: how to treat a text above the token limit (`HttpOptions.allow_longer`); its finish is "cut" or
+    "longer".
     """
     if answer.error is not None:
         code, detail = row_error(answer)
@@ -184,7 +184,7 @@ def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> 
 
 
 def _shown_tokens(answer: Answer, count: int, length: int) -> int:
-    """How many of the tokens that a server counts are in the first `length` characters, hidden thoughts left out."""
+    """Return how many of the server's tokens are in the first `length` characters, without hidden reasoning."""
     body = answer.body or {}
     usage, choice = body.get("usage"), first_choice(body) or {}
     details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
@@ -195,11 +195,10 @@ def _shown_tokens(answer: Answer, count: int, length: int) -> int:
 
 
 def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | None:
-    """Tokens of a choice with their log probabilities, in either of the two forms; None where they are not there.
+    """Return the tokens of a response with their log probabilities, in either of the two formats; None if missing.
 
-    Returns what is wrong with them in words if they are there and cannot be log probabilities of tokens. A token
-    without a value (the first of an echoed text) has NaN, as has one below LEAST: some servers write -9999 for what
-    they do not tell.
+    Returns the reason as text if the values cannot be log probabilities of tokens. A token without a value (such as the
+    first of an echoed text) gets NaN. So does a value below LEAST: some servers write -9999 for unknown values.
 
     >>> listed_tokens({"logprobs": {"tokens": ["He", " is"], "token_logprobs": [None, 0.5]}})
     "it gives the token ' is' the log probability 0.5"
@@ -232,8 +231,9 @@ def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | 
 
 
 def _log_probability(value: Any, *, first: bool) -> float | None:
-    """Return a value as a number, NaN if it is missing; None for what no log probability can be."""
-    if value is None or (first and value != value):  # nothing predicts the first token of an echoed text
+    """Return a value as a number, NaN if it is missing; None if it cannot be a log probability."""
+    # the first token of an echoed text has no context, so it has no value
+    if value is None or (first and value != value):
         return nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
@@ -241,7 +241,7 @@ def _log_probability(value: Any, *, first: bool) -> float | None:
 
 
 def token_number(token: str) -> int:
-    """A number that stands for a token of a server, which tells no ids: equal for equal tokens.
+    """Return an integer for a token of a server that gives no ids; equal tokens get equal integers.
 
     >>> token_number(" she") == token_number(" she") != token_number(" he")
     True
@@ -250,9 +250,9 @@ def token_number(token: str) -> int:
 
 
 def without_choice(answer: Answer) -> tuple[ResponseError, str]:
-    """The code and message of an answer that holds no choice."""
+    """Return the error code and message of a response without a choice."""
     error = (answer.body or {}).get("error")
-    if error:  # some routers put a failure into an answer of status 200
+    if error:  # some routers report failures in a response with status 200
         return ResponseError.MODEL_ERROR, f"the server answered the error {error}"[:500]
     return ResponseError.UNPARSABLE, "the answer holds no choice, or none of index 0"
 
@@ -276,7 +276,7 @@ def _finish(choice: Mapping[str, Any], why: str | None, count: int, decoding: De
     if why == "stop_sequence":
         return "stop"
     if why == "stop" and decoding.stop:
-        # vLLM and SGLang say which; null or the end token's number then mean the end.
+        # vLLM and SGLang name the stop string here; null or the id of the end token then mean the end
         for name in ("stop_reason", "matched_stop"):
             if name in choice:
                 return "stop" if choice[name] in decoding.stop else "end"

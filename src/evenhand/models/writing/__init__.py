@@ -1,4 +1,4 @@
-"""The engine that writes continuations: drawing, beam search, batches and model states, steering."""
+"""The engine that generates continuations: sampling, beam search, batches, model states and steering."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""Beam search, and `continue_prompts`, which writes with it or by drawing, as the decoding says.
+"""Beam search, and `continue_prompts`, which uses it or sampling, depending on the decoding.
 
-Several continuations of a prompt are followed; the likeliest for its length is kept. The rules are those of Hugging
-Face's `generate(num_beams=...)`, so that published decodings can be repeated; what each prompt gets does not depend on
-its batch.
+Beam search follows several continuations of a prompt and returns the one with the best length-penalised likelihood. The
+rules are those of Hugging Face's `generate(num_beams=...)`, so that published decodings can be reproduced. The result
+for a prompt does not depend on its batch.
 """
 
 import math
@@ -24,12 +24,12 @@ from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
 from evenhand.weights import run_batches
 
-DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
+DEAD = -1e9  # added to the score of a beam that cannot continue, as in Hugging Face
 
 
 @dataclass(frozen=True)
 class Beam:
-    """One continuation that is followed: its tokens and their log-likelihood in nats."""
+    """One beam: its tokens and their log-likelihood in nats."""
 
     tokens: tuple[int, ...] = ()
     score: float = 0.0
@@ -37,7 +37,7 @@ class Beam:
 
 @dataclass(frozen=True)
 class Ended:
-    """A continuation that has ended: `rank` is its log-likelihood over its penalised length."""
+    """A finished continuation; `rank` is its log-likelihood divided by its penalised length."""
 
     beam: Beam
     rank: float
@@ -47,7 +47,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a search goes by."""
+    """Rules of a beam search."""
 
     decoding: Decoding
     ends: frozenset[int]
@@ -55,7 +55,7 @@ class Rules:
 
     @property
     def width(self) -> int:
-        """Beams followed at once."""
+        """Return the number of beams."""
         return self.decoding.num_beams or 1
 
     @property
@@ -65,7 +65,7 @@ class Rules:
         return max(2, 1 + len(self.ends)) * self.width
 
     def rank(self, score: float, length: int) -> float:
-        """A score made comparable between lengths."""
+        """Return a score that is comparable between lengths."""
         return score / float(length**self.decoding.length_penalty)
 
 
@@ -82,7 +82,7 @@ class BeamSearch:
     broken: bool = False
 
     def step(self, candidates: list[tuple[float, int, int]]) -> list[int]:
-        """Continue with the best of some (score, beam, token), best first; returns the beam each comes from."""
+        """Continue with the best of the candidates (score, beam, token), best first; return the parent beam of each."""
         if math.isnan(candidates[0][0]):
             self.over = self.broken = True
             return []
@@ -95,7 +95,7 @@ class BeamSearch:
                 going.append((parent, beam))
                 continue
             stuck.append((parent, Beam(beam.tokens, score + DEAD)))
-            # the rest are only a reserve
+            # further candidates are only a reserve
             if place < self.rules.width and score > DEAD:
                 self.ended.append(Ended(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
         self.ended = sorted(self.ended, key=lambda ended: -ended.rank)[: self.rules.width]
@@ -105,7 +105,7 @@ class BeamSearch:
         return [parent for parent, _ in following]
 
     def row(self) -> Row:
-        """The best continuation."""
+        """Return the best continuation."""
         row = Row(self.prompt, 0, broken=self.broken)
         if not self.broken:
             best = self.ended[0]
@@ -114,12 +114,12 @@ class BeamSearch:
         return row
 
     def nearest(self, beams: Sequence[Beam]) -> int:
-        """Which of some beams has most in common with the best continuation."""
+        """Return the beam that shares the longest beginning with the best continuation."""
         best = self.ended[0].beam.tokens if self.ended else ()
         return max(range(len(beams)), key=lambda k: in_common(beams[k].tokens, best))
 
     def banned(self, beam: Beam) -> list[int]:
-        """Tokens that may not come next."""
+        """Return the tokens that must not come next."""
         decoding, rules = self.rules.decoding, self.rules
         banned = list(rules.ends) if len(beam.tokens) < decoding.min_new_tokens else []
         seen = rules.reader.ngrams(decoding, self.ids, beam.tokens)
@@ -144,7 +144,7 @@ class BeamSearch:
             return False
         if rules.decoding.early_stopping is True:
             return True
-        # Scores only fall, but with a penalty a longer text may still rank higher.
+        # scores only decrease, but with a length penalty a longer text may still have a higher rank
         if rules.decoding.early_stopping == "never" and rules.decoding.length_penalty > 0:
             length = rules.decoding.max_new_tokens
         return rules.rank(self.beams[0].score, length) <= self.ended[-1].rank
@@ -153,9 +153,9 @@ class BeamSearch:
 def write_with_beams(writer: Writer, task: Task) -> Generations:
     """Continue every prompt that has no error with the best continuation that beam search finds.
 
-    Prompts are searched side by side in batches; a prompt whose search is over leaves. The likelihood of a
-    row is that of its tokens under the model, where steered under the combined distributions.
-    Source: HolisticBias dialogues were written with 3 or 10 beams.
+    Prompts are searched in parallel in batches; finished prompts leave. The log-likelihood of a row is that of its
+    tokens under the model or, with steering, under the combined distributions.
+    Source: HolisticBias dialogues were generated with 3 or 10 beams.
     """
     prompts, decoding = task.prompts, task.decoding
     rules = Rules(decoding, writer.end_ids, writer.reader)
@@ -208,7 +208,7 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
         if not all_stay:
             state.select(writer.long(parents))
         elif parents != list(range(first)):
-            # beams of one prompt differ in what was written alone
+            # beams of one prompt differ only in the generated tokens
             state.exchange(writer.long(parents), len(going[0].beams[0].tokens) - 1)
         logits = state.advance(writer.long([beam.tokens[-1] for search in going for beam in search.beams]))
         writer.work.steps += 1
@@ -217,7 +217,7 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
 def _allowed(
     constraints: Constraints, searches: list[BeamSearch], logits: Tensor, as_log_probs: bool
 ) -> Tensor:
-    """Scores with minus infinity for what may not come next; as published, a forced token adds nothing."""
+    """Return scores with minus infinity for forbidden tokens; as published, a forced token has the score 0."""
     scores = logits.log_softmax(-1) if as_log_probs else logits.clone()
     rows = [(search, beam) for search in searches for beam in search.beams]
     for k, (search, beam) in enumerate(rows):
@@ -233,7 +233,7 @@ def _allowed(
 def _candidates(
     searches: list[BeamSearch], scores: Tensor, steering: Steering | None
 ) -> list[list[tuple[float, int, int]]]:
-    """The likeliest next steps of each search as (score, beam, token), best first."""
+    """Return the most likely next steps of each search as (score, beam, token), best first."""
     if steering is not None:
         scores = steering.combined(scores)
     before = [beam.score for search in searches for beam in search.beams]

@@ -1,4 +1,4 @@
-"""What a model's own generation settings demand of every text: tokens never said, a forced beginning and end."""
+"""Constraints in a model's own generation settings: forbidden tokens, and a forced beginning and end."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,8 +20,7 @@ REFUSED = {
     "force_words_ids": None,
     "constraints": None,
 }
-"""Settings that change what is meant by the model's texts, and are not done here; each with the value that asks for
-nothing."""
+"""Settings that would change the texts in ways that are not supported, each with the value that has no effect."""
 CHOICES = {
     "do_sample": False,
     "temperature": 1.0,
@@ -48,7 +47,9 @@ CHOICES = {
     "renormalize_logits": False,
     "token_healing": False,
 }
-"""Choices of decoding with transformers' defaults. Limits of length are not among them: every benchmark has its own."""
+"""Decoding options with transformers' defaults. Length limits are not included, because every
+benchmark sets its own.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Constraints:
         )
 
     def check(self, model: Any) -> None:
-        """Raise Unsupported for demands that are not kept here: forbidden phrases, biases, watermarks, ..."""
+        """Raise Unsupported for settings that are not supported: forbidden phrases, biases, watermarks, ..."""
         if self.refused:
             raise Unsupported(
                 f"The generation settings of {type(model).__name__} contain {' and '.join(self.refused)}, which "
@@ -124,7 +125,7 @@ class Constraints:
             if forced:
                 scores[k] = -torch.inf
                 scores[k, ..., list(forced)] = 0.0
-            # as published: a forced first token is not what the text begins with
+            # as published, a forced first token is not part of the text
             begins = 1 if before == 1 and self.first is not None else 0
             if self.never_first and so_far == begins:
                 scores[k, ..., [token for token in self.never_first if token < known]] = -torch.inf
@@ -133,9 +134,9 @@ class Constraints:
 
 
 def not_applied(model: Any) -> dict[str, Any]:
-    """Choices of decoding in a model's own generation settings, which give way to those of `Decoding`.
+    """Return decoding options in a model's own generation settings that `Decoding` replaces.
 
-    Returns settings other than transformers' defaults, by name, JSON-serialisable.
+    The result has settings that differ from transformers' defaults, by name, JSON-serialisable.
     """
     settings = getattr(model, "generation_config", None)
     stated = {name: getattr(settings, name, None) for name in CHOICES}

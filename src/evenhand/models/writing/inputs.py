@@ -1,4 +1,4 @@
-"""What generation starts from: encoded prompts, the tokens that end a text, what a token costs in memory."""
+"""The inputs of generation: encoded prompts, end tokens, and the memory that a token needs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

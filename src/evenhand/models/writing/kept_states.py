@@ -20,9 +20,9 @@ from evenhand.models.writing.state import CausalState, DecoderState, padded
 from evenhand.schema import UsageError
 from evenhand.weights import available_memory, is_out_of_memory
 
-SHARE_OF_MEMORY = 0.25  # of what is free, unless a budget is given
-WORTH_TAKING = 4  # tokens; a shorter beginning is computed as fast as it is found
-WORTH_A_PASS = 64  # padded tokens; one more pass of the model costs about as much as reading this many
+SHARE_OF_MEMORY = 0.25  # share of the free memory, unless a budget is given
+WORTH_TAKING = 4  # tokens; computing a shorter beginning is as fast as finding it
+WORTH_A_PASS = 64  # padded tokens; an additional pass of the model costs about as much as this many tokens
 Tokens = tuple[int, ...]
 Layers = list[tuple[Tensor, Tensor] | None]
 
@@ -84,9 +84,8 @@ class KeptStates:
         self._by_use: OrderedDict[Tokens, KeptState] = OrderedDict()
         self._in_order: list[Tokens] = []
         self._awaited: Counter[Tokens] = Counter()
-        self._gone_on: set[Tokens] = (
-            set()
-        )  # conversations that have a longer state now, or soon will have one
+        # conversations that already have a longer state, or will have one soon
+        self._gone_on: set[Tokens] = set()
 
     def __len__(self) -> int:
         return len(self._by_use)
@@ -177,13 +176,13 @@ class KeptStates:
 
 @dataclass(frozen=True)
 class BegunRows:
-    """Rows that have begun; a row goes on where what is kept of it ends."""
+    """Rows whose beginnings were kept from an earlier call; each row continues after its kept tokens."""
 
     begun: Sequence[Begun]
     device: torch.device
 
     def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
-        """What the model reads to read tail i behind row i, as of `Beginnings`."""
+        """Return the model's input for reading tail i after row i (see `Beginnings.in_front_of`)."""
         ids, read = padded(tails, self.device, left=True)
         counts, new = [one.count for one in self.begun], list(map(len, tails))
         width = max(count + more for count, more in zip(counts, new, strict=True))
@@ -207,14 +206,14 @@ class BegunRows:
 
 @dataclass
 class Seat:
-    """A row under way: what it was asked, and what was written behind it and read again."""
+    """An unfinished row: its prompt, and the tokens that were generated after it and read again."""
 
     prompt: Sequence[int]
     written: list[int]
 
 
 class KeepingState:
-    """Rows of another state that begin with what is kept, and are kept when they are done."""
+    """Rows of another state that start from kept states, and are kept when they are finished."""
 
     def __init__(self, state: DecoderState, kept: KeptStates, prompts: Sequence[Sequence[int]]):
         assert isinstance(state, CausalState), "only its rows can be taken out and put back"
@@ -225,12 +224,12 @@ class KeepingState:
         kept.await_prompts(state.model, prompts)
 
     def clear(self) -> None:
-        """Forget all rows, not what is kept."""
+        """Remove all rows, but not the kept states."""
         self.seats = []
         self.state.clear()
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
-        """Read what is new of the prompts, those with much and those with little of it apart."""
+        """Read the new tokens of the prompts, those with many and those with few of them separately."""
         with self._giving_way():
             return self._join(prompts, branch, places)
 
@@ -270,12 +269,12 @@ class KeepingState:
         self.state.finish(places)
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows under way."""
+        """Keep only these unfinished rows."""
         self._reorder(rows)
         self.state.select(rows)
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Go on from other rows that differ in the newest tokens alone."""
+        """Continue from other rows, which differ only in the newest tokens."""
         self._reorder(rows)
         self.state.exchange(rows, newest)
 

@@ -1,4 +1,6 @@
-"""Keys and values of one layer, in buffers with spare columns: rows join, leave and grow without copying all."""
+"""Keys and values of one layer in buffers with spare columns, so that rows can be added and
+removed without full copies.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,25 +9,25 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-SPARE = 16  # columns; a full buffer is copied once per this many tokens
+SPARE = 16  # columns; a full buffer is copied once per this number of tokens
 
 
 class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """Keys and values, (rows, heads, columns, width), of which the last column is everybody's newest token.
+    """Keys and values, (rows, heads, columns, width); the last column is the newest token of every row.
 
-    The stock layer copies everything it holds at every token. This one writes in place, and copies only
-    when its spare columns are used up or rows are chosen. Columns that no row needs any more are dropped
-    from the front, so that rows can come and go for ever.
+    The standard layer of transformers copies all states for every token. This one writes in place, and copies only when
+    its spare columns are used up or rows are selected. Columns that no row needs are dropped from the front, so that
+    rows can be added and removed without limit.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.buffers: list[Tensor] = []
         self.first = self.end = 0  # columns in use
-        self.kept: Tensor | None = None  # (rows, new): what the next update must leave as it is
+        self.kept: Tensor | None = None  # (rows, new): columns that the next update must not overwrite
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """Append states, (rows, heads, new, width), and return all there are."""
+        """Append states, (rows, heads, new, width), and return all states."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         new = key_states.shape[-2]
@@ -46,10 +48,11 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
     def lay_out(
         self, rows: Tensor | None = None, *, more: int = 0, lead: int = 0, spare: int = SPARE
     ) -> None:
-        """Copy what is in use into new buffers.
+        """Copy the used part into new buffers.
 
-        rows: which rows, in which order, None for all. more: rows to add behind them, and lead: columns to
-        add in front, all with arbitrary contents until `put` fills them. spare: columns to leave behind.
+        rows: indices of the rows in their new order; None: all. more: number of rows to add after them. lead: number of
+        columns to add in front. Both have arbitrary contents until `put` fills them. spare: number of columns to leave
+        free at the end.
         """
         if not self.buffers:
             return
@@ -66,21 +69,23 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._show()
 
     def put(self, places: Tensor, keys: Tensor, values: Tensor) -> None:
-        """Overwrite whole rows with keys and values, (rows, heads, columns, width), ending at the newest column."""
+        """Overwrite complete rows with keys and values, (rows, heads, columns, width), which end at
+        the newest column.
+        """
         for buffer, states in zip(self.buffers, (keys, values), strict=True):
             shown = buffer[:, :, self.first : self.end]
-            # What is in front is masked, but a masked NaN left by another row would still spread.
+            # columns in front are masked, but a masked NaN from another row would still spread
             shown.index_fill_(0, places, 0)
             shown[:, :, shown.shape[2] - states.shape[2] :].index_copy_(0, places, states)
 
     def begin_with(self, rows: Tensor, columns: Tensor, states: tuple[Tensor, Tensor], kept: Tensor) -> None:
-        """Write states, (tokens, heads, width), into an empty buffer, some where the next columns will come.
+        """Write states, (tokens, heads, width), into an empty buffer, also into columns of the next update.
 
-        rows, columns: (tokens,) where each is written. kept: (rows, new), where it is one of the next update's
-        columns, which then keep it.
+        rows, columns: (tokens,) positions of the states. kept: (rows, new), True for columns of the next update that it
+        must not overwrite.
         """
         for buffer, written in zip(self.buffers, states, strict=True):
-            buffer[:, :, : self.end] = 0  # what is in front is masked, but a masked NaN would still spread
+            buffer[:, :, : self.end] = 0  # columns in front are masked, but a masked NaN would still spread
             buffer[rows, :, columns] = written
         self.end -= kept.shape[1]
         self.kept = kept
@@ -93,9 +98,9 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         ends: Sequence[int],
         kept: Tensor,
     ) -> None:
-        """Like `begin_with`, where each row begins with separate states: the first counts[i], up to column ends[i].
+        """Do the same as `begin_with` with separate states per row: the first counts[i], which end at column ends[i].
 
-        states: of each row, (heads, tokens, width), or None for a row that begins with nothing.
+        states: for each row, (heads, tokens, width), or None for a row without kept tokens.
         """
         for k, buffer in enumerate(self.buffers):
             for row, pair, count, end in zip(buffer, states, counts, ends, strict=True):
@@ -109,17 +114,17 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._show()
 
     def drop_columns(self, count: int) -> None:
-        """Forget this number of the oldest columns."""
+        """Remove this number of the oldest columns."""
         if self.buffers:
             self.first += count
             self._show()
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep these rows, in this order; a row may be taken several times."""
+        """Keep these rows, in this order; a row may occur several times."""
         self.lay_out(indices)
 
     def take_over(self, places: Tensor, rows: Tensor, columns: int) -> None:
-        """Overwrite the newest columns of some rows with those of others, all taken from what was there before."""
+        """Overwrite the newest columns of some rows with those of others, as they were before the call."""
         for buffer in self.buffers:
             newest = buffer[:, :, max(self.first, self.end - columns) : self.end]
             newest.index_copy_(0, places, newest.index_select(0, rows))
@@ -129,7 +134,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 def buffered_cache() -> DynamicCache:
-    """An empty cache whose layers are buffers."""
+    """Return an empty cache whose layers are buffers."""
     cache = DynamicCache()
     cache.layer_class_to_replicate = KeyValueBuffer
     return cache
@@ -138,7 +143,7 @@ def buffered_cache() -> DynamicCache:
 def cache_of_rows(like: Sequence[tuple[Tensor, Tensor] | None], rows: int, columns: int) -> DynamicCache:
     """Return an empty buffered cache with room for `rows`.
 
-    like: keys and values of the same shape but for rows and columns; None where a layer shares those of another.
+    like: keys and values with the same shape except rows and columns; None for a layer that shares those of another.
     """
     cache = buffered_cache()
     for pair in like:

@@ -1,4 +1,4 @@
-"""Continuations in the making, what they read as, and the table that all of them become."""
+"""Unfinished continuations, their conversion to text, and the table of all results."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.writing.inputs import Prompts
 from evenhand.schema import ResponseError
 
-SHOWN_BEFORE = 8  # tokens of the prompt that are decoded along
+SHOWN_BEFORE = 8  # tokens of the prompt that are decoded with the continuation, because of spaces
 
 
 def continuation_key(seed: int, prompt: str, sample: int) -> int:
@@ -38,9 +38,10 @@ def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.
 
 
 class SeenNgrams:
-    """Which token would complete an n-gram that a row already holds.
+    """Find tokens that would complete an n-gram that a row already contains.
 
-    tokens: the row so far. size: n. apart: another sequence whose n-grams count, too; none spans the two.
+    tokens: the row so far. size: n. apart: another sequence whose n-grams count, too. N-grams across the two do not
+    count.
 
     >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked(), SeenNgrams([1, 2], 3, apart=[1, 2, 4]).blocked()
     ([3], [4])
@@ -55,13 +56,13 @@ class SeenNgrams:
                 self.append(token)
 
     def append(self, token: int) -> None:
-        """Take in the next token of the row."""
+        """Add the next token of the row."""
         if len(self.tokens) >= self.size - 1:
             self.following.setdefault(self._last(), []).append(token)
         self.tokens.append(token)
 
     def blocked(self) -> list[int]:
-        """Tokens that may not come next."""
+        """Return the tokens that must not come next."""
         return self.following.get(self._last(), []) if len(self.tokens) >= self.size - 1 else []
 
     def _last(self) -> tuple[int, ...]:
@@ -74,7 +75,7 @@ class Row:
 
     prompt: int
     sample: int
-    uniforms: NDArray[np.float64] | None = None  # one number a token, where tokens are drawn
+    uniforms: NDArray[np.float64] | None = None  # one number per token, if tokens are sampled
     ngrams: SeenNgrams | None = None
     tokens: list[int] = field(default_factory=list)
     log_likelihood: float = 0.0

@@ -1,18 +1,18 @@
-"""The next token of many continuations at once: temperature, top-k, top-p, and a draw for every row."""
+"""Sample the next token of many continuations at a time: temperature, top-k, top-p, and one random number per row."""
 
 import torch
 
 from evenhand.models.decoding import Decoding
 
-NUCLEUS = 1024  # likeliest tokens that top-p looks at before it sorts the whole vocabulary
-BELOW_ONE = 1 - 2.0**-40  # so that rounding never lifts a draw to the whole of the mass
+NUCLEUS = 1024  # number of most likely tokens that top-p considers before it sorts the whole vocabulary
+BELOW_ONE = 1 - 2.0**-40  # so that rounding never makes a random number reach the total probability
 
 
 def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
-    """Logits after temperature, top-k and top-p, in this order; minus infinity for what is filtered out.
+    """Return logits after temperature, top-k and top-p, in this order; minus infinity for excluded tokens.
 
-    logits: (rows, vocabulary) float32. Tokens exactly as likely as the k-th are kept; at least one token
-    always is. Source: Holtzman et al. 2020 for top-p; both equal Hugging Face's warpers.
+    logits: (rows, vocabulary), in 32 bits. Tokens with exactly the probability of the k-th are kept, and at least one
+    token always is. Source: Holtzman et al. 2020 for top-p; both filters equal Hugging Face's.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
     >>> filtered(torch.tensor([[0.0, 2.0]]), rule).tolist()
@@ -32,11 +32,12 @@ def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
 
 
 def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
-    """One token a row from the filtered distribution: `draw(filtered(logits, decoding), uniforms)`, faster.
+    """Return one token per row from the filtered distribution; faster than `draw(filtered(logits, decoding),
+    uniforms)`.
 
-    Only the most likely tokens are examined if they are sufficient: the k most likely, or those with
-    the share p. Rows where they do not (ties at the k-th, nuclei of more than 1,024 tokens) are filtered in
-    full. uniforms: (rows,) float64. Returns (rows,) token ids.
+    Only the most likely tokens are used if they are sufficient: the k most likely, or those with the share p. Other
+    rows (ties at the k-th token, more than 1,024 tokens within top-p) are filtered in full. uniforms: (rows,) float64.
+    Returns (rows,) token ids.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
     >>> sampled(torch.tensor([[0.0, 2.0, 1.0]]), rule, torch.tensor([0.5]).double()).tolist()
@@ -61,7 +62,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
         if decoding.top_k is None:
             settled = mass[:, -1] > nucleus
         beyond = mass >= nucleus
-        # a token stays if the more likely ones sum to less than p
+        # keep a token if the more likely tokens sum to less than p
         scores = scores.masked_fill(beyond.roll(1, -1).index_fill_(1, ids.new_zeros(1), False), -torch.inf)
     ids, order = ids.sort()
     places = draw(scores.gather(1, order), uniforms)
@@ -73,11 +74,11 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
 
 
 def draw(scores: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """One token a row by inverting the distribution function at that row's uniform number.
+    """Return one token per row, by inverting the distribution function at the row's uniform random number.
 
-    scores: (rows, vocabulary) logits. uniforms: (rows,) float64 in [0, 1). Returns (rows,) token ids. Tokens
-    are summed in the order of their ids, not of their probabilities, so that rounding in another batch can
-    change the token only where the number falls on the edge between two.
+    scores: (rows, vocabulary) logits. uniforms: (rows,) float64 in [0, 1). Returns (rows,) token ids. Probabilities are
+    added in the order of token ids, not of size. Rounding in another batch can therefore change the token only if the
+    random number is at the boundary between two tokens.
 
     >>> draw(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([0.2, 0.7]).double()).tolist()
     [0, 1]

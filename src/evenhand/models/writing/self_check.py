@@ -1,6 +1,6 @@
-"""Whether rows may be kept and written side by side: a model's answers there are compared with plain passes.
+"""Check whether rows can be cached and generated in batches, by comparison with plain forward passes.
 
-A plain pass reads a whole text at once, alone, and keeps nothing. An error for want of memory is passed on.
+A plain pass reads one whole text at a time, without a cache. Out-of-memory errors are passed on.
 """
 
 import sys
@@ -16,16 +16,18 @@ from evenhand.models.writing.kept_states import KeepingState, KeptStates
 from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
 from evenhand.weights import in_float32, is_out_of_memory
 
-LENGTHS = (7, 3)  # tokens of the two random prompts
+LENGTHS = (7, 3)  # numbers of tokens of the two random prompts
 STEPS = 3
 Lengths = tuple[int, int]
 EXACT = 1e-3
 ROUNDED = 0.3
-"""Nats; 16-bit models round differently in every batch shape. For the few that cannot be judged in 32 bits."""
+"""Tolerance in nats for 16-bit models that cannot be checked in 32 bits; they round differently in
+every batch shape.
+"""
 
 
 def judged(state: DecoderState) -> tuple[Any, float]:
-    """How to run a model while it is judged (a function that makes a context of it), and what may differ, in nats."""
+    """Return the context manager in which a model is checked (in 32 bits if possible), and the tolerance in nats."""
     model = state.model
     if next(model.parameters()).dtype.itemsize >= 4:
         return nullcontext, EXACT
@@ -40,9 +42,9 @@ def judged(state: DecoderState) -> tuple[Any, float]:
 def why_wrong(
     state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
 ) -> str | None:
-    """Whether rows of one prompt, branched, go on as plain passes do: None, or the reason.
+    """Return None if branched rows of one prompt continue as plain passes do, otherwise the reason.
 
-    lengths: tokens of two random prompts that are tried one after the other. allowed: nats that answers may differ by.
+    lengths: numbers of tokens of two random prompts, which are tried one after the other. allowed: tolerance in nats.
     """
     prompts, tokens = _random_rows(state, vocabulary, lengths)
     device, off = state.device, 0.0
@@ -70,9 +72,10 @@ def why_wrong(
 def why_not_in_batches(
     state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
 ) -> str | None:
-    """Whether rows of different lengths, branched and dropped, answer like rows alone: None, or the reason.
+    """Return None if branched and removed rows of different lengths give the same results as single rows, or the
+    reason.
 
-    Compares one branched step of two random prompts with plain passes of each.
+    One branched step of two random prompts is compared with plain passes of each.
     """
     if not state.pads:
         return f"rows are kept in {state.name}"
@@ -101,7 +104,9 @@ def why_not_in_batches(
 def why_not_staggered(
     state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
 ) -> str | None:
-    """Whether a row that joins while another is under way answers like one alone: None, or the reason."""
+    """Return None if a row that joins while another is unfinished gives the same result as alone,
+    otherwise the reason.
+    """
     if not state.staggers:
         return "the decoder counts places from the first column"
     (older, newer), (old_tokens, new_tokens) = _random_rows(state, vocabulary, lengths)
@@ -129,7 +134,7 @@ def why_not_staggered(
 
 
 def why_not_behind_beginnings(state: DecoderState, vocabulary: int, allowed: float = EXACT) -> str | None:
-    """Whether prompts answer the same when their beginnings were read apart from them: None, or the reason."""
+    """Return None if prompts give the same result when their beginnings are read separately, otherwise the reason."""
     if isinstance(state, EncoderDecoderState):
         return "the encoder reads every text as a whole"
     if not isinstance(state, CausalState):
@@ -155,9 +160,9 @@ def why_not_behind_beginnings(state: DecoderState, vocabulary: int, allowed: flo
 def why_not_kept(
     state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
 ) -> str | None:
-    """Whether prompts that begin with what was kept of an earlier row answer as if read whole: None, or the reason.
+    """Return None if prompts that start from a kept state give the same result as when read completely, or the reason.
 
-    One goes on from a whole row, one leaves it before its end, one has nothing in common with it.
+    One prompt continues a complete row, one differs before the end of the row, and one has nothing in common with it.
     """
     if isinstance(state, EncoderDecoderState):
         return "the encoder reads every text as a whole"
@@ -194,7 +199,7 @@ def why_not_kept(
 
 
 def plain_logits(state: DecoderState, prompt: Sequence[int], tokens: Sequence[int]) -> Tensor:
-    """Logits behind a prompt and behind each token that follows, (1 + tokens, vocabulary), by one plain pass."""
+    """Return the logits after a prompt and after each following token, (1 + tokens, vocabulary), by one plain pass."""
     device = state.device
     if isinstance(state, EncoderDecoderState):
         written = torch.tensor([[state.first_token, *tokens]], device=device)
@@ -221,6 +226,6 @@ def _random_rows(
 
 
 def _difference(found: Tensor, expected: Tensor) -> float:
-    # A broken model gives NaN both ways; that is for its rows to report.
+    # if a broken model gives NaN both ways, its rows report that
     off = (found.log_softmax(-1) - expected.log_softmax(-1)).abs()
     return float(torch.where(found.isnan() & expected.isnan(), 0.0, off).nan_to_num(nan=torch.inf).max())

@@ -1,6 +1,6 @@
-"""Rows being written side by side: prompts are read once and branched, rows advance together, leave and join.
+"""The state of rows that are generated in parallel: prompts are read once and branched; rows advance, leave and join.
 
-What many prompts begin with can be read once, too (`Beginnings`).
+The common beginnings of many prompts can also be read once (`Beginnings`).
 """
 
 import inspect
@@ -19,9 +19,9 @@ from evenhand.schema import Unsupported
 
 @dataclass(frozen=True)
 class Beginnings:
-    """Token sequences that have been read, ending at the same column.
+    """Token sequences that have been read and end at the same column.
 
-    layers: keys and values, (beginnings, heads, columns, width); None where a layer shares those of another. seen:
+    layers: keys and values, (beginnings, heads, columns, width); None for a layer that shares those of another. seen:
     (beginnings, columns), 1 where there is a token.
     """
 
@@ -30,9 +30,9 @@ class Beginnings:
 
     @classmethod
     def of(cls, cache: Any, seen: Tensor) -> "Beginnings":
-        """What a cache holds after they were read."""
+        """Return the beginnings in a cache after they were read."""
         empty = (seen == 0)[:, None, :, None]
-        # What stands for no token is masked, but a masked NaN would still spread.
+        # columns without a token are masked, but a masked NaN would still spread
         return cls(
             [
                 (layer.keys.masked_fill(empty, 0), layer.values.masked_fill(empty, 0))
@@ -44,11 +44,11 @@ class Beginnings:
         )
 
     def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
-        """What the model reads to read tails, tail i behind beginning i modulo their number.
+        """Return the model's input for reading tails, tail i after beginning i (modulo their number).
 
-        Returns the tails, padded in front, (tails, longest); where there are tokens, (tails, columns); and a cache in
-        which every beginning ends where its tail begins. So all rows end at the same column, no gap opens within one
-        (windows and linear biases count columns), and there are as many columns as the longest row has tokens.
+        Returns the tails, padded in front, (tails, longest); a mask of tokens, (tails, columns); and a cache in which
+        every beginning ends where its tail begins. All rows therefore end at the same column, and no row has a gap,
+        because windows and linear biases count columns. There are as many columns as the longest row has tokens.
         """
         device, held = self.seen.device, self.seen.shape[1]
         ids, read = padded(tails, device, left=True)
@@ -70,18 +70,21 @@ class Beginnings:
 
 
 class ReadBefore(Protocol):
-    """The text before some tails that has been read: `Beginnings`, or `BegunRows` kept from an earlier call."""
+    """Interface of text before some tails that has been read: `Beginnings`, or `BegunRows` kept from
+    an earlier call.
+    """
 
     def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
-        """What the model reads to read the tails: see `Beginnings`."""
+        """Return the model's input for reading the tails (see `Beginnings.in_front_of`)."""
         ...
 
 
 class DecoderState(Protocol):
-    """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
+    """Interface of a model's state during generation; logits are those of the next token, (rows, vocabulary), in 32
+    bits.
 
-    `name`: what rows are kept in, for reports. `staggers`: whether rows may join while others are under way. `pads`:
-    whether rows of different lengths may begin together. `tokens_read`: by the last `join`, in all rows.
+    `name`: type of cache, for reports. `staggers`: whether rows may join while others are unfinished. `pads`: whether
+    rows of different lengths may start together. `tokens_read`: number of tokens in all rows that the last `join` read.
     """
 
     name: str
@@ -92,27 +95,27 @@ class DecoderState(Protocol):
     tokens_read: int
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         ...
 
     def join(self, prompts: Sequence[Any], branch: Tensor, places: Tensor) -> Tensor:
-        """Read the prompts (token ids) once each; a row that continues prompt branch[i] takes places[i].
+        """Read the prompts (token ids) once each; a row that continues prompt branch[i] gets the place places[i].
 
-        Places are those of rows that have finished, or follow on the last row. Without `staggers` there must
-        be no rows, and the places are 0, 1, 2, ... Returns the logits of the rows that joined, in their order.
+        Places are those of finished rows, or follow the last row. Without `staggers`, there must be no rows, and the
+        places are 0, 1, 2, ... Returns the logits of the rows that joined, in their order.
         """
         ...
 
     def finish(self, places: Tensor) -> None:
-        """These rows are done; until they leave or others take their places they only fill them."""
+        """Mark these rows as finished. They only fill their places until they are removed or replaced."""
         ...
 
     def select(self, rows: Tensor) -> None:
-        """Continue with these rows, in this order; a row may be taken several times."""
+        """Continue with these rows, in this order; a row may occur several times."""
         ...
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Row i goes on from rows[i], which differs from it in so many of the newest tokens at most."""
+        """Continue row i from row rows[i]; the two differ at most in the newest `newest` tokens."""
         ...
 
     def advance(self, tokens: Tensor) -> Tensor:
@@ -216,7 +219,7 @@ class CausalState:
             return
         self._make_room(read, seen.shape[1], int(places.max()) + 1)
         for layer, source in zip(self.cache.layers, read.layers, strict=True):
-            if source.is_initialized:  # some layers share the keys and values of another
+            if source.is_initialized:  # some layers share the keys and values of another layer
                 layer.put(places, source.keys[branch], source.values[branch])
         self.seen[places] = 0
         self.seen[places, self.seen.shape[1] - seen.shape[1] :] = seen[branch]
@@ -247,7 +250,7 @@ class CausalState:
         """
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
         if self.with_positions:
-            # Padding does not count, so the first real token is at position 0 in every row.
+            # padding does not count, so the first real token of every row is at position 0
             inputs["position_ids"] = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         return inputs
 
@@ -280,7 +283,7 @@ class EncoderDecoderState:
         ids, self.seen = padded(prompts, self.device, left=False)
         self.tokens_read = sum(map(len, prompts))
         encoder = self.model.get_encoder()
-        # what the encoder gave is handed on as it is: some decoders look for more in it than hidden states
+        # pass on the encoder's output unchanged, because some decoders use more of it than hidden states
         self.read = encoder(input_ids=ids, attention_mask=self.seen)
         logits = self.advance(torch.full((len(prompts),), self.first_token, device=self.device))
         if branch.tolist() != list(range(len(prompts))):

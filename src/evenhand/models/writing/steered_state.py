@@ -1,4 +1,4 @@
-"""A decoder state in which every continuation is a group of rows: by itself, and behind each context."""
+"""A decoder state in which every continuation is a group of rows: one without a context, and one after each context."""
 
 import itertools
 from collections.abc import Sequence
@@ -8,18 +8,19 @@ from torch import Tensor
 
 from evenhand.models.writing.state import Beginnings, CausalState, DecoderState
 
-Group = Sequence[Sequence[int]]  # the tokens of one prompt, by itself and behind each context
+Group = Sequence[Sequence[int]]  # the tokens of one prompt, alone and after each context
 
 
 class SteeredState:
-    """Groups of rows of another state; a place is that of a group, and logits are (groups, rows a group, vocabulary).
+    """Groups of rows of another state.
 
-    One token is appended to all rows of a group. state: whose rows they are. groups: all that will join. size: rows
-    a group. shares: whether beginnings may be read apart from what follows.
+    A place is that of a group, and logits are (groups, rows per group, vocabulary). Each step appends one token to all
+    rows of a group. state: the state of the rows. groups: all groups that will join. size: rows per group. shares:
+    whether beginnings may be read separately.
 
-    What all prompts begin with behind a context is read once by a causal model: the context, but for what a
-    tokenizer joins with the prompt; a chat template's frame; an instruction. How much that is is found in the token
-    sequences themselves, so it is exact however a tokenizer joins texts.
+    A causal model reads the common beginning of all prompts after a context once. It consists of the context (without
+    characters that the tokenizer merges with the prompt), the frame of a chat template, and an instruction. It is
+    determined from the token sequences, so it is exact for any tokenizer.
     """
 
     def __init__(self, state: DecoderState, groups: Sequence[Group], size: int, shares: bool = True):
@@ -32,11 +33,11 @@ class SteeredState:
         self.beginnings: Beginnings | None = None
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self.state.clear()
 
     def join(self, prompts: Sequence[Group], branch: Tensor, places: Tensor) -> Tensor:
-        """Read the groups; a group of rows that continues prompts[branch[i]] takes the group's place places[i]."""
+        """Read the groups; a group of rows that continues prompts[branch[i]] gets the place places[i]."""
         sequences = [sequence for group in prompts for sequence in group]
         rows, of = self._rows(places), self._rows(branch)
         if self.reads_beginnings and isinstance(self.state, CausalState):
@@ -47,15 +48,15 @@ class SteeredState:
         return self._grouped(logits)
 
     def finish(self, places: Tensor) -> None:
-        """These groups are done."""
+        """Mark these groups as finished."""
         self.state.finish(self._rows(places))
 
     def select(self, rows: Tensor) -> None:
-        """Keep these groups."""
+        """Keep only these groups."""
         self.state.select(self._rows(rows))
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Group i goes on from group rows[i], which differs from it in so many of the newest tokens at most."""
+        """Continue group i from group rows[i]; the two differ at most in the newest `newest` tokens."""
         self.state.exchange(self._rows(rows), newest)
 
     def advance(self, tokens: Tensor) -> Tensor:

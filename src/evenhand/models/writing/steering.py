@@ -1,4 +1,4 @@
-"""Steering: what other contexts would make a model say next, combined with what it would say by itself."""
+"""Steering: combine a model's next-token distribution with its distributions after other contexts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class CombinationRule(Protocol):
         ...
 
     def parameters(self) -> dict[str, Any]:
-        """Name and constants of the rule, as JSON-serialisable data."""
+        """Return name and constants of the rule, as JSON-serialisable data."""
         ...
 
 
@@ -105,7 +105,9 @@ class SteerableModel(LanguageModel, Protocol):
         ...
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
-        """Log probability of each token under the combined distributions (see LanguageModel.log_likelihoods)."""
+        """Return the log probability of each token under the combined distributions (see
+        LanguageModel.log_likelihoods).
+        """
         ...
 
 

@@ -1,8 +1,8 @@
-"""Rows of models that our own buffers of keys and values do not fit: their own cache, or none at all.
+"""Rows of models that do not work with our buffers of keys and values: with their own cache, or without a cache.
 
-Hybrids (Jamba, Falcon-H1, Qwen3-Next, ...) keep a running state in addition to keys and values, others a custom
-cache. `OwnCacheState` lets transformers keep it, for rows of equal length that begin together. `UncachedState` reads
-every row again for every token, which is slow and correct for every model that reads from left to right.
+Hybrids (Jamba, Falcon-H1, Qwen3-Next, ...) have a running state in addition to keys and values, and others a custom
+cache. `OwnCacheState` uses the cache of transformers, for rows of equal length that start together. `UncachedState`
+reads every row again for every token, which is slow but correct for every model that reads from left to right.
 """
 
 import inspect
@@ -17,10 +17,10 @@ from evenhand.schema import Unsupported
 
 
 class OwnCacheState:
-    """Rows of equal length in the cache that transformers makes for the model.
+    """Rows of equal length in the cache that transformers creates for the model.
 
-    tells_places: give positions, from 0; some models know better where theirs begin (RoBERTa), others do not know
-    (Bamba). Raises Unsupported for models that take no cache.
+    tells_places: whether to pass positions, from 0. Some models compute their own (RoBERTa), others do not (Bamba).
+    Raises Unsupported for models without a cache.
     """
 
     name = "the cache that transformers makes for it"
@@ -41,12 +41,12 @@ class OwnCacheState:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self.cache: Any = None
         self.length = 0
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
-        """Read the prompts, all equally long."""
+        """Read the prompts, which all have the same length."""
         assert places.tolist() == list(range(len(branch))), "these rows begin together"
         self.clear()
         self.cache = DynamicCache(config=self.model.config.get_text_config(decoder=True))
@@ -57,14 +57,14 @@ class OwnCacheState:
         return logits[branch]
 
     def finish(self, places: Tensor) -> None:
-        """These rows are done; nothing needs to be forgotten before they leave."""
+        """Do nothing; finished rows stay until they are removed."""
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows."""
+        """Keep only these rows."""
         self.cache.reorder_cache(rows)
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Whole rows: a running state has no columns."""
+        """Copy whole rows, because a running state has no columns."""
         self.select(rows)
 
     def advance(self, tokens: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class OwnCacheState:
         return self._forward(tokens[:, None])
 
     def _forward(self, ids: Tensor) -> Tensor:
-        # no attention mask: there is no padding, and Mamba's single steps misread one
+        # no attention mask, because there is no padding, and single steps of Mamba misread a mask
         inputs: dict[str, Any] = {str(self.cache_name): self.cache}
         before, self.length = self.length, self.length + ids.shape[1]
         if self.tells_places:
@@ -96,8 +96,8 @@ class UncachedState:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows."""
-        self.rows: list[list[int]] = []  # empty where a row is done
+        """Remove all rows."""
+        self.rows: list[list[int]] = []  # a finished row is empty
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
         """Read the prompts."""
@@ -108,20 +108,20 @@ class UncachedState:
         return self._logits(prompts)[branch]
 
     def finish(self, places: Tensor) -> None:
-        """These rows need not be read any more."""
+        """Mark these rows as finished, so that they are not read again."""
         for place in places.tolist():
             self.rows[place] = []
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows."""
+        """Keep only these rows."""
         self.rows = [list(self.rows[row]) for row in rows.tolist()]
 
     def exchange(self, rows: Tensor, newest: int) -> None:
-        """Go on from other rows."""
+        """Continue from other rows."""
         self.select(rows)
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Append one token to every row that is not done; the logits of those that are mean nothing."""
+        """Append one token to every unfinished row; the logits of finished rows have no meaning."""
         for row, token in zip(self.rows, tokens.tolist(), strict=True):
             if row:
                 row.append(token)

@@ -1,8 +1,8 @@
-"""Which way of keeping rows a model gets: the fastest one that answers as plain passes without any cache do.
+"""Choose how a model caches rows: the fastest method that agrees with plain passes without a cache.
 
-Tried when a model first writes, and again before rows grow past a length at which models are known to change (the end
-of a sliding window, a switch of frequencies) or past twice what has been tried. So nothing is written in a way that has
-not been compared at such lengths.
+Methods are checked when a model first generates. They are checked again before rows exceed a length at which the model
+may change (the end of a sliding window, a switch of frequencies), or twice the checked length. No method is therefore
+used at lengths at which it was not compared.
 """
 
 import math
@@ -36,10 +36,10 @@ FOR_CAUSAL_MODELS: tuple[Other, ...] = (
 
 
 class Ways:
-    """The state in use, and those that are tried should it prove wrong.
+    """The state in use, and others to try if it proves wrong.
 
-    state: the first to try. others: what makes the next ones of a model. vocabulary: tokens that texts are made of.
-    Raises Unsupported if none is right.
+    state: the first to try. others: functions that create further states of a model. vocabulary: number of tokens that
+    occur in texts. Raises Unsupported if none is correct.
     """
 
     def __init__(self, state: DecoderState, others: Sequence[Other], vocabulary: int, layers: FastLayers):
@@ -69,7 +69,7 @@ class Ways:
             except (RuntimeError, MemoryError) as error:
                 if not (self.tried and is_out_of_memory(error)):
                     raise
-                reason = None  # what does not fit becomes an error row where it is written
+                reason = None  # rows that do not fit in memory become error rows when they are generated
                 self.reason_for_equal_lengths, self.reason_for_batches = before
             self.state.clear()
             if reason is None:
@@ -80,7 +80,7 @@ class Ways:
         self.tried = max(width, self.tried, sum(LENGTHS))
 
     def why_not_kept(self) -> str | None:
-        """Why rows cannot begin with what was kept of earlier ones, or None; tried at the lengths of `settle`."""
+        """Return why rows cannot start from kept states, or None; it is checked at the lengths of `settle`."""
         if self.tried_kept == self.tried:
             return self.reason_for_nothing_kept
         reason = self.reason_for_equal_lengths
@@ -98,7 +98,7 @@ class Ways:
         return reason
 
     def _lengths(self, width: int) -> list[tuple[int, int]]:
-        """Lengths of the two rows to try: short ones, and some that cross each turn."""
+        """Return the lengths of the two test rows: short ones, and some that cross each turning point."""
         longest = width - STEPS
         crossing = {min(turn - 1, longest) for turn in self.turns if turn < width} | {longest}
         return [LENGTHS, *((long, LENGTHS[1]) for long in sorted(crossing) if long > LENGTHS[0])]
@@ -118,7 +118,7 @@ class Ways:
                 self.reason_for_batches = self.reason_for_batches or later
         if context is not in_float32:
             return None
-        # what is right in 32 bits must also run in the model's own precision
+        # a method that is correct in 32 bits must also run in the model's own precision
         return why_wrong(state, vocabulary, LENGTHS, math.inf)
 
     def _next(self) -> None:

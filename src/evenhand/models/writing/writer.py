@@ -1,7 +1,7 @@
-"""`Writer`, which draws continuations of many prompts in batches.
+"""`Writer` generates continuations of many prompts in batches.
 
-A prompt is read once and branched into its samples. Where continuations of a batch have ended, the next prompts take
-their places.
+A prompt is read once and branched into its samples. When continuations of a batch end, the next prompts take their
+places.
 """
 
 import time
@@ -32,11 +32,11 @@ from evenhand.models.writing.work import Work, peak_memory
 from evenhand.schema import Unsupported
 from evenhand.weights import Budget, FastLayers, available_memory, is_out_of_memory
 
-SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
+SHARE_OF_MEMORY = 0.25  # share of the free memory for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
 MOST_TOKENS_ELSEWHERE = 1 << 14
-IDLE_SHARE = 8  # places of finished rows are filled or given up once they are one in so many
-Unit = tuple[int, list[int]]  # a prompt and the samples of it that begin together
+IDLE_SHARE = 8  # places of finished rows are reused or removed once one row in eight is finished
+Unit = tuple[int, list[int]]  # a prompt, and its samples that start together
 
 
 class Writer:
@@ -90,7 +90,7 @@ class Writer:
             batch_tokens = MOST_TOKENS.get(device.type, MOST_TOKENS_ELSEWHERE)
             if free is not None:
                 batch_tokens = max(64, min(batch_tokens, int(free * SHARE_OF_MEMORY) // max(1, cache_bytes)))
-        # Drawing holds several vocabulary-sized rows of each continuation at once.
+        # sampling needs several rows of vocabulary size per continuation
         rows = max(1, most_targets(vocabulary, device) // 4)
         self.budget = Budget(batch_tokens, rows, equal_lengths=self.reason_for_equal_lengths is not None)
         self.work = Work()
@@ -172,7 +172,7 @@ class Writer:
         self.work.peak_memory_bytes = peak_memory(self.device)
 
     def check_steerable(self) -> None:
-        """Raise Unsupported for a model whose rows must all be equally long."""
+        """Raise Unsupported for a model whose rows must all have the same length."""
         if self.reason_for_equal_lengths is not None:
             raise Unsupported(
                 "This model does not support steering: its rows must have equal length, but the contexts do not "
@@ -224,9 +224,9 @@ class Writer:
         return units
 
     def _halve(self, rows: list[Row], width: int, task: "Task") -> set[int]:
-        """Make room after memory ran out; returns the prompt that did not fit even alone.
+        """Reduce the batch after memory ran out; return the prompt that does not fit even alone.
 
-        width: tokens of one continuation in all its rows.
+        width: number of tokens of one continuation in all its rows.
         """
         self.state.clear()
         if self.device.type == "cuda":
@@ -241,7 +241,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be written, and the state of the model that it is written in."""
+    """A generation task, and the state of the model in which it runs."""
 
     prompts: Prompts
     decoding: Decoding
@@ -250,12 +250,12 @@ class Task:
 
     @property
     def rows(self) -> int:
-        """Rows of the model that one continuation takes."""
+        """Return the number of rows of the model per continuation."""
         return 1 if self.steering is None else self.steering.rows
 
 
 class _Session:
-    """Rows under way: each has a seat, which is its row (where steered, its group of rows) of the model's state."""
+    """Unfinished rows. Each has a seat: its row (with steering, its group of rows) in the model's state."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class _Session:
                 return
 
     def width(self, prompts: Iterable[int]) -> int:
-        """Tokens that the longest of some rows takes in the end."""
+        """Return the final number of tokens of the longest of some rows."""
         return max(self.prompts.length(i) for i in prompts) + self.decoding.max_new_tokens
 
     def _who_joins(self) -> list[Unit]:
@@ -343,7 +343,7 @@ class _Session:
         return bool(self.waiting) and self.writer.staggers
 
     def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
-        """Append to each row its next token; rows that are done leave their seats."""
+        """Append the next token to each row; finished rows leave their seats."""
         scores = self._allowed(rows, logits)
         if self.task.steering is not None:
             scores = logits = self.task.steering.combined(scores)
@@ -362,7 +362,7 @@ class _Session:
             self.state.finish(self.writer.long(finished))
 
     def _allowed(self, rows: list[Row], logits: Tensor) -> Tensor:
-        """Logits with minus infinity for what may not come next; those given are left as they are."""
+        """Return a copy of the logits with minus infinity for forbidden tokens."""
         scores = logits
         constraints = self.writer.constraints
         early = [k for k, row in enumerate(rows) if len(row.tokens) < self.decoding.min_new_tokens]
