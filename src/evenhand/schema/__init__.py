@@ -1,4 +1,4 @@
-"""What every other room builds on: table columns, cards, errors, options, files, keys, and the registry of names."""
+"""The common base of all packages: table columns, cards, errors, options, files, keys, and the registry of names."""
 
 import lazy_loader
 

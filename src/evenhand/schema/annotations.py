@@ -1,4 +1,4 @@
-"""The columns of people's answers, as `evenhand annotate export` writes them and everything that reads them expects."""
+"""Columns of human judgements, as `evenhand annotate export` writes them and all readers expect them."""
 
 from collections.abc import Mapping
 
@@ -8,37 +8,40 @@ from polars._typing import PolarsDataType
 VOTES: Mapping[str, PolarsDataType] = {
     "study": String,
     "person": String,  # pseudonym
-    "unit": String,  # one sitting of one person
-    "presentation": String,  # one showing of one item to one person
-    "position": Int64,  # of the presentation within its unit, from 0
+    "unit": String,  # one session of one annotator
+    "presentation": String,  # one display of one item to one annotator
+    "position": Int64,  # of the presentation within its unit, counted from 0
     "role": String,  # real, onboarding, gold, duplicate, survey
     "item": String,  # null in rows of surveys
     "kind": String,  # pair, conversation, text; null in rows of surveys
     "question": String,
     "measurement": String,  # nominal, ordinal, interval, preference, text, marks
-    "turn": Int64,  # of marks: which turn of the conversation, from 0; else null
-    "answer": String,  # a, b or tie of a pair whichever side they stood on; an option; a number; a text; null: skipped
-    "value": Float64,  # the answer as a number: Likert and SDO ratings, options with a value; 1 for a mark; else null
+    "turn": Int64,  # for marks: turn of the conversation, counted from 0; otherwise null
+    # a, b or tie for a pair, whatever the position on the screen; an option; a number; a text; null: skipped
+    "answer": String,
+    # the judgement as a number: Likert and SDO ratings, options with a value; 1 for a mark; otherwise null
+    "value": Float64,
     "reason": String,
-    "shown_left": String,  # a or b: which conversation of a pair stood on the left (first, for screen readers)
+    "shown_left": String,  # a or b: which conversation of a pair was on the left (first for screen readers)
     "a": String,  # identifiers of a pair's conversations
     "b": String,
     "model_a": String,
     "model_b": String,
     "conversation": String,  # identifier of a single conversation
-    "model": String,  # who wrote what was judged, where one text or conversation is shown
-    "text": String,  # what was judged, where it is one text
+    "model": String,  # model that wrote the judged text or conversation, if only one is shown
+    "text": String,  # the judged text, if it is a single text
     "context": String,  # what stood before it
-    "expected": String,  # the answer that onboarding and gold items ask for
-    "correct": Boolean,  # whether it was given; null if nothing is expected
+    "expected": String,  # the required judgement for onboarding and gold items
+    "correct": Boolean,  # whether it was given; null if no judgement is required
     "shown_at": Datetime("us", "UTC"),
     "answered_at": Datetime("us", "UTC"),
     "seconds": Float64,  # between the two
-    "groups": String,  # JSON of the study's facts about the item: axis, group, benchmark, ...
-    "judgements": String,  # JSON of what classifiers said of the text: {name: {"label", "score", "negative", "scores"}}
+    "groups": String,  # JSON of the study's data on the item: axis, group, benchmark, ...
+    # JSON of classifiers' results for the text: {name: {"label", "score", "negative", "scores"}}
+    "judgements": String,
     "review": String,  # accepted, rejected; null: not reviewed
-    "excluded": String,  # names of the study's rules that take the row out, with commas; null: it counts
-    "text_a": String,  # what was judged of a pair, a turn a line behind its speaker
+    "excluded": String,  # names of the rules that exclude the row, separated by commas; null: included
+    "text_a": String,  # the judged texts of a pair, one line per turn with its speaker
     "text_b": String,
 }
 """Columns of exported judgements: one row per annotator, item and question (and turn, if turns are marked)."""

@@ -40,11 +40,11 @@ from evenhand.schema.files import without_surrogates
 P = ParamSpec("P")
 R = TypeVar("R")
 BETWEEN = ("alpha", "level")
-"""Chances: above 0 and below 1."""
+"""Arguments that are probabilities: above 0 and below 1."""
 LABELS = ("clusters", "second_clusters", "labels", "groups", "blocks")
-"""Arrays of labels: numbers or texts."""
+"""Arguments that are arrays of labels: numbers or texts."""
 FROM_ZERO = ("margin", "contrast_margin", "valence_margin")
-"""Distances: 0 or more."""
+"""Arguments that are distances: 0 or more."""
 COUNTS = {
     "resamples": (1, 100_000),
     "dawid_skene.resamples": (0, 100_000),  # 0: no intervals
@@ -54,11 +54,12 @@ COUNTS = {
     "n_axes": (1, 1_000_000),
     **dict.fromkeys(("top", "shown", "most", "keep"), (1, 1_000_000)),
 }
-"""Lowest and highest value of whole numbers, by the argument, or by the function and the argument. More samples than
-that would run for days, or need more memory than a machine has."""
+"""Minimum and maximum of whole numbers, by argument, or by function and argument. Larger values would run for days or
+exceed the memory of any machine.
+"""
 MISSING = object()
 MOST = 2**63 - 1
-"""The largest seed that everything that draws can take."""
+"""Largest seed that all random number generators accept."""
 IN_WORDS: dict[Any, str] = {
     bool: "True or False",
     int: "a whole number",
@@ -130,9 +131,9 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
                 elif isinstance(value, np.longdouble):
                     given.arguments[name] = float(value)
                 elif isinstance(value, pl.Series | np.ndarray) and _takes_sequence(hint):
-                    value = given.arguments[name] = list(value)  # an array has no truth value
+                    value = given.arguments[name] = list(value)  # arrays have no truth value
                 if isinstance(value, pl.DataFrame | pl.Series):
-                    # mypy does not try the alternatives of a union one by one
+                    # mypy does not try each alternative of a union
                     given.arguments[name] = categories_as_text(value)  # type: ignore[type-var]
         return function(*given.args, **given.kwargs)
 
@@ -229,7 +230,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return _are(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
-    if getattr(hint, "_is_protocol", False):  # whether or not `isinstance` may be asked of it
+    if getattr(hint, "_is_protocol", False):  # if `isinstance` refuses it, too
         return not missing_members(value, hint)
     return isinstance(value, hint)
 
@@ -278,18 +279,18 @@ def missing_members(value: Any, protocol: type[Any]) -> list[str]:
 
 
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:
-    """Whether a value is several of a kind, and not one text."""
+    """Return whether a value is a collection of a kind, and not a single text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable) or isinstance(value, pl.DataFrame):
         return False
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return False
-    if not isinstance(value, Collection) or not inner:  # what can be gone through once is left alone
+    if not isinstance(value, Collection) or not inner:  # iterators are left alone: they can be read only once
         return True
     return all(_fits(one, _open(inner[0])) for one in value)
 
 
 def _open(hint: Any) -> Any:
-    """Return str for a Literal: the function that knows the names lists them, with what may be meant."""
+    """Return str for a Literal, so that the function itself checks the word and suggests similar ones."""
     return str if get_origin(hint) is Literal else hint
 
 
@@ -363,7 +364,7 @@ def _hints(target: Any) -> dict[str, Any]:
     """Return the annotations of a function or class as types; those that cannot be resolved are left out."""
     try:
         return get_type_hints(target, include_extras=True)
-    except NameError:  # a name that is imported for type checkers alone
+    except NameError:  # a name that is imported only for type checkers
         pass
     module = sys.modules[target.__module__]
     names = vars(module) | _type_checking_names(module)

@@ -1,4 +1,4 @@
-"""Checks of arrays, and tables with categories as texts."""
+"""Check arrays, and convert categories in tables to text."""
 
 import types
 from collections.abc import Mapping
@@ -28,9 +28,10 @@ def takes_array(hint: Any) -> bool:
 
 
 def check_labels(owner: str, name: str, value: Any) -> None:
-    """Raise a UsageError if a label is None, or if labels cannot be sorted; NaN is for the function to judge."""
+    """Raise a UsageError if a label is None, or if labels cannot be sorted. NaN is left to the function."""
     array = np.asarray(value)
-    was_merged = array.dtype.kind in "US" and isinstance(value, list | tuple)  # numpy makes texts of numbers
+    # numpy converts mixed lists to text
+    was_merged = array.dtype.kind in "US" and isinstance(value, list | tuple)
     if array.dtype != object and not was_merged:
         return
     labels = list(value) if was_merged else array.ravel().tolist()
@@ -96,7 +97,7 @@ def check_size(owner: str, name: str, value: Any) -> None:
     array = np.asarray(value)
     if array.dtype.kind != "f" or not array.size:
         return
-    # as Python's floats: the limit would be infinite as a number of 32 bits
+    # compare as Python floats, because the limit would be infinite in 32 bits
     if (
         float(np.fmax.reduce(array, axis=None)) <= LARGEST
         and float(np.fmin.reduce(array, axis=None)) >= -LARGEST

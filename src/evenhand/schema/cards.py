@@ -1,4 +1,4 @@
-"""The card: what a benchmark, measure, data set or model states about itself. No card, no run."""
+"""The card: a description of a benchmark, measure, data set or model. Nothing can be run without a card."""
 
 from dataclasses import dataclass, fields
 

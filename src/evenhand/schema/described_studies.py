@@ -14,7 +14,7 @@ NO_MARK = "none"
 
 
 def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:
-    """Raise DataError for a study whose parts are not of the kind that those who read them count on; absent is fine.
+    """Raise DataError if parts of a study have other types than readers of judgements expect; missing parts are fine.
 
     where: file and line, for the message.
     """
@@ -35,9 +35,10 @@ def check_described(study: Mapping[str, Any], where: str, hint: str) -> None:
 
 
 def impossible_answers(votes: pl.DataFrame, study: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return the first row (from 0) with an answer that its question does not offer, and why; None if there is none.
+    """Return the first row (from 0) with an answer that its question does not offer, and the reason; None if all are
+    valid.
 
-    votes: VOTES. study: as `check_described` lets it pass; questions that it does not list are not checked.
+    votes: the table VOTES. study: as `check_described` accepts it; questions that it does not list are not checked.
     """
     wrong: list[tuple[int, str]] = []
     for question in study.get("questions") or ():

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: encoded to memory, written to a temporary name, flushed, renamed."""
+"""Write files atomically: they are encoded in memory, written to a temporary file, flushed and renamed."""
 
 import errno
 import hashlib
@@ -25,9 +25,9 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 HIDDEN = re.compile(
     "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""What a terminal or an editor obeys and does not show; JSON can say it in plain letters."""
+"""Characters that a terminal or editor interprets without showing them; JSON can escape them."""
 CONTROL = r"[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-"""Characters that are obeyed and not shown, in the words of polars."""
+"""The same characters as a pattern for polars."""
 TableKind = Literal["parquet", "csv", "jsonl"]
 MOST_COMPARED = 1000
 """Maximum number of files in a folder that are compared with a name that does not exist."""
@@ -54,7 +54,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             handle.flush()
             os.fsync(handle.fileno())
             if sys.platform == "win32":
-                handle.close()  # an open file cannot be renamed there
+                handle.close()  # some systems do not rename an open file
             os.replace(temporary, path)
     except OSError as error:
         raise WriteError(
@@ -273,7 +273,7 @@ def parse_yaml(content: str | bytes, loader: Any = None) -> Any:
     except UnicodeDecodeError:
         raise
     except (ValueError, LookupError, AttributeError, TypeError) as error:
-        # For example a date in month 13, `!!bool x`, or a whole number of more than 4,300 digits.
+        # for example a date in month 13, `!!bool x`, or an integer of more than 4,300 digits
         raise yaml.YAMLError("a number, a date or a tagged value cannot be read") from error
 
 

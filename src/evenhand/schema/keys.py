@@ -1,4 +1,4 @@
-"""A hash of a table's content that depends on its values only, not on how they are held in memory."""
+"""A hash of a table's content that depends only on its values, not on their representation in memory."""
 
 import hashlib
 from typing import Any
@@ -48,7 +48,7 @@ def _add_column(digest: Any, name: str, column: pl.Series) -> None:
     digest.update(f"\x1e{len(name)}:{name}:{kind}:".encode())
     for start in range(0, len(values), ROWS_AT_ONCE):
         piece = values.slice(start, ROWS_AT_ONCE)
-        # nulls are distinguished here; the fillers below stand for nothing else
+        # nulls are hashed here, so the fill values below cannot be confused with them
         digest.update(np.packbits(piece.is_null().to_numpy()).tobytes())
         if kind == "text":
             piece = piece.fill_null("")
@@ -68,7 +68,7 @@ def _canonical(column: pl.Series) -> tuple[str, pl.Series]:
     if dtype.is_integer() and not (dtype == pl.UInt64 and _exceeds_int64(column)):
         return "integer", column.cast(pl.Int64)
     if dtype.is_float():
-        # one NaN and one zero, for any bits
+        # all NaN and both zeros hash alike
         return "real", column.cast(pl.Float64).fill_nan(float("nan")) + 0.0
     if dtype.is_nested():
         written = pl.struct(pl.col("value")).struct.json_encode()

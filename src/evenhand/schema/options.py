@@ -1,8 +1,8 @@
-"""The one grammar of names with options: `NAME`, `NAME=VALUE`, `NAME?option=value&option=value`.
+"""The grammar of names with options: `NAME`, `NAME=VALUE`, `NAME?option=value&option=value`.
 
-Behind "?", options are separated by "&", and %-escapes are undone in values: "%26" is an "&", "%25" a "%". A "?" or
-"=" within a value needs no escape. Behind `NAME=` everything is the value as it stands, "?", "&" and "%" included.
-A value gets the type that the parameter or field asks for which receives it.
+After "?", options are separated by "&", and %-escapes in values are decoded: "%26" is "&", and "%25" is "%". A "?" or
+"=" within a value needs no escape. After `NAME=`, everything is the value without decoding, including "?", "&" and "%".
+A value gets the type of the parameter or field that receives it.
 """
 
 import inspect
@@ -181,7 +181,7 @@ def typed_options(
 def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
     """Convert one value to the type of `parameter`; raises the errors of `typed_options`."""
     hint = parameter.annotation
-    if hint is Any:  # no type is given: that of the default
+    if hint is Any:  # without an annotation, the type of the default counts
         kind = type(parameter.default)
         hint = kind if kind in SCALARS else Any
     members = _members(hint)
@@ -189,7 +189,7 @@ def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> 
         if isinstance(value, str):
             return _first_that_fits(value, [kind for kind in SCALARS if kind in members])
         if isinstance(value, int | float):
-            value = str(value)  # a revision such as 7
+            value = str(value)  # for example a revision such as 7
     elif isinstance(value, str) and any(_is_sequence(member) for member in members):
         value = [word.strip() for word in value.split(",")]
     elif isinstance(value, str) and type(None) in members and value.lower() == "none":
@@ -211,7 +211,7 @@ def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:
     while isinstance(target, partial):
         target = target.func
-    # the fields of a dataclass stand in its body, other classes say it in their constructor
+    # dataclasses have annotated fields; other classes have annotated parameters of the constructor
     plain_class = inspect.isclass(target) and not hasattr(target, "__dataclass_fields__")
     try:
         return get_type_hints(target.__init__ if plain_class else target, include_extras=True)
@@ -220,7 +220,7 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """The types of a union, alone or annotated; a type by itself otherwise."""
+    """Return the types of a union, also if it is annotated; otherwise the type itself."""
     if get_origin(hint) in (Union, types.UnionType):
         return get_args(hint)
     return (hint,)
@@ -246,7 +246,7 @@ def _first_that_fits(text: str, kinds: Sequence[type]) -> Any:
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
-    except PydanticUserError:  # a dataclass or model brings its own configuration
+    except PydanticUserError:  # dataclasses and models have their own configuration
         return TypeAdapter(hint)
 
 

@@ -1,8 +1,8 @@
-"""Parquet files: sealed by a checksum when written, and read so that a damaged one is an error and nothing worse.
+"""Parquet files with a checksum, and reading in which a damaged file raises an error instead of ending the process.
 
-One changed byte can make the reader of Parquet panic, or ask for so much memory that the process is ended. A file
-with evenhand's seal is verified before it is read. A file without a seal (a user's, or from an earlier version) is
-first read in a separate process.
+One changed byte can make the Parquet reader panic, or request so much memory that the process is killed. A file with
+evenhand's checksum is verified before it is read. A file without one (a user's, or from an earlier version) is first
+read in a separate process.
 """
 
 import json
@@ -61,7 +61,7 @@ class Parquet:
     """
 
     def __init__(self, path: Path):
-        if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
+        if path.exists() and not path.is_file():  # reading a named pipe would wait forever
             raise OSError("it is not a regular file")
         self._content = path.read_bytes()
         intact = _is_as_sealed(self._content)
@@ -130,7 +130,7 @@ def read_kept(path: Path) -> pl.DataFrame:
 
 
 def sealed(content: bytes | memoryview) -> bytes:
-    """A Parquet file with a checksum of all the rest in front of its footer, where readers do not look.
+    """Return a Parquet file with a checksum of its content before the footer, where readers do not look.
 
     >>> sealed(b"PAR1" + bytes(4) + b"PAR1")[:27]
     b'PAR1evenhand-crc32:b7c50f11'
@@ -163,11 +163,11 @@ def read_apart(paths: Sequence[Path]) -> list[str | None]:
 
 
 def _try(paths: Sequence[str]) -> tuple[list[str | None], str | None]:
-    """What was said of files, up to the one that ended the process, and how it was ended, if it was."""
+    """Return the results for files up to the one that ended the process, and how the process ended, if it did."""
     command = [sys.executable, "-P", "-c", READING_APART]
     try:
         done = subprocess.run(command, input=json.dumps(paths).encode(), capture_output=True)
-    except OSError:  # no process can be started here: nothing is known
+    except OSError:  # no process can be started here, so nothing is known
         return [], None
     ready, *said = [json.loads(line) for line in done.stdout.splitlines()] or [None]
     if ready is None or len(said) == len(paths):
@@ -188,7 +188,7 @@ def _key(path: Path) -> tuple[str, int, int] | None:
 
 
 def _has_seal(path: Path) -> bool | None:
-    """Whether there is a seal, read from a file's end alone; None for what cannot be Parquet."""
+    """Return whether a file has a checksum, from its end alone; None if it cannot be Parquet."""
     if not path.is_file():
         return None
     with path.open("rb") as handle:
@@ -202,7 +202,7 @@ def _has_seal(path: Path) -> bool | None:
 
 
 def _is_as_sealed(content: bytes) -> bool | None:
-    """Whether the rest of a file is what its seal says; None without one."""
+    """Return whether the content matches its checksum; None without a checksum."""
     footer = _footer(content)
     start = footer - SEALED
     found = SEAL.fullmatch(content[start:footer]) if start >= 0 else None
@@ -213,5 +213,5 @@ def _is_as_sealed(content: bytes) -> bool | None:
 
 
 def _footer(content: bytes | memoryview) -> int:
-    """Where the footer of a Parquet file begins; below 0 in what is none."""
+    """Return the start of a Parquet file's footer; negative if the file is not Parquet."""
     return len(content) - ENDING - int.from_bytes(content[-ENDING:-4], "little")

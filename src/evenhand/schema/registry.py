@@ -1,7 +1,7 @@
-"""Things by name: those of this package, and those that other packages add through entry points.
+"""Objects by name: those of this package, and those that other packages add through entry points.
 
-One `Registry` serves models, classifiers, mitigations, benchmarks, suites and measures, so that a misspelt name, a
-name that two packages claim and an entry that cannot be used are answered alike everywhere.
+Models, classifiers, mitigations, benchmarks, suites and measures all use `Registry`. A misspelt name, a name that two
+packages add, and an object that cannot be used therefore give the same kind of error everywhere.
 """
 
 import sys
@@ -34,8 +34,10 @@ def unusable(name: str, error: EvenhandError) -> Card:
 
 
 def stated_card(thing: object, name: str) -> Card | None:
-    """The card of a thing: its attribute `card` or `CARD`; else, of the module it is defined in, `CARDS[name]` or
-    the `CARD` of that name. None where there is no such card.
+    """Return the card of an object, or None if it has none.
+
+    The card is its attribute `card` or `CARD`; else `CARDS[name]`, or the `CARD` with that name, of the module that
+    defines the object.
 
     >>> class Polite:
     ...     CARD = Card("polite", "Says please.")
@@ -150,7 +152,7 @@ class Registry(Generic[T]):
     def _accepted(self, loaded: Any) -> bool:
         try:
             return self.accepts(loaded)
-        except Exception:  # a stranger's object that fails as it is looked at is none of ours
+        except Exception:  # an external object that fails when its attributes are read is not evenhand's
             return False
 
     def _ours(self, name: str) -> Any:
@@ -165,7 +167,7 @@ class Registry(Generic[T]):
             return point.load()
         except (EvenhandError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # any error of an external module during import, including sys.exit
+        except BaseException as error:  # importing an external module may raise anything, including sys.exit
             raise self._broken(
                 name,
                 f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",
@@ -185,10 +187,10 @@ class Registry(Generic[T]):
 
 
 def _attribute(thing: object, name: str) -> Any:
-    """An attribute; None where there is none, or where a stranger's object fails as it is asked."""
+    """Return an attribute; None if it is missing, or if reading it from an external object fails."""
     try:
         return getattr(thing, name, None)
-    except Exception:  # it may compute its attributes, and fail as it likes
+    except Exception:  # the attribute may be computed and raise any exception
         return None
 
 
@@ -196,7 +198,7 @@ def _package(point: EntryPoint) -> str:
     return "an unknown package" if point.dist is None else point.dist.name
 
 
-@lru_cache(maxsize=64)  # what is installed changes with the search path, and the path is asked for often
+@lru_cache(maxsize=64)  # the installed packages depend on the search path, which is read often
 def _points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    # One package may be found twice, as it was built and as it is installed.
+    # a package may be found twice: as built and as installed
     return tuple({(p.name, p.value, _package(p)): p for p in entry_points(group=group)}.values())

@@ -2,8 +2,8 @@
 
 prompts ──► requests ──► responses ──► labels ──► measurements ──► findings
 
-A missing value is data: `ResponseError` codes are counted per group, never turned into 0 and never
-dropped silently.
+Missing values are data: `ResponseError` codes are counted per group. They never become 0 and are never dropped
+silently.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,9 +15,10 @@ import polars as pl
 from polars._typing import PolarsDataType
 
 PROMPT_KEYS = {"prompt_id": pl.String, "text": pl.String}
-"""Columns every prompt table has. Optional and known to the engine: `context` (String),
-`span_start`/`span_end` (UInt32, characters), `start_token` (String; see `Texts`). All others are group columns
-and pass through: `axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ..."""
+"""Columns of every table of prompts. Optional columns that the engine knows: `context` (String), `span_start` and
+`span_end` (UInt32, characters), `start_token` (String; see `Texts`). All others describe groups and are passed on:
+`axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ...
+"""
 
 RESPONSES: dict[str, PolarsDataType] = {
     "request_id": pl.String,
@@ -28,18 +29,18 @@ RESPONSES: dict[str, PolarsDataType] = {
     "token_ids": pl.List(pl.Int32),  # null unless the request keeps tokens
     "token_log_likelihoods": pl.List(pl.Float32),
     "token_starts": pl.List(pl.UInt32),  # character offsets in the prompt text
-    "finish": pl.String,  # why a continuation ended: end, stop, length, cut, longer; null where a text was scored
-    "error": pl.String,  # a ResponseError code, null if the row is good
-    "detail": pl.String,  # the message behind the code
+    "finish": pl.String,  # why a continuation ended: end, stop, length, cut, longer; null for a scored text
+    "error": pl.String,  # a ResponseError code; null if the row is valid
+    "detail": pl.String,  # message for the code
 }
 
 LABELS: dict[str, PolarsDataType] = {
-    "text_id": pl.String,  # hash of what was judged: the text, and its context where the classifier reads one
-    "label": pl.String,  # the class decided on; null where the classifier gives scores alone
-    "score": pl.Float64,  # how harmful, on the classifier's own scale; null where it has no harmful side
-    "negative": pl.Boolean,  # its verdict at its own threshold; null where it has no harmful side
-    "scores": pl.List(pl.Float32),  # one for each of the classifier's labels, in its order
-    "error": pl.String,  # a ResponseError code, null if the row is good
+    "text_id": pl.String,  # hash of the classified text, with its context if the classifier reads one
+    "label": pl.String,  # the chosen class; null if the classifier gives only scores
+    "score": pl.Float64,  # how harmful, on the classifier's own scale; null if no label is harmful
+    "negative": pl.Boolean,  # its verdict at its own threshold; null if no label is harmful
+    "scores": pl.List(pl.Float32),  # one score for each of the classifier's labels, in its order
+    "error": pl.String,  # a ResponseError code; null if the row is valid
     "detail": pl.String,
 }
 """Columns of labels: one row per distinct text and classifier. Identical texts are classified once, after any
@@ -51,22 +52,23 @@ MEASUREMENTS = {
     "measure": pl.String,
     "axis": pl.String,  # null: all axes together
     "group": pl.String,  # null: the axis as a whole
-    "stratum": pl.String,  # what is held fixed (a template, a task); null: pooled
+    "stratum": pl.String,  # what is held fixed (a template, a task); null: everything pooled
     "estimate": pl.Float64,
-    "low": pl.Float64,  # 95 % interval unless the measure's card says otherwise
+    "low": pl.Float64,  # 95% interval unless the measure's card states otherwise
     "high": pl.Float64,
-    "n": pl.Int64,  # rows the estimate rests on
-    "n_missing": pl.Int64,  # rows that should have been there
-    "null": pl.Float64,  # the value an unbiased model would get
+    "n": pl.Int64,  # number of rows behind the estimate
+    "n_missing": pl.Int64,  # number of rows without a value
+    "null": pl.Float64,  # the value of an unbiased model
     "p": pl.Float64,
-    "q": pl.Float64,  # p adjusted over its family
+    "q": pl.Float64,  # p adjusted for the tests of its family
     "ideal": pl.Float64,
-    "minimum_detectable": pl.Float64,  # smallest effect this sample could have seen, in `effect_unit`
-    "unit": pl.String,  # of estimate, low, high, null and ideal
-    "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
-    "axis_p": pl.Float64,  # p of the axis of a group's row; in a row of an axis: p adjusted by its measure
-    "n_units": pl.Int64,  # independent units the estimate rests on: prompts, templates, nouns, clusters
-    "obstacle": pl.String,  # why no effect is detectable here
+    "minimum_detectable": pl.Float64,  # smallest effect that this sample can detect, in `effect_unit`
+    "unit": pl.String,  # unit of estimate, low, high, null and ideal
+    "effect_unit": pl.String,  # unit of minimum_detectable if it is another quantity; otherwise equal to unit
+    "axis_p": pl.Float64,  # for a group: p of its axis; for an axis: p adjusted by its measure
+    # number of independent units behind the estimate: prompts, templates, nouns, clusters
+    "n_units": pl.Int64,
+    "obstacle": pl.String,  # reason why no effect is detectable
 }
 
 FINDINGS = {
@@ -83,15 +85,15 @@ FINDINGS = {
     "q": pl.Float64,
     "minimum_detectable": pl.Float64,
     "note": pl.String,
-    "direction": pl.String,  # of a biased row: worse / better, or above / below where harm has no side
+    "direction": pl.String,  # of a biased row: worse / better, or above / below if neither side is harmful
 }
 
 HEADLINES = {
     "benchmark": pl.String,
-    "measure": pl.String,  # whose verdict the sentence tells
+    "measure": pl.String,  # measure of the verdict in the sentence
     "axis": pl.String,  # null: the benchmark as a whole
     "verdict": pl.String,
-    "sentence": pl.String,  # who, which way, how much
+    "sentence": pl.String,  # group, direction and size in words
 }
 
 ADDED = frozenset({"axis_p", "n_units", "obstacle", "direction"})
@@ -102,22 +104,20 @@ class ResponseError(StrEnum):
     """Reasons why a row has no number."""
 
     EMPTY_TEXT = "empty_text"
-    NO_SCORED_TOKEN = "no_scored_token"  # one token and nothing before it to condition on
+    NO_SCORED_TOKEN = "no_scored_token"  # one token without a context, so nothing can be conditioned on
     TOO_LONG = "too_long"
     NOT_FINITE = "not_finite"  # the model returned NaN or infinity
     OUTSIDE_WORLD = "outside_world"  # a World (a synthetic model) gives this text probability zero
     OUT_OF_MEMORY = "out_of_memory"  # even if the text is alone in a batch
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
-    REQUEST_REFUSED = (
-        "request_refused"  # a service would not take this very request, and gave no reason we know
-    )
-    TIMED_OUT = "timed_out"  # a service did not answer in time, however often it was asked
-    QUOTA = "quota"  # a service will answer no more today
-    UNSUPPORTED_LANGUAGE = "unsupported_language"  # a service does not read the language of the text
-    UNPARSABLE = "unparsable"  # an answer came and cannot be read as one
+    REQUEST_REFUSED = "request_refused"  # a service refused this request for an unknown reason
+    TIMED_OUT = "timed_out"  # a service did not respond in time, after all attempts
+    QUOTA = "quota"  # the daily quota of a service is used up
+    UNSUPPORTED_LANGUAGE = "unsupported_language"  # a service does not support the language of the text
+    UNPARSABLE = "unparsable"  # a response cannot be parsed
     CLASSIFIER_ERROR = "classifier_error"
-    MISSING = "missing"  # no response row for this prompt, or no judgement of its text
+    MISSING = "missing"  # there is no response row for this prompt, or no label for its text
 
 
 OWN_LIMITS = (ResponseError.TOO_LONG, ResponseError.OUT_OF_MEMORY, ResponseError.QUOTA)

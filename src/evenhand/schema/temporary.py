@@ -39,13 +39,13 @@ def temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
         with handle:
             yield handle, path
     finally:
-        with suppress(OSError):  # where the folder itself is the problem, its error is on its way
+        with suppress(OSError):  # if the folder is the problem, another error reports it
             path.unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:
     """Remove temporary files of evenhand whose writer has ended; files of running writers and other files stay."""
-    with suppress(OSError):  # a folder that cannot be read is not the sweeper's to report
+    with suppress(OSError):  # an unreadable folder is reported elsewhere
         for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
             with suppress(OSError):
                 _remove_left_over(path)
@@ -55,7 +55,7 @@ def _opened(folder: Path) -> tuple[BinaryIO, Path]:
     while True:
         path = folder / f".evenhand-{token_hex(8)}.tmp"
         handle = open(path, "xb")  # noqa: SIM115
-        # A sweeper may have come between opening and locking: then it has the file, or has removed it.
+        # another process may have removed or locked the file between opening and locking
         if _locked(handle.fileno()) is not False and path.exists():
             return handle, path
         handle.close()
@@ -63,7 +63,7 @@ def _opened(folder: Path) -> tuple[BinaryIO, Path]:
 
 def _remove_left_over(path: Path) -> None:
     if sys.platform == "win32":
-        path.unlink()  # refused by the system while a writer has it open
+        path.unlink()  # some systems refuse to remove a file that is open elsewhere
         return
     if path.is_symlink():
         path.unlink()
@@ -77,9 +77,9 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _locked(descriptor: int) -> bool | None:
-    """Lock an open file: whether nobody else had, None where a file system knows no locks (there nothing is swept).
+    """Lock an open file, and return whether no other process had locked it.
 
-    Closing the file lets go of it.
+    None if the file system has no locks; then nothing is removed. Closing the file releases the lock.
     """
     if sys.platform == "win32":
         return None

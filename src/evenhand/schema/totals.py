@@ -1,4 +1,4 @@
-"""What a model or classifier reports of its work, added up over the sessions of a run."""
+"""Add up what models and classifiers report of their work over the sessions of a run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,7 +51,7 @@ def with_session(
     {'device': 'cuda', 'texts': 288}
     """
     total = {name: _added(name, before.get(name), start.get(name), value) for name, value in end.items()}
-    # What this session did no work of stays as it was.
+    # parts without work in this session do not change
     total |= {
         name: value
         for name, value in before.items()
@@ -66,7 +66,7 @@ def _added(name: str, before: Any, start: Any, end: Any) -> Any:
         if name in SUMMED_BY_NAME:
             names = [*end, *(key for key in earlier if key not in end)]
             return {key: _added("calls", earlier.get(key), began.get(key), end.get(key, 0)) for key in names}
-        if name == "seconds":  # quantiles of latency, which cannot be added
+        if name == "seconds":  # quantiles of latency cannot be added
             return dict(end)
         return with_session(earlier, began, end)
     if name in SUMMED and _is_number(end):
@@ -81,7 +81,7 @@ def _added(name: str, before: Any, start: Any, end: Any) -> Any:
 def _ratios(
     total: Mapping[str, Any], before: Mapping[str, Any], start: Mapping[str, Any], end: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The ratios of a description, computed again from its sums."""
+    """Return the ratios of a description, recomputed from its sums."""
     found: dict[str, Any] = {}
     if "tokens_written" in total and total.get("seconds"):
         found["tokens_per_second"] = total["tokens_written"] / total["seconds"]

@@ -1,4 +1,4 @@
-"""The version of evenhand that is running, for records, pages and `--version`."""
+"""The version of the running evenhand, for records, pages and `--version`."""
 
 from importlib.metadata import version
 

@@ -1,8 +1,8 @@
-"""Files of people's answers (the columns: VOTES): recognised, read strictly, refused with the line that is wrong.
+"""Read and write files of human judgements (table VOTES); an invalid file raises an error with its line.
 
-JSON Lines begin with a line that says what the file is (ANNOTATIONS), Parquet has that line among its metadata, and
-CSV has no room for it. Texts of a CSV that a spreadsheet would take for formulas have an apostrophe in front, which
-reading takes away again.
+JSON Lines files begin with a line that describes the file (ANNOTATIONS). Parquet files have this line in their
+metadata, and CSV files have none. In a CSV, texts that a spreadsheet would read as formulas start with an apostrophe,
+which is removed when the file is read.
 """
 
 import csv
@@ -24,7 +24,7 @@ from evenhand.schema.version import VERSION
 EXPECTED = "Expected what `evenhand annotate export STUDY -o FILE` writes: .jsonl, .csv or .parquet."
 KINDS: Mapping[str, TableKind] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 TELLING = {"person", "presentation", "question", "measurement", "answer", "shown_left"}
-"""Columns that no other table of evenhand has together."""
+"""Columns that together occur in no other table of evenhand."""
 WORDS: Mapping[str, tuple[str, ...]] = {
     "role": ("real", "onboarding", "gold", "duplicate", "survey"),
     "kind": ("pair", "conversation", "text"),
@@ -34,7 +34,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 NEVER_NULL = ("study", "person", "role", "question", "measurement")
 OF_ITEMS = ("presentation", "item", "kind")
-"""Null in rows of surveys alone."""
+"""Columns that are null only in rows of surveys."""
 OBJECTS = ("groups", "judgements")
 PYTHON: Mapping[Any, tuple[type, ...]] = {
     pl.String: (str,),
@@ -310,7 +310,7 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
     refuse(~pl.col("seconds").is_between(0, LONGEST), "seconds", "which is no time that an answer takes")
     for name in ("position", "turn"):
         refuse(pl.col(name) < 0, name, "and places are counted from 0")
-    # one turn may bear several marks, each of them once
+    # a turn may have several marks, but each only once
     mark = pl.when(pl.col("measurement") == "marks").then("answer").alias("mark")
     key = pl.struct("person", "presentation", "question", "turn", mark)
     twice = key.is_duplicated() & ~key.is_first_distinct()
@@ -335,7 +335,7 @@ def _check_columns(found: Any, where: str) -> None:
 
 
 def _whole(votes: pl.DataFrame) -> pl.DataFrame:
-    """Answers with the columns that earlier versions did not write, which are null then."""
+    """Return judgements with the columns that earlier versions did not write, filled with null."""
     absent = [name for name in VOTES if name not in votes.columns]
     return votes.with_columns(pl.lit(None, VOTES[name]).alias(name) for name in absent).select(*VOTES)
 
@@ -359,7 +359,7 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
 
 
 def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
-    # A text that has apostrophes in front of a formula already gets one more, so that it can be distinguished.
+    # a text that already starts with an apostrophe and a formula gets one more, so that reading restores it
     texts = pl.col(TEXTS)
     return votes.with_columns(
         pl.when(texts.str.contains(FORMULA)).then("'" + texts).otherwise(texts).name.keep()

@@ -1,4 +1,4 @@
-"""Processes that share the work of this one: they end with it, leave its signals to it, and have one core each."""
+"""Worker processes: they end with this process, leave signals to it, and use one core each."""
 
 import os
 import signal
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Each process has one core."""
+"""Environment variables that limit each process to one core."""
 HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
-"""A terminal and a service manager send these to all processes of a command."""
+"""Signals that a terminal or service manager sends to all processes of a command."""
 
 
 def end_with(parent: Connection) -> None:
