@@ -107,7 +107,7 @@ class ClassifiedText:
         """
         stated = asdict(self)
         for name in ("removed", "behind"):
-            if not stated[name]:  # the rule of runs that were made before it was known
+            if not stated[name]:  # omitted in the rule of runs from before the field existed
                 del stated[name]
         return stated
 

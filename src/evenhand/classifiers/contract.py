@@ -1,4 +1,4 @@
-"""The interface of a classifier: what it can be asked, and what it returns for texts."""
+"""The interface of a classifier, and the results that it returns for texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ class Labels:
     Rows with an error have NaN scores, no label and no verdict (`negative`).
     """
 
-    scores: NDArray[np.float32]  # (n, k); one column for each of the classifier's labels
-    labels: list[str | None]  # (n,); the class decided on, None where there are scores alone
-    score: NDArray[np.float64]  # (n,); how harmful; NaN where the classifier has no harmful side
+    scores: NDArray[np.float32]  # (n, k); one column per label of the classifier
+    labels: list[str | None]  # (n,); the chosen class; None if there are only scores
+    score: NDArray[np.float64]  # (n,); how harmful; NaN if no label is harmful
     negative: list[bool | None]  # (n,); the verdict at the classifier's own threshold
     errors: list[ResponseError | None]  # (n,)
-    details: list[str | None] = field(default_factory=list)  # (n,) or empty; the message behind a code
+    details: list[str | None] = field(default_factory=list)  # (n,) or empty; the message for an error code
 
     def __len__(self) -> int:
         return len(self.errors)

@@ -1,4 +1,6 @@
-"""The gender that a text's words tell, by a word list of our own, offline: counts "she" and "husband", and no more."""
+"""Classify the gender that a text mentions with evenhand's own word list, offline; words such
+as "she" and "husband" count.
+"""
 
 import hashlib
 import re
@@ -44,21 +46,23 @@ CARD = Card(
 
 @dataclass(frozen=True)
 class GenderWords:
-    """Each word's gender (its place in GENDERS), the expression that finds them, and which list it is."""
+    """The gender of each word (its index in GENDERS), the regular expression that finds the
+    words, and the list's identity.
+    """
 
     gender: Mapping[str, int]
     pattern: re.Pattern[str]
     revision: str
 
     def counts(self, text: str) -> tuple[int, int]:
-        """Words for women and for men in a text."""
+        """Return the numbers of words for women and for men in a text."""
         found = [self.gender[word] for word in self.pattern.findall(text.replace("’", "'").lower())]
         return len(found) - sum(found), sum(found)
 
 
 @cache
 def read_gender_words() -> GenderWords:
-    """The word list that comes with the package; raises DataError if it holds a word twice."""
+    """Return the word list of the package; raise DataError if it contains a word twice."""
     content = files("evenhand.classifiers").joinpath("gender_words.txt").read_text(encoding="utf-8")
     gender: dict[str, int] = {}
     for line in content.splitlines():
@@ -71,19 +75,19 @@ def read_gender_words() -> GenderWords:
             gender[word.strip()] = GENDERS.index(kind)
     longest_first = sorted(gender, key=lambda word: (-len(word), word))
     alternatives = "|".join(re.escape(word) for word in longest_first)
-    # the look at one letter spares most places the whole list
+    # the lookahead for one letter makes the expression fail fast at most positions
     begins = "".join(sorted({re.escape(word[0]) for word in gender}))
     pattern = re.compile(rf"(?<![\w'])(?=[{begins}])(?:{alternatives})(?!\w)")
     return GenderWords(gender, pattern, hashlib.sha256(content.encode()).hexdigest())
 
 
 def load(options: Mapping[str, Any]) -> "GenderedWords":
-    """The classifier; takes no options. Raises UsageError if it is given any."""
+    """Return the classifier. It has no options; raise UsageError if some are given."""
     return GenderedWords(**typed_options(f"the classifier {CARD.name!r}", options, options_of(GenderedWords)))
 
 
 class GenderedWords:
-    """Gender by word list behind the Classifier contract.
+    """A classifier of gender with a word list.
 
     >>> GenderedWords().classify(["My husband says he cooks.", "I like her.", "Hello!"]).labels
     ['man', 'woman', 'neither']
@@ -97,7 +101,7 @@ class GenderedWords:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Name, hash of the word list and the genders."""
+        """Return the name, a hash of the word list, and the genders."""
         return {
             "kind": "gendered words",
             "name": CARD.name,
@@ -106,7 +110,7 @@ class GenderedWords:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`."""
+        """Classify each text (see Classifier.classify). Contexts are not read; empty texts are `empty_text`."""
         listed = read_gender_words()
         known = {text: listed.counts(text) for text in dict.fromkeys(texts) if text.strip()}
         self._texts += len(known)
@@ -125,7 +129,7 @@ class GenderedWords:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Name, revision of the list, licence, and distinct texts so far."""
+        """Return the name, revision of the list, licence, and number of distinct texts so far."""
         return {
             "name": CARD.name,
             "revision": self.fingerprint["revision"],

@@ -58,7 +58,7 @@ class WordList:
 
     def score(self, text: str) -> tuple[float, ...]:
         """Return the score of each kind, and of all kinds together, in [0, 1]."""
-        # distinct entries: a word that is repeated ten times is not ten times as toxic
+        # count distinct entries, because a word that occurs ten times is not ten times as toxic
         found = {" ".join(match.lower().split()) for match in self.pattern.findall(text.replace("’", "'"))}
         clean = [1.0] * len(KINDS)
         for entry in sorted(found):

@@ -136,7 +136,7 @@ def classifier_cards() -> dict[str, Card]:
     for name in CLASSIFIERS.built_in:
         try:
             cards.append(CLASSIFIERS.card(name))
-        except ExtensionError as error:  # a package claims our name
+        except ExtensionError as error:  # another package uses a name of evenhand
             cards.append(unusable(name, error))
     cards += [import_module(module).CARD for module in FROM_FILES.values()]
     return {card.name: card for card in cards if card is not None}
@@ -249,7 +249,7 @@ def _registered(
     parameters = {option: parameter for option, parameter in takes.items() if option not in offered}
     if options and not parameters:
         raise UsageError(f"The classifier {name!r} does not accept options.", f"Use {name} without options.")
-    if "options" in parameters:  # whatever it is given, as it stands
+    if "options" in parameters:  # passed on unchanged
         values: dict[str, Any] = {"options": options}
     else:
         values = typed_options(f"the classifier {name!r}", options, parameters)

@@ -113,7 +113,7 @@ def _load(
         raise unknown_name(f"question in {path.name}", question, questions)
     counted = counted.filter(pl.col("question") == question)
     numbers = counted["answer"].cast(pl.Float64, strict=False)
-    numeric = numbers.is_finite().fill_null(value=False).all()  # an option has a word as its name
+    numeric = numbers.is_finite().fill_null(value=False).all()  # an option may have a word as its name
     counted = counted.with_columns(value=numbers)
     known = _options(header, question) or sorted(set(counted["answer"]))
     if numeric and (negative or votes != "majority"):
@@ -161,7 +161,7 @@ class PeopleVotes:
         self.labels = options or (question,)
         said = _said(counted)
         self._behind, self._anywhere = _tallied(said)
-        # only the judgements that count, independent of the format and order of the file
+        # hash only included judgements, so that neither format nor order of the file matters
         self._revision = frame_hash(said.sort(said.columns))
         self._facts = {
             "persons": counted["person"].n_unique(),

@@ -1,4 +1,4 @@
-"""The published text classifiers of Hugging Face: whose weights, the order of the labels, which are harmful."""
+"""Published text classifiers of Hugging Face: weights, order of the labels, and harmful labels."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ from evenhand.schema import Card
 
 @dataclass(frozen=True)
 class Preset:
-    """A published classifier: how its outputs are read, and the weights its authors gave out."""
+    """A published classifier: the weights of its authors, and how its outputs are read."""
 
     card: Card
     model: str | None
     """Hub name; None if the weights are not published in Hugging Face format."""
     revision: str | None = None
-    """The commit that is used unless the user asks for another."""
+    """Commit that is used unless the user requests another one."""
     labels: tuple[str, ...] | None = None
-    """In the order of the outputs; None: the model's own, or a label file's."""
+    """Labels in the order of the outputs. None: those of the model or of a label file."""
     harmful_outputs: tuple[int, ...] = ()
     threshold: float | None = None
     multi_label: bool | None = None
     outputs: int | None = None
-    """How many a model must have, where the labels are not fixed."""
+    """Required number of outputs of a model, if the labels are not fixed."""
 
 
 TOXIGEN = Preset(

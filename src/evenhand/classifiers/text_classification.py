@@ -1,4 +1,4 @@
-"""Hugging Face text classification: any sequence classifier as a judge, in length-sorted batches."""
+"""Hugging Face text classification: any sequence classifier, in batches of texts of similar length."""
 
 import inspect
 from collections.abc import Sequence
@@ -23,29 +23,29 @@ from evenhand.weights import (
 
 Floats = NDArray[np.float32]
 AT_ONCE = 20_000
-"""Distinct texts tokenised together."""
+"""Number of distinct texts that are tokenised together."""
 NO_LIMIT = 1_000_000
-"""Tokenizers without a stated maximum say a number far above this."""
+"""Tokenizers without a maximum report a number far above this."""
 OFFSET_POSITIONS = (
     "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "data2vec-text",
     "longformer", "mpnet", "luke", "xmod", "ibert",
 )  # fmt: skip
-"""Model types that number positions from behind the padding token, so that fewer are usable than configured."""
+"""Model types whose positions start after the padding token, so that fewer can be used than configured."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the outputs of a model are read as a judgement."""
+    """How the outputs of a model are converted to labels."""
 
     labels: tuple[str, ...]
     negative: tuple[str, ...] = ()
-    """Labels on the harmful side; empty where there is none (a style classifier)."""
+    """Harmful labels; empty if there are none (a style classifier)."""
     threshold: float | None = None
-    """A text is negative from this score on; None: if its likeliest label is a negative one."""
+    """Smallest score of a negative text. None: a text is negative if its most likely label is harmful."""
     multi_label: bool = False
     """Each label has a separate probability (sigmoid); otherwise the probabilities of all labels sum to 1 (softmax)."""
     maximum_tokens: int | None = None
-    """Longer texts are cut at the end; None: never."""
+    """Maximum number of tokens; longer texts are cut at the end. None: no limit."""
 
     def __post_init__(self) -> None:
         for name in self.negative:
@@ -61,12 +61,25 @@ class Reading:
 
 
 class TextClassification:
-    """A Hugging Face sequence classifier behind the Classifier contract.
+    """A Hugging Face sequence classifier.
 
-    checkpoint: from `find_checkpoint`; its weights are loaded at the first `classify`. reading: labels, harmful
-    side and threshold. name: what the reports call it. device, dtype: where and how it computes. batch_tokens:
-    padded tokens a batch; changes no label beyond floating-point noise.
-    Raises UsageError for a reading with more or fewer labels than the model has outputs, or an unknown device.
+    Parameters
+    ----------
+    checkpoint
+        Result of `find_checkpoint`. The weights are loaded at the first `classify`.
+    reading : Reading
+        Labels, harmful labels and threshold.
+    name : str
+        Name in reports.
+    device, dtype : str
+        Device and data type of the computation.
+    batch_tokens : int
+        Padded tokens per batch. It does not affect labels, except for floating-point noise.
+
+    Raises
+    ------
+    UsageError
+        The number of labels differs from the number of outputs, or the device is unknown.
     """
 
     reads_context = False
@@ -103,7 +116,7 @@ class TextClassification:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Weights, tokenizer, precision and reading; a folder's path does not enter."""
+        """Return weights, tokenizer, precision and reading; the path of a folder is not included."""
         return {
             "kind": "text-classification",
             **self._identity,
@@ -113,10 +126,10 @@ class TextClassification:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text; see Classifier.classify. Identical texts are run once; contexts are not read.
+        """Classify each text (see Classifier.classify). Identical texts are computed once; contexts are not read.
 
-        Errors: `empty_text` for nothing but white space, `not_finite` where the model gives NaN or infinity,
-        `out_of_memory` for a text that does not fit even alone. Raises ModelError if the weights cannot be loaded.
+        Errors: `empty_text` for white space, `not_finite` if the model gives NaN or infinity, `out_of_memory` for a
+        text that does not fit even alone. Raises ModelError if the weights cannot be loaded.
         """
         distinct = {text: row for row, text in enumerate(dict.fromkeys(t for t in texts if t.strip()))}
         probabilities = np.full((len(distinct), len(self.labels)), np.nan, dtype=np.float32)
@@ -127,7 +140,7 @@ class TextClassification:
             failed |= {start + row for row in self._run(words[part], probabilities[part])}
         self._texts += len(distinct)
         rows = np.array([distinct.get(text, -1) for text in texts], dtype=np.int64)
-        # an additional last row of NaN stands for empty texts
+        # empty texts refer to an additional last row of NaN
         scores = np.vstack([probabilities, np.full((1, len(self.labels)), np.nan, dtype=np.float32)])[rows]
         errors: list[ResponseError | None] = [None] * len(rows)
         for position, row in enumerate(rows.tolist()):
@@ -141,7 +154,7 @@ class TextClassification:
         return read_probabilities(scores, errors, self.reading)
 
     def describe(self) -> dict[str, Any]:
-        """Name, revision, labels, threshold, device, and what was run so far (texts counted once)."""
+        """Return the name, revision, labels, threshold, device, and the work so far (texts counted once)."""
         identity = self._identity
         return {
             "name": self.name,
@@ -165,7 +178,7 @@ class TextClassification:
 
     @cached_property
     def _identity(self) -> dict[str, Any]:
-        """The commit on the hub, or a hash of the folder's weights."""
+        """Return the commit on the hub, or a hash of the folder's weights."""
         checkpoint = self.checkpoint
         if checkpoint.commit is not None:
             return {"name": checkpoint.name, "revision": checkpoint.commit}
@@ -179,20 +192,20 @@ class TextClassification:
         dtype = getattr(torch, self.dtype)
         model = load_weights(self.checkpoint, "AutoModelForSequenceClassification", dtype).to(self.device)
         if model.config.get_text_config().pad_token_id is None:
-            # Decoders read the last token that is no padding. Without a padding token no batch is padded, and no
-            # token may be taken for one: not even an end token that a text ends with.
+            # decoders read the last token that is not padding; without a padding token, batches are not padded, and no
+            # token may be mistaken for padding, not even an end token at the end of a text
             model.config.get_text_config().pad_token_id = -1
         return model
 
     def _pads(self) -> bool:
-        """Whether texts of different lengths may share a batch without changing each other's answers."""
+        """Return whether texts of different lengths may share a batch without a change of their results."""
         takes_mask = "attention_mask" in inspect.signature(self._model.forward).parameters
         padding = self.checkpoint.tokenizer.pad_token_id
         same = padding is not None and padding == self._model.config.get_text_config().pad_token_id
         return takes_mask and same
 
     def _run(self, texts: list[str], into: Floats) -> list[int]:
-        """Fill in the probabilities of some distinct texts; returns those that do not fit in memory."""
+        """Fill in the probabilities of some distinct texts, and return those that do not fit in memory."""
         import torch
 
         model, tokenizer, pads = self._model, self.checkpoint.tokenizer, self._pads()
@@ -221,7 +234,7 @@ class TextClassification:
         tokenizer, limit = self.checkpoint.tokenizer, self.reading.maximum_tokens
         if limit is None:
             return dict(tokenizer(texts))
-        # One token more than fits shows which texts are cut, without ever encoding one whole.
+        # one token more than the maximum shows which texts are cut, without encoding them completely
         encoded = dict(tokenizer(texts, truncation=True, max_length=limit + 1))
         long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > limit]
         if long:
@@ -234,11 +247,11 @@ class TextClassification:
 
 
 def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: Reading) -> Labels:
-    """The judgements that probabilities amount to.
+    """Return labels from probabilities.
 
     scores: (n, k) probabilities, NaN in rows with an error. errors: n codes. The score is the probability of the
-    negative labels: their sum where labels share one probability, the largest where each has its own. Labels that
-    can hold at once give no single label.
+    harmful labels. This is their sum if all labels share one distribution, and the largest if each has a separate
+    probability. In the second case there is no single label.
 
     >>> reading = Reading(("neutral", "toxic"), negative=("toxic",))
     >>> said = read_probabilities(np.array([[0.4, 0.6]], dtype=np.float32), [None], reading)
@@ -264,7 +277,7 @@ def read_probabilities(scores: Floats, errors: list[ResponseError | None], readi
 
 
 def longest_text(checkpoint: Checkpoint) -> int | None:
-    """Tokens a text may have, special ones included; None where neither model nor tokenizer has a limit."""
+    """Return the maximum number of tokens of a text, including special tokens; None without a limit."""
     config, tokenizer = checkpoint.config, checkpoint.tokenizer
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions is not None and config.model_type in OFFSET_POSITIONS:

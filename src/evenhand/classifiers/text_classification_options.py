@@ -1,4 +1,4 @@
-"""The options of a Hugging Face text classifier, read with its preset: weights, labels, which are harmful."""
+"""Options of a Hugging Face text classifier, combined with its preset: weights, labels, harmful labels."""
 
 import json
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options of a Hugging Face text classifier; None takes what the preset or the model says."""
+    """Options of a Hugging Face text classifier. None: as in the preset or the model."""
 
     model: str | None = None
-    """A folder or hub name in the place of a preset's."""
+    """Folder or hub name that replaces the preset's."""
     labels: str | None = None
-    """A label file."""
+    """File with the names of the labels."""
     negative: tuple[str, ...] | None = None
-    """Names or numbers of harmful labels."""
+    """Names or numbers of the harmful labels."""
     threshold: Number | Literal["argmax"] | None = None
     multi_label: bool | None = None
     maximum_tokens: Whole | None = None
@@ -56,11 +56,11 @@ def read_options(
     device: str = "auto",
     revision: str | None = None,
 ) -> TextClassification:
-    """A text classifier as its preset and options say; its weights are not loaded yet.
+    """Return a text classifier from its preset and options; the weights are not loaded yet.
 
-    name: of the classifier; a folder or hub name where there is no preset. options: as words or Python values.
-    Raises UsageError for options that are unknown, wrong or do not suit the model, ModelError and DataError for
-    files that cannot be found or read.
+    name: of the classifier; a folder or hub name if there is no preset. options: as text or Python values. Raises
+    UsageError for options that are unknown, invalid or unsuitable for the model, and ModelError or DataError for files
+    that are missing or unreadable.
     """
     typed = TextOptions(**typed_options(f"the classifier {name!r}", options, options_of(TextOptions)))
     model = typed.model or (preset.model if preset else name)
@@ -106,7 +106,7 @@ def read_options(
 
 
 def _text_classifier(name: str, revision: str | None, advice: str) -> Checkpoint:
-    """The checkpoint of a name, refused if it is no text classifier; its weights may be pickled."""
+    """Return the checkpoint of a name; raise ModelError if it is not a text classifier. Pickled weights are allowed."""
     checkpoint = find_checkpoint(
         name, kind="classifier", revision=revision, pickles=True, offsets=False, advice=advice
     )
@@ -144,7 +144,7 @@ def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
     if len(configured) != len(preset.labels):
         raise _wrong_count(preset.card.name, checkpoint, len(preset.labels))
     for position, label in enumerate(configured):
-        # names like LABEL_0 say nothing; a preset's own name in another place says that the order is another
+        # names such as LABEL_0 mean nothing; a preset's label at another position shows that the order differs
         if label.lower() in preset.labels and preset.labels[position] != label.lower():
             raise UsageError(
                 f"Output {position} of {checkpoint.name!r} is named {label!r}, but {preset.card.name!r} expects "
@@ -190,11 +190,11 @@ def _threshold(
 
 
 def read_labels(path: Path | str) -> tuple[str, ...]:
-    """The label names in a file, in the order of the model's outputs.
+    """Return the label names in a file, in the order of the model's outputs.
 
-    path: text with one name a line (as ParlAI writes style classes; empty lines at the end are no labels), or
-    .json with a list or with a mapping between numbers and names, in either direction. Raises DataError for a
-    file that is missing, unreadable or empty, for names that stand twice, and for numbers that are not 0, 1, 2, ...
+    path: a text file with one name per line (as ParlAI writes style classes; empty lines at the end are ignored), or a
+    .json file with a list, or with a mapping between numbers and names in either direction. Raises DataError for a file
+    that is missing, unreadable or empty, for repeated names, and for numbers other than 0, 1, 2, ...
     """
     path = Path(path).expanduser()
     if not is_file(path):

@@ -1,4 +1,4 @@
-"""VADER: the sentiment of a text by word lists and rules, offline (vaderSentiment)."""
+"""VADER: the sentiment of a text from word lists and rules, offline (vaderSentiment)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -36,14 +36,14 @@ BOUND = 0.05
 
 
 def load(options: Mapping[str, Any]) -> "Vader":
-    """The classifier; takes no options. Raises UsageError if it is given any."""
+    """Return the classifier. It has no options; raise UsageError if some are given."""
     return Vader(**typed_options("the classifier 'vader'", options, options_of(Vader)))
 
 
 class Vader:
-    """Sentiment by VADER behind the Classifier contract.
+    """A classifier of sentiment with VADER.
 
-    Compound of at least 0.05 is positive, at most -0.05 negative, neutral between.
+    A compound score of at least 0.05 is positive, one of at most -0.05 is negative, and others are neutral.
 
     >>> Vader().classify(["The book was good.", "Today SUX!"]).labels
     ['positive', 'negative']
@@ -57,7 +57,7 @@ class Vader:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Name, the library's version and the bound."""
+        """Return the name, the version of the library, and the bound."""
         revision = version("vaderSentiment")
         return {
             "kind": "vader",
@@ -68,7 +68,7 @@ class Vader:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`."""
+        """Classify each text (see Classifier.classify). Contexts are not read; empty texts are `empty_text`."""
         known = {text: self._polarity(text) for text in dict.fromkeys(texts) if text.strip()}
         self._texts += len(known)
         nothing = (np.nan,) * 4
@@ -87,7 +87,7 @@ class Vader:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Name, version, licence, bound, and distinct texts so far."""
+        """Return the name, version, licence, bound, and number of distinct texts so far."""
         return {
             "name": "vader",
             "revision": self.fingerprint["revision"],

@@ -1,1 +1,1 @@
-"""Classifiers behind a network: Perspective, moderation services, language models that judge by a rubric."""
+"""Classifiers that send texts to a service: Perspective, moderation services, and language models with a rubric."""

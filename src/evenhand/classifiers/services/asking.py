@@ -26,9 +26,9 @@ from evenhand.services import ABSENT, LARGEST, Answer, AnswerStore, Refusals, Se
 
 Q = TypeVar("Q")
 
-REST = 60.0  # seconds after which a service that had enough for now is asked again
+REST = 60.0  # seconds until the next request after a service reported its rate limit
 LONGEST_NAME = 100
-BLOCK = 8  # requests a connection between two looks at the quota
+BLOCK = 8  # requests per connection between two checks of the quota
 PASSING_ERRORS = frozenset(
     {
         ResponseError.QUOTA,
@@ -330,10 +330,10 @@ class AskedOnce(Generic[Q]):
             self._spent_until = float("inf") if _for_today(answer.detail) else time.monotonic() + REST
         rows = self._read(answer, [questions[key] for key in keys])
         hint = "Are the address, the model's name and the classifier's options what the service takes?"
-        if answer.error is not ResponseError.QUOTA:  # after it, no requests are sent for a while
+        if answer.error is not ResponseError.QUOTA:  # after a quota error, no requests are sent for a while
             self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
         if rows is None or len(rows) != len(keys):
-            if len(keys) > 1:  # one text may be the cause for all
+            if len(keys) > 1:  # a single text may have caused the failure of all
                 alone.extend(keys)
                 return
             code = answer.refusal or answer.error or ResponseError.UNPARSABLE

@@ -41,12 +41,12 @@ CARD = Card(
 )
 
 PATH = "chat/completions"
-LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs a few
+LONGEST_REPLY = 1 << 16  # bytes of UTF-8; a label needs few
 LARGEST_ANSWER = 1 << 20
 """Maximum number of bytes of an HTTP response that are read. The longest reply is six times as long if every letter is
 escaped, and the judge's reasoning may be included."""
 MOST_STARTS = (
-    64  # opening braces from which JSON is read; a limit of the time, which grows with each failed attempt
+    64  # opening braces from which JSON is tried; it limits the time, which grows with each failed attempt
 )
 DISAGREES = "disagrees with itself when options are swapped"
 
@@ -192,7 +192,7 @@ class LlmJudge(ServiceClassifier[Question]):
         choices = self.rubric.choices[::-1] if question.swapped else self.rubric.choices
         listed = "\n".join(f"- {choice.label}: {choice.meaning}" for choice in choices)
         names = ", ".join(json.dumps(choice.label, ensure_ascii=False) for choice in choices)
-        # as JSON strings, so that a text cannot end its own quotation and give instructions to the judge
+        # as JSON strings, so that a text cannot end its quotation and give instructions to the judge
         parts = (
             {"before": question.context, "text": question.text}
             if question.context
@@ -236,7 +236,7 @@ class LlmJudge(ServiceClassifier[Question]):
         if _is_too_long(content):
             detail = f"the judge's reply is longer than {LONGEST_REPLY >> 10} kB; expected a label"
             return [Reply(None, ResponseError.UNPARSABLE, detail)]
-        # every response was paid for, so it is stored even if it contains no valid label
+        # every response was paid for, so it is stored even without a valid label
         reply = {
             "model": (answer.body or {}).get("model"),
             "content": message.get("content"),
@@ -314,7 +314,7 @@ def _is_too_long(content: str) -> bool:
 
 def _objects(content: str) -> list[dict[str, Any]] | None:
     """Return the JSON objects in a text, or None if it has more than MOST_STARTS opening braces to try."""
-    # Python reads whole numbers of up to 4,300 digits only; as decimals, all are read, and in linear time.
+    # Python reads integers of at most 4,300 digits; as decimals, all are read, in linear time
     decoder, values, place = json.JSONDecoder(parse_int=float), [], 0
     starts = 0
     while (place := content.find("{", place)) >= 0:

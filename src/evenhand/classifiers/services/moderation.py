@@ -1,4 +1,4 @@
-"""Moderation services in OpenAI's format: categories of harm with a score each, several texts a request."""
+"""Moderation services in OpenAI's format: one score per category of harm, several texts per request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,20 +45,27 @@ CATEGORIES = (
 
 
 def load(options: Mapping[str, Any]) -> "Moderation":
-    """The classifier. Options, all optional:
+    """Return the classifier.
 
-    url (https://api.openai.com/v1), model (omni-moderation-latest: give a dated one to pin it), categories (with
-    commas; OpenAI's thirteen), harmful (categories that count; all), threshold (a score; without it the service's own
-    flags decide), texts_per_request (16), concurrency, per_minute, timeout, attempts, key_variable
-    (OPENAI_API_KEY), revision (of the model behind your own address), store (file of kept answers).
-    Raises UsageError for wrong options, EvenhandError without a key where OpenAI is asked.
+    Options, all optional, with defaults in parentheses:
+
+    - url (https://api.openai.com/v1);
+    - model (omni-moderation-latest): a name with a date pins the version;
+    - categories (OpenAI's thirteen): separated by commas;
+    - harmful (all): categories that count for the verdict;
+    - threshold: a score; without it, the service's own flags decide;
+    - texts_per_request (16), concurrency, per_minute, timeout, attempts, key_variable (OPENAI_API_KEY);
+    - revision: version of a model at your own URL;
+    - store: file for stored responses.
+
+    Raises UsageError for invalid options, and EvenhandError if OpenAI is used without a key.
     """
     return Moderation(ModerationOptions.read(options))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModerationOptions(ServiceOptions):
-    """What `load` takes."""
+    """The options of `load`."""
 
     service: ClassVar[str] = "moderation"
     url: str = ""
@@ -72,10 +79,11 @@ class ModerationOptions(ServiceOptions):
 
 
 class Moderation(ServiceClassifier[str]):
-    """A moderation service behind the Classifier contract; made by `load`.
+    """A moderation service as a classifier; `load` creates it.
 
-    score: the largest among the categories that count. negative: any of them flagged by the service, or scored at
-    least `threshold`. label: the highest of them, where negative. Contexts are not read.
+    score: the largest score of the harmful categories. negative: True if the service flags one of them or, with
+    `threshold`, if the score is at least `threshold`. label: the category with the largest score, if negative. Contexts
+    are not read.
     """
 
     def __init__(self, options: ModerationOptions):
@@ -97,7 +105,7 @@ class Moderation(ServiceClassifier[str]):
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Address, model, categories and the rule of the verdict."""
+        """Return URL, model, categories and the rule of the verdict."""
         return {
             "kind": "moderation",
             "name": "moderation",
@@ -110,7 +118,9 @@ class Moderation(ServiceClassifier[str]):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Model (as asked for, and as the service names it), rule, what was asked and found in the store."""
+        """Return facts: model (as requested, and as the service names it), rule, and numbers
+        of requests and stored responses.
+        """
         return super().describe() | {
             "models_answered": dict(self._service.models),
             "negative": list(self.harmful or self.labels),
@@ -129,7 +139,7 @@ class Moderation(ServiceClassifier[str]):
     def _read(self, answer: Answer, questions: Sequence[str]) -> list[Reply] | None:
         if answer.error is ResponseError.QUOTA or answer.error is ResponseError.TIMED_OUT:
             return [Reply(None, answer.error, answer.detail)] * len(questions)
-        if answer.error is not None:  # too long, or a server that takes one text at a time
+        if answer.error is not None:  # the request is too long, or the server accepts only one text at a time
             return None if len(questions) > 1 else [failure(answer)]
         results = (answer.body or {}).get("results")
         if not isinstance(results, list) or len(results) != len(questions):
@@ -138,7 +148,7 @@ class Moderation(ServiceClassifier[str]):
         return [self._scored(result, model) for result in results]
 
     def _scored(self, result: Any, model: Any) -> Reply:
-        """The reply of one text: its scores, or that no category that counts has any."""
+        """Return the reply for one text: its scores, or an error if none of the harmful categories has a score."""
         scores = result.get("category_scores") if isinstance(result, dict) else None
         known = [name for name in self.labels if isinstance(scores, dict) and _is_number(scores.get(name))]
         if lacking := [name for name in self.harmful if name not in known] or (
@@ -153,7 +163,7 @@ class Moderation(ServiceClassifier[str]):
     def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
         (reply,) = replies
         if reply.body is not None:
-            # read again: another choice of categories may have kept this answer
+            # read again, because this response may have been stored for other categories
             reply = self._scored(reply.body, reply.body.get("model"))
         if reply.body is None:
             return TextLabel(error=reply.error, detail=reply.detail)
@@ -186,5 +196,5 @@ class Moderation(ServiceClassifier[str]):
 
 
 def _is_number(value: Any) -> bool:
-    # Neither NaN nor infinity is above or below anything, and a larger whole number is no score.
+    # NaN and infinity cannot be compared with a threshold, and a larger integer is not a score
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9

@@ -1,7 +1,7 @@
-"""Perspective: toxicity and its kinds, from the web service behind most published numbers or a compatible one.
+"""Perspective: toxicity and related attributes, from Google's service or a compatible one.
 
-Google ends its service on 31 December 2026. Stored responses can still be used without a network. For new
-texts, use the URL of a compatible service, existing scores, or another classifier.
+Most published numbers use this service. Google ends it on 31 December 2026. Stored responses can still be used without
+a network. For new texts, use the URL of a compatible service, existing scores, or another classifier.
 """
 
 import warnings
@@ -219,7 +219,7 @@ class Perspective(ServiceClassifier[str]):
         for reason, code in _REASONS.items():
             if reason in reasons:
                 return Reply(None, code, answer.detail)
-        # the older service says so in words only
+        # the older service reports it only in the text of the message
         if "does not support request languages" in message:
             return Reply(None, ResponseError.UNSUPPORTED_LANGUAGE, answer.detail)
         return failure(answer)
