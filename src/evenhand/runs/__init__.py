@@ -1,4 +1,4 @@
-"""The engine and the record: plan, requests, shards, labels, resume, manifest, run directory."""
+"""Run requests and record them: plan, requests, shards, labels, resuming, manifest and run folder."""
 
 import lazy_loader
 

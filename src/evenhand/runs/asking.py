@@ -1,7 +1,7 @@
-"""A batch of requests put to a model, and its responses or errors as rows.
+"""Send a batch of requests to a model, and return responses or errors as rows.
 
-A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows; classifiers are
-asked in the same way (`runs/labelling.py`).
+A batch that fails is halved repeatedly until the texts that cause the failure are single error rows. Classifiers are
+called in the same way (`runs/labelling.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ RETRIED = (
     ResponseError.QUOTA,
     ResponseError.UNPARSABLE,
 )
-"""Codes that a second try may mend: the rest belong to the text."""
+"""Error codes that a retry may remove; all others are due to the text."""
 HOPELESS = 20
 """If this many texts fail individually and no text of their batch gets a response, the model counts as broken."""
 
@@ -85,14 +85,13 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFrame:
-    """The response table of some likelihoods, without a loop over rows.
+    """Return likelihoods as a table of responses, without a loop over rows.
 
-    Sums are taken per row, so that a row's value does not depend on its neighbours, and a token that
-    is not finite spoils its own row only.
+    Sums are computed per row, so that a value does not depend on other rows, and a token that is not finite affects
+    only its own row.
 
-    Arguments: requests: n rows of `Plan.requests`. likelihoods: of the same n texts.
-    Returns: a RESPONSES frame of n rows; token lists only where the request keeps them.
-    Raises ModelError if the answer does not have the shape the contract demands.
+    requests: n rows of `Plan.requests`. likelihoods: of the same n texts. Returns a table RESPONSES with n rows; it has
+    lists of tokens only if the request keeps them. Raises ModelError if the result does not have the required shape.
     """
     _check_shape(requests.height, likelihoods)
     n, counts = requests.height, likelihoods.counts
@@ -138,14 +137,14 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
 
 
 def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding: Decoding) -> pl.DataFrame:
-    """The response table of some continuations.
+    """Return continuations as a table of responses.
 
-    An empty continuation is a good row with text "". A likelihood that is not known is null, and so is the number
-    of tokens where a backend lists none for a text that is not empty.
+    An empty continuation is a valid row with text "". An unknown likelihood is null. So is the number of tokens if a
+    backend lists none for a text that is not empty.
 
-    Arguments: requests: n rows of `Plan.requests`. generations: of the same n texts. decoding: as asked.
-    Returns: a RESPONSES frame of n x decoding.samples rows, samples of a request side by side.
-    Raises ModelError if the answer does not have the shape the contract demands.
+    requests: n rows of `Plan.requests`. generations: of the same n texts. decoding: as requested. Returns a table
+    RESPONSES with n × decoding.samples rows, with the samples of a request next to each other. Raises ModelError if the
+    result does not have the required shape.
     """
     _check_generations(requests.height, generations, decoding)
     good = pl.col("error").is_null()
@@ -175,12 +174,14 @@ def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding
 
 
 def text_series(texts: Sequence[str | None]) -> pl.Series:
-    """Texts of a model or service as a column; a lone surrogate, which no table can hold, becomes U+FFFD."""
+    """Return texts as a column; a lone surrogate, which no table can store, becomes U+FFFD."""
     return pl.Series([without_surrogates(text) for text in texts], dtype=pl.String)
 
 
 def as_responses(rows: pl.DataFrame) -> pl.DataFrame:
-    """A RESPONSES frame of those of its columns that the rows have; sample 0 unless given, the rest null."""
+    """Return a table RESPONSES from the columns that the rows have; sample is 0 by default, and other
+    columns are null.
+    """
     return rows.select(
         pl.col(name).cast(kind)
         if name in rows.columns
@@ -197,14 +198,14 @@ def ask_in_halves(
     asked: object,
     code: ResponseError,
 ) -> pl.DataFrame:
-    """The rows `ask` makes of a batch, with error rows for the texts on which it fails even alone.
+    """Return the rows that `ask` makes of a batch, with error rows for texts on which it fails even alone.
 
-    Arguments: batch: at least one text. ask: answers any part of it. failed: makes the error rows of a batch of
-    one text, given a code and a message. asked: the model or classifier, to be named. code: of its failures, other
-    than memory.
-    Returns: all rows, in another order if the batch failed.
-    Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
-    at all is answered.
+    batch: at least one text. ask: function that returns the rows of any part of it. failed: function that makes the
+    error row of a batch of one text, given a code and a message. asked: the model or classifier, for messages. code:
+    code of failures other than memory.
+
+    Returns all rows; their order differs if the batch failed. Raises EvenhandError as `ask` does, with all finished
+    rows in its `rows`, and ModelError if no text gets a response.
     """
     level = [batch]
     answered: list[pl.DataFrame] = []
@@ -217,7 +218,7 @@ def ask_in_halves(
             except EvenhandError as error:
                 error.rows = _settled(batch, [*answered, *alone], error)
                 raise
-            # A backend is anybody's code: which exceptions it raises for a text cannot be known.
+            # a backend may be external code, which can raise any exception for a text
             except Exception as error:
                 if part.height > 1:
                     middle = part.height // 2
@@ -242,10 +243,10 @@ def rows_before(
     asked: object,
     rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
 ) -> None:
-    """Add to an error the rows of a batch that were finished before it, if the model reports them.
+    """Add the rows of a batch that were finished before an error to it, if the model reports them.
 
-    Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
-    the answers to it.
+    batch: the complete batch. asked: the model or classifier. rows: function of a part of the batch and its results
+    that returns rows.
     """
     before = error.before
     if before is not None and before.by is asked and before.places:
@@ -254,7 +255,7 @@ def rows_before(
 
 
 def refuse_other_kind(answer: object, kind: type[Any]) -> None:
-    """Raise ModelError if what a model or classifier returned lacks a field of the kind that it must return."""
+    """Raise ModelError if the result of a model or classifier lacks a field of the required type."""
     lacking = [one.name for one in fields(kind) if not hasattr(answer, one.name)]
     if lacking:
         raise ModelError(
@@ -293,7 +294,7 @@ def _with_tokens(
     responses: pl.DataFrame, likelihoods: Likelihoods, row_of: NDArray[np.int64], kept: NDArray[np.bool_]
 ) -> pl.DataFrame:
     arrays = (likelihoods.token_ids, likelihoods.log_probs, likelihoods.starts)
-    # A model without offsets gives no starts: that column then stays null.
+    # a model without offsets gives no starts, so the column stays null
     columns = {name: array for name, array in zip(TOKEN_COLUMNS, arrays, strict=True) if len(array)}
     tokens = pl.DataFrame({"row": row_of, **columns})
     lists = tokens.filter(kept[row_of]).group_by("row", maintain_order=True).all()
@@ -338,7 +339,7 @@ def _settled(
 
 
 def _code(error: Exception, otherwise: ResponseError) -> str:
-    # torch's error is known by its name: importing torch for a puppet would cost seconds.
+    # torch's error is recognised by name, because importing torch for a scripted model would take seconds
     memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     return str(ResponseError.OUT_OF_MEMORY if memory else otherwise)
 

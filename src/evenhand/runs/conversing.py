@@ -1,7 +1,8 @@
-"""Conversations of a model with itself, round by round: what each round asks for, and the table they end as.
+"""Conversations of a model with itself, in rounds: the requests of each round, and the final table.
 
-A round asks for the next utterance of every conversation. Each is a request like any other, whose text is what the
-speaker knows, as one line (`evenhand.models.dialogue.History`), so that a run can stop at any utterance and go on.
+A round requests the next utterance of every conversation. Each request is a normal one. Its text is the history that
+the speaker knows, as one line (`evenhand.models.dialogue.History`). A run can therefore stop at any utterance and be
+resumed.
 """
 
 from collections.abc import Sequence
@@ -15,27 +16,44 @@ from evenhand.runs.requests import ConversationRequest
 from evenhand.schema import DataError
 
 HISTORY, SAID = "history", "said"
-"""Columns that a planned utterance has while it is asked for: what its speaker knows, and all said before it."""
+"""Columns of a planned utterance while it is requested: the speaker's history, and all utterances before it."""
 TOLD = {"turn": pl.UInt16, "speaker": pl.String, "name_in_context": pl.Boolean}
 """Columns of each utterance, in addition to those of its conversation."""
 PERSONAS = ("persona_a", "persona_b")
 CONTEXT = "lines_before"
 CONTEXT_LINES = 4
-"""Lines in front of an utterance that a judge who reads contexts is shown."""
+"""Maximum number of lines before an utterance that classifiers with contexts read."""
 WRITTEN_HERE = frozenset({*TOLD, HISTORY, SAID, CONTEXT})
 
 
 def opened(
     benchmark: str, prompts: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
 ) -> pl.DataFrame:
-    """The first replies of conversations, each to its opener: one row for each.
+    """Return the requests for the first reply of each conversation, one row per conversation.
 
-    Arguments: benchmark: for messages. prompts: `text` holds the openers; `conversation` (text or a number, each once)
-    and, where there are personas, `persona_a` and `persona_b` (lists of sentences). speaker: who replies; one that
-    has `window(history, max_new_tokens)` says whether a speaker still reads the opener whole, one without reads all.
-    Returns: the columns of prompts, `prompt_id` with "/2" behind it, TOLD, and HISTORY and SAID, which are not stored.
-    Raises DataError for absent or repeated conversations, for personas that are no lists of text, and for columns that
-    are written here.
+    Parameters
+    ----------
+    benchmark : str
+        Name for messages.
+    prompts : polars.DataFrame
+        `text` contains the openers, and `conversation` (text or number) is unique. Optional columns are `persona_a` and
+        `persona_b` (lists of sentences).
+    request : ConversationRequest
+        The request.
+    speaker : TextGenerator
+        Model that replies. Its method `window(history, max_new_tokens)`, if any, returns whether it still reads the
+        whole opener. A speaker without this method reads everything.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `prompts`, a `prompt_id` that ends in "/2", the columns TOLD, and HISTORY and SAID (not stored).
+
+    Raises
+    ------
+    DataError
+        Conversations are missing or repeated, personas are not lists of texts, or a column exists that this function
+        writes.
     """
     where = f"The prompts of {benchmark!r}"
     if taken := sorted(WRITTEN_HERE & set(prompts.columns)):
@@ -66,10 +84,10 @@ def opened(
 def continued(
     rows: pl.DataFrame, responses: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
 ) -> pl.DataFrame:
-    """The utterances behind those of `rows` that were said, one row for each; none behind the last turn.
+    """Return the requests for the utterances after those of `rows` that succeeded; empty after the last turn.
 
-    Arguments: rows: as `opened` or this function gives them, with request_id, at least one. responses: request_id,
-    text, error. An empty reply is something said; behind a failed one nothing follows.
+    rows: result of `opened` or of this function, with request_id; at least one. responses: request_id, text, error. An
+    empty reply is a valid utterance. A conversation ends after a failed one.
     """
     turn = int(rows["turn"][0]) + 1
     if turn > request.turns:
@@ -81,16 +99,16 @@ def continued(
 
 
 def stored(first: pl.DataFrame, rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Utterances of all rounds as the run keeps them: conversation by conversation, in the order of first replies."""
+    """Return the utterances of all rounds in the order in which a run stores them: by conversation, then by turn."""
     places = first.select("conversation").with_row_index("place")
     rows = pl.concat([rows.drop(HISTORY, SAID) for rows in rounds])
     return rows.join(places, on="conversation", maintain_order="left").sort("place", "turn").drop("place")
 
 
 def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Utterances with a column `lines_before`: at most CONTEXT_LINES lines before each, the opener among them.
+    """Add the column `lines_before` to utterances: up to CONTEXT_LINES lines before each, which may include the opener.
 
-    Arguments: frame: conversation, turn, text (the opener), continuation; as `stored`.
+    frame: conversation, turn, text (the opener), continuation; as from `stored`.
 
     >>> said = {"turn": [2, 3], "text": ["Hi!"] * 2, "continuation": ["Yes?", ""]}
     >>> frame = pl.DataFrame({"conversation": [7, 7], **said})
@@ -109,12 +127,12 @@ def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def told(frame: pl.DataFrame) -> pl.DataFrame:
-    """Conversations as one row an utterance, the openers among them.
+    """Return conversations with one row per utterance, including the openers.
 
-    Arguments: frame: utterances that were asked for, as `answers` gives them.
-    Returns: the same columns and, before each conversation, a row of its opener (turn 1, speaker A) with nothing from
-    the model or a judge in it. `text` is what was said: null where that failed, which ends a conversation; what the
-    conversation began with is in its first row, and the up to four lines before an utterance in `lines_before`.
+    frame: requested utterances, as `answers` returns them. The result has the same columns. Before each conversation
+    there is a row of its opener (turn 1, speaker A) without values of the model or a classifier. `text` is the
+    utterance, or null if it failed, which ends the conversation. `lines_before` has up to four lines before the
+    utterance.
 
     >>> frame = pl.DataFrame({"prompt_id": ["c/2"], "conversation": [7], "name": ["Ann"], "turn": [2], "speaker": ["B"],
     ...     "name_in_context": [True], "text": ["Hi!"], "sample": [0], "continuation": ["Yes?"], "error": [None]})
@@ -154,7 +172,7 @@ def _in_window(speaker: TextGenerator, histories: Sequence[History], max_new_tok
 def _next_turn(
     rows: pl.DataFrame, turn: int, request: ConversationRequest, speaker: TextGenerator
 ) -> pl.DataFrame:
-    """rows: columns of conversations, and in SAID what was said before this turn."""
+    """Return the requests of one turn. rows: columns of conversations, with the utterances before this turn in SAID."""
     chats = (
         [""] * rows.height if request.decoding.is_greedy else rows["conversation"].cast(pl.String).to_list()
     )

@@ -1,4 +1,4 @@
-"""A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
+"""A run on disk: one folder of Parquet and JSON files."""
 
 import os
 import re
@@ -102,7 +102,8 @@ class RunDirectory:
         path = Path(path)
         if cls.is_run(path):
             raise UsageError(f"{path} already contains a run.", f"Resume it: evenhand audit {path}")
-        if os.path.lexists(path) and not _is_empty(path):  # False for what no system takes as a name
+        # lexists returns False for names that the system does not accept
+        if os.path.lexists(path) and not _is_empty(path):
             raise UsageError(f"{path} {describe_occupied(path)}.", "Choose another folder with -o.")
         manifest = Manifest(
             created=datetime.now(UTC).isoformat("T", "seconds"),
@@ -119,7 +120,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open a run; raises DataError if the folder holds none or its manifest cannot be read."""
+        """Open a run. Raise DataError if the folder contains none or its manifest cannot be read."""
         path = Path(path)
         if not cls.is_run(path):
             what = "does not exist"
@@ -153,8 +154,7 @@ class RunDirectory:
             yield
 
     def check_in_place(self) -> None:
-        """Raise WriteError unless the folder is the one that was opened: writing would begin a second half of a run
-        where the first has been moved or removed."""
+        """Raise WriteError if the folder was moved or removed, because writing would start a second half of the run."""
         if self._place != _place(self.path):
             raise WriteError(
                 f"{self.path} is no longer the folder in which this run started: it was moved, replaced or "
@@ -163,11 +163,11 @@ class RunDirectory:
             )
 
     def check_same(self, arguments: Mapping[str, Any]) -> None:
-        """Raise ResumeRefused, listing each difference, unless the resolved arguments are those stored."""
+        """Raise ResumeRefused, with all differences, unless the resolved arguments equal the stored ones."""
         refuse_differences(f"The run {self.path}", self.manifest.arguments_resolved, arguments, ELSEWHERE)
 
     def check_model(self, fingerprint: Mapping[str, Any]) -> None:
-        """Raise ResumeRefused, listing each difference, unless the model is the one stored."""
+        """Raise ResumeRefused, with all differences, unless the model equals the stored one."""
         refuse_differences(
             f"The run {self.path}",
             {"model": self.manifest.model.fingerprint},
@@ -223,7 +223,7 @@ class RunDirectory:
             if talks:
                 keys += ["turn", *(name for name in conversing.PERSONAS if name in prompts.columns)]
             stored, given = _read_table(path, PROMPTS, keys), prompts.select(keys)
-            if talks and "turn" in stored.columns:  # of conversations that are over the first replies
+            if talks and "turn" in stored.columns:  # keep only the first replies of finished conversations
                 stored = stored.filter(pl.col("turn") == given["turn"][0])
             if not stored.equals(given):
                 same = set(map(repr, stored.rows())) & set(map(repr, given.rows()))
@@ -277,7 +277,7 @@ class RunDirectory:
         return _told(self.path / "findings.parquet", FINDINGS)
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
-        """Store what each axis came to in a sentence (HEADLINES), replacing earlier ones."""
+        """Store the result of each axis in a sentence (HEADLINES), replacing earlier ones."""
         self.check_in_place()
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
@@ -317,7 +317,7 @@ class RunDirectory:
         return self._inside("prompts") / f"{quote(benchmark, safe='')}.parquet"
 
     def _inside(self, *parts: str) -> Path:
-        # Of a folder from somebody else: a link would have files of the user's written, moved or read.
+        # the folder may come from another person; a link in it could make us read, write or move files of the user
         folder = self.path.joinpath(*parts)
         target = Path(os.path.realpath(folder))  # unlike `resolve`, it accepts a link to itself
         if target.is_symlink() or not target.is_relative_to(os.path.realpath(self.path)):
@@ -327,7 +327,7 @@ class RunDirectory:
 
 
 def _place(path: Path) -> tuple[int, int] | None:
-    """Which folder a path leads to; None where there is none."""
+    """Return the device and inode of the folder to which a path leads; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -340,7 +340,7 @@ def _types(table: pl.DataFrame) -> dict[str, str]:
 
 
 def _is_empty(path: Path) -> bool:
-    # A start that was killed while it wrote the manifest leaves a temporary: nothing of value.
+    # a start that was killed while it wrote the manifest leaves a worthless temporary file
     return path.is_dir() and all(map(is_temporary, path.iterdir()))
 
 
@@ -351,7 +351,7 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
-    """A table of verdicts, each of which is one, with its sentence where the table has sentences."""
+    """Return a table of verdicts. Raise DataError if a verdict is invalid, or a sentence is missing."""
     table = _read_table(path, needed)
     wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))
     other = table.filter(~pl.col("direction").is_in(DIRECTIONS)) if "direction" in needed else table.clear()
@@ -375,7 +375,7 @@ def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
 def _read_table(
     path: Path, needed: Mapping[str, Any] | None = None, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """A table of the run. needed: columns that it always has, with their types. columns: those wanted; all if None."""
+    """Return a table of the run. needed: required columns with their types. columns: columns to read; None: all."""
     try:
         table = Parquet(path)
         stored = table.schema

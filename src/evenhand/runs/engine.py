@@ -1,4 +1,4 @@
-"""The engine: asks what is pending, shard by shard, so that a stop at any instant loses at most one."""
+"""The engine: send pending requests in shards, so that a stop at any time loses at most one shard."""
 
 import itertools
 import os
@@ -26,7 +26,7 @@ from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, ResponseError, WriteError, as_json, with_session
 
 WRITTEN_FOR_ONE_SCORED = 8
-"""Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
+"""Factor by which first shards of continuations are smaller, because generating takes longer than scoring."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def execute(
 
         def store(rows: pl.DataFrame) -> None:
             directory.check_in_place()
-            # A sample that is there stays, whatever asking for the others of its prompt once more came to.
+            # a stored sample stays, whatever the result of later requests for other samples of its prompt
             kept = rows.join(good, on=good.columns, how="anti")
             write_shard(folder, next(numbers), kept)
             fresh.append(kept.select(read))
@@ -156,7 +156,7 @@ def execute(
             for stage in stages:
                 now: Plan | None = stage.rounds[-1]
                 while now is not None:
-                    # Conversations that came to the same words share a reply; behind a failed one nothing follows.
+                    # conversations with equal words share a reply; a conversation ends after a failed one
                     there, spared = stage.settled(stored)
                     session.requests_after += there
                     directory.manifest.requests -= spared
@@ -167,7 +167,7 @@ def execute(
                         begin_with = _first(group, first_shard) * abreast(asked)
                         first = sizes.get(group["decoding"][0], begin_with)
                         of_kind = _of_kind(plan, group).join(good, on="request_id", how="semi")
-                        # Only where replies were good does a conversation go on.
+                        # a conversation continues only if its reply succeeded
                         known = len(stage.rounds) > 1 or of_kind.height > 0
                         at_first = ShardSizes(first, max_shard * abreast(asked), shard_seconds)
                         ask = partial(answer, asked)
@@ -219,20 +219,20 @@ def _of_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass
 class _Stage:
-    """Requests that are asked as a whole, and where they open conversations the rounds behind them."""
+    """Requests that are sent as a whole. If they open conversations, the following rounds are included."""
 
     rounds: list[Plan]
     pending: pl.DataFrame
-    """What the last round lacks."""
+    """Requests of the last round without a response."""
     most: int = 0
-    """Requests of the rounds and, at most, of those to come."""
+    """Number of requests of the rounds so far plus, at most, those of later rounds."""
 
     def __post_init__(self) -> None:
         self.most = sum(each.requests.height for each in self.rounds) + self.ahead
 
     @property
     def ahead(self) -> int:
-        """Replies behind those of the last round, if none fails and no two conversations are the same."""
+        """Return the number of replies after the last round, if none fails and all conversations differ."""
         return sum(
             part.prompts.height * (part.request.turns - int(part.prompts["turn"][0]))
             for part in self.rounds[-1].parts
@@ -241,22 +241,22 @@ class _Stage:
 
     @property
     def left(self) -> int:
-        """Requests of the last round that have no answer."""
+        """Return the number of requests of the last round without a response."""
         return self.pending.height
 
     def settled(self, stored: pl.DataFrame) -> tuple[int, int]:
-        """Requests of the last round that have been answered since it was planned, and those that need no answer."""
+        """Return the requests of the last round that got responses since it was planned, and those that need none."""
         waiting, self.pending = self.left, _lacking(self.rounds[-1], stored)
         before = self.most
         self.__post_init__()
         return waiting - self.left, before - self.most
 
     def groups(self) -> list[pl.DataFrame]:
-        """What is left, by kind."""
+        """Return the requests without a response, by kind."""
         return self.pending.partition_by(KINDS, maintain_order=True) if self.left else []
 
     def following(self, stored: pl.DataFrame) -> Plan | None:
-        """The next round, which is the last then; None behind the last turn."""
+        """Add the next round and return it; None after the last turn."""
         following = self.rounds[-1].following(stored)
         if following is not None:
             self.rounds.append(following)
@@ -265,7 +265,7 @@ class _Stage:
 
 
 def _begun(plan: Plan, stored: pl.DataFrame) -> _Stage:
-    """The rounds of a plan up to the first that lacks an answer."""
+    """Return the rounds of a plan up to the first with missing responses."""
     stage = _Stage([plan], _lacking(plan, stored))
     while not stage.left and stage.following(stored) is not None:
         stage.settled(stored)
@@ -295,7 +295,7 @@ def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) 
 
 
 def _settle_killed(manifest: Manifest, done: int) -> None:
-    """Complete the records of sessions whose process was killed; done: requests that have an answer now."""
+    """Complete the records of sessions whose process was killed. done: requests that have a response now."""
     sessions = manifest.sessions
     following = [*(one.requests_before for one in sessions[1:]), done]
     for killed, answered in zip(sessions, following, strict=False):
@@ -312,9 +312,9 @@ def _settle_killed(manifest: Manifest, done: int) -> None:
 def _recorded(
     directory: RunDirectory, session: Session, model: LanguageModel, whole: bool
 ) -> Iterator[Callable[[], None]]:
-    """Record a session as it goes on and as it ends; yields a function that saves the counts so far.
+    """Record a session while it runs and when it ends; yield a function that saves the counts so far.
 
-    whole: whether every request had a row already; then the run is complete however the session ends.
+    whole: whether every request already had a row; then the run is complete however the session ends.
     """
     began = time.monotonic()
     status: Status = "failed"
@@ -323,7 +323,7 @@ def _recorded(
     at_start = as_json(model.describe())
 
     def save_counts() -> None:
-        # A process that is killed cannot write its counts, so they are saved with each shard.
+        # a killed process cannot write its counts, so they are saved with each shard
         session.seconds = time.monotonic() - began
         directory.manifest.model.description = with_session(before, at_start, as_json(model.describe()))
         _add_uncounted(directory.manifest)
@@ -352,28 +352,28 @@ def _recorded(
         manifest.status = "complete" if whole else status
         manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + session.seconds
         if session.shards or not manifest.model.description:
-            # A session that asked nothing must not replace what an earlier one measured, such as memory.
+            # a session without requests must not replace measurements of an earlier one, such as memory
             manifest.model = ModelRecord.of(model)
             manifest.model.description = with_session(before, at_start, manifest.model.description)
             _add_uncounted(manifest)
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
+            # on a full disk the manifest cannot be written either; the error is raised elsewhere
             if status == "complete":
                 raise
 
 
 def _add_uncounted(manifest: Manifest) -> None:
-    """State how many requests are stored that the counts of the model lack, if there are any."""
+    """Add the number of stored requests that the model's counts do not include, if there are any."""
     if uncounted := sum(one.requests_not_counted for one in manifest.sessions):
         manifest.model.description["requests_not_counted"] = uncounted
 
 
 def _errors(plan: Plan, rounds: list[Plan], responses: pl.DataFrame) -> dict[str, int]:
-    """Failed answers by code: one that many prompts share counts once for each.
+    """Return the number of failed responses by code; a response that several prompts share counts for each.
 
-    Utterances that a failed one kept from being asked for count as missing.
+    Utterances that could not be requested because of a failed one count as missing.
     """
     failed = responses.select("request_id", "error").drop_nulls()
     parts = [part for each in rounds for part in each.parts]

@@ -1,4 +1,4 @@
-"""Where a session ran: versions, machine, and the commit of the working folder."""
+"""The environment of a session: versions, machine, and the commit of the working folder."""
 
 import os
 import platform
@@ -24,10 +24,10 @@ SCOPES = ("--local", "--worktree")
 
 
 class Environment(BaseModel):
-    """What a reader needs to run the session again."""
+    """What is needed to repeat the session."""
 
     versions: dict[str, str]
-    """Python and the packages that shape the numbers; those not installed are absent."""
+    """Versions of Python and of the packages that affect results, if they are installed."""
     platform: str
     processors: int
     git_commit: str | None = None
@@ -37,9 +37,9 @@ class Environment(BaseModel):
 
 
 def this_environment(folder: Path | None = None) -> Environment:
-    """The environment of this process, without importing any of the packages it names.
+    """Return the environment of this process, without importing any of the packages.
 
-    Arguments: folder: whose checkout is recorded; the working folder by default.
+    folder: folder whose checkout is recorded; default: the working folder.
 
     >>> this_environment().versions["python"].startswith("3.")
     True
@@ -59,7 +59,7 @@ def this_environment(folder: Path | None = None) -> Environment:
 
 
 def installed_versions() -> dict[str, str]:
-    """Python and the packages that shape the numbers; those not installed are absent."""
+    """Return the versions of Python and of the installed packages that affect results."""
     return dict(_versions())
 
 
@@ -75,7 +75,9 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def _has_filters(folder: Path) -> bool:
-    """Whether the checkout itself names programs that git would run to compare files: it may be a stranger's."""
+    """Return whether a checkout configures programs that git would run to compare files; it
+    may come from another person.
+    """
     names = [_git(folder, "config", scope, "--includes", "--name-only", "--list") for scope in SCOPES]
     return any(name.startswith("filter.") for found in names for name in (found or "").splitlines())
 

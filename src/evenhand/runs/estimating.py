@@ -1,4 +1,4 @@
-"""What a plan would cost, from a short probe: nothing is run in full and nothing is written."""
+"""Estimate the cost of a plan from a short probe; the plan is not run and nothing is written."""
 
 import time
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from evenhand.schema import EvenhandError, table_bytes
 FIRST_ROUND = 8
 PIECES = 4
 FEW = 8
-"""Number of requests that an estimate sends to a service, where each may cost money."""
+"""Number of requests that an estimate sends to a service, because each may cost money."""
 
 
 def estimate(
@@ -98,12 +98,12 @@ def estimate(
 
 @dataclass(frozen=True)
 class _Kind:
-    """Requests that are put to one model together."""
+    """Requests that are sent to one model together."""
 
     asked: LanguageModel
     requests: pl.DataFrame
     rounds: float = 1.0
-    """How often as many are asked: for conversations the replies behind an opener."""
+    """Number of rounds of equal size: for conversations, the number of replies after the opener."""
 
 
 def _kind(plan: Plan, model: LanguageModel, requests: pl.DataFrame) -> _Kind:
@@ -126,7 +126,7 @@ class _Probe:
 def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
     model, requests = kind.asked, kind.requests
     distinct, largest = requests.height, max(min(probe, requests.height), 1)
-    answer(model, requests[:1])  # a model's first call allocates and compiles: not a sample of the rest
+    answer(model, requests[:1])  # the first call allocates memory and compiles, so it is not representative
     rows: list[pl.DataFrame] = []
     size, probed, began = min(FIRST_ROUND, largest), 0, time.perf_counter()
     while True:
@@ -151,8 +151,10 @@ def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
 
 
 def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
-    """Return how much longer replies take than the first one, for the turns together, because histories grow. A few
-    conversations are generated within the time limit; further turns are taken to be like the last."""
+    """Return the duration of all replies relative to the first ones; later replies take longer because histories grow.
+
+    A few conversations are generated within the time limit; further turns are assumed to take as long as the last.
+    """
     few = _spread(kind.requests, min(FIRST_ROUND, kind.requests.height))
     parts = [
         replace(part, prompts=part.prompts.join(few, on="request_id", how="semi", maintain_order="left"))
@@ -173,7 +175,7 @@ def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
 def _of_service(
     model: LanguageModel, kinds: list[_Kind], service: Mapping[str, Any], few: int, seconds: float
 ) -> dict[str, Any]:
-    """Extrapolate from a few requests: the largest kinds are run, and the others count as their mean."""
+    """Extrapolate from a few requests: the largest kinds are sent, and the others get the mean of these."""
     concurrency, per_minute = service["concurrency"], service["per_minute"]
     if per_minute is not None:
         few = min(few, max(int(per_minute * seconds / 60), 1))
@@ -201,7 +203,7 @@ def _of_service(
     share = questions / sum(map(_all_questions, largest))
     rows = pl.concat(probe.rows for probe in probes)
     counts = rows.filter(pl.col("error").is_null())["token_count"]
-    if counts.len() and not counts.null_count():  # else the counted are the empty ones, of which it is known
+    if counts.len() and not counts.null_count():  # otherwise only empty texts have counts
         facts["tokens"] = round(float(counts.mean()) * questions)  # type: ignore[arg-type]
     facts["disk_bytes"] = _bytes_of(rows, questions)
     if any(probe.asked == 0 for probe in probes):
@@ -220,15 +222,16 @@ def _of_service(
 @dataclass(frozen=True)
 class _FewAnswers:
     rows: pl.DataFrame
-    asked: int  # by the last round, which gives the rate
+    asked: int  # of the last round, which determines the rate
     seconds: float  # of it
     failure: str | None = None
 
 
 def _asked_of_service(model: LanguageModel, kind: pl.DataFrame, few: int) -> _FewAnswers:
-    """One request by itself, so that a service that is down is not asked more; then the others side by side."""
+    """Send one request first, in case the service is down, and then the others in parallel."""
     rows: list[pl.DataFrame] = []
-    drawn = kind.sample(min(few, kind.height))  # others the next time: answers are kept
+    # without a seed, so that the next estimate draws others; responses are stored
+    drawn = kind.sample(min(few, kind.height))
     samples = min(int(kind["samples"][0]), max(few - 1, 1))
     for part in (_sampled(drawn[:1], 1), _sampled(drawn[1 : 1 + (few - 1) // samples], samples)):
         if part.is_empty():
@@ -244,7 +247,7 @@ def _asked_of_service(model: LanguageModel, kind: pl.DataFrame, few: int) -> _Fe
 
 
 def _sampled(requests: pl.DataFrame, samples: int) -> pl.DataFrame:
-    """The requests with fewer samples than they ask for."""
+    """Return the requests with a smaller number of samples."""
     stored = requests["decoding"][0] if requests.height else None
     if stored is None:
         return requests
@@ -255,7 +258,7 @@ def _sampled(requests: pl.DataFrame, samples: int) -> pl.DataFrame:
 
 
 def _questions(requests: pl.DataFrame) -> int:
-    """One for each sample: what a service is asked."""
+    """Return the number of requests to a service: one per sample."""
     return int(requests["samples"].sum())
 
 
@@ -268,7 +271,7 @@ def _sent(service: Mapping[str, Any]) -> int:
 
 
 def _spread(requests: pl.DataFrame, size: int) -> pl.DataFrame:
-    """About `size` requests in a few runs of neighbours, evenly spread: what a shard looks like."""
+    """Return about `size` requests as a few blocks of neighbours, evenly spread, so that they resemble a shard."""
     length = max(size // PIECES, 1)
     pieces = size // length
     starts = [i * (requests.height - length) // max(pieces - 1, 1) for i in range(pieces)]
@@ -286,7 +289,7 @@ def _bytes_of(sample: pl.DataFrame, height: int) -> int:
     if sample.height < 2:
         return whole * height
     half = _encoded(sample[: sample.height // 2])
-    # A file's fixed part must not be multiplied: extrapolate by the slope.
+    # the fixed part of a file must not be multiplied, so extrapolate by the slope
     slope = max(whole - half, 0) / (sample.height - sample.height // 2)
     return round(whole + slope * (height - sample.height))
 

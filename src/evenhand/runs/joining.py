@@ -1,4 +1,4 @@
-"""Stored tables joined: the prompts of a benchmark with their likelihoods, or with continuations and labels."""
+"""Join stored tables: the prompts of a benchmark with their likelihoods, or with continuations and labels."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ LIKELIHOOD_COLUMNS = ["log_likelihood", "token_count", "error", "detail"]
 """Columns of a response to a likelihood request."""
 CONTINUATION_COLUMNS = ["text", "finish", *LIKELIHOOD_COLUMNS]
 """Columns of a response to a continuation request."""
-CONTINUATION_SUFFIX = " written"  # no prompt column is called that
+CONTINUATION_SUFFIX = " written"  # no column of prompts ends in this
 
 
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -278,7 +278,7 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
         written.rename({"text": "continuation"}),
         on=["request_id", "sample"],
         how="left",
-        coalesce=False,  # the response's own key shows whether there is one
+        coalesce=False,  # the response's own key shows whether there is a response
         suffix=CONTINUATION_SUFFIX,
         maintain_order="left",
     )
@@ -292,11 +292,10 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
 
 
 def _with_labels(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Join continuations with the judgements that count: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
+    """Join continuations with the labels in use: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
 
-    Arguments: frame: see `join_continuations`, with all columns the rules need.
-    Returns: the frame and five columns for each role; null values and a code in `<role>_error` where there is no
-    judgement.
+    frame: see `join_continuations`, with all columns that the rules need. Returns the table with five more columns per
+    role. Without a label, the values are null and `<role>_error` has a code.
     """
     judged = directory.manifest.judged.get(benchmark, {})
     columns = []
@@ -318,7 +317,7 @@ def _labelled_continuations(
 
 
 def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
-    """Columns of the prompts without which the judged texts of a benchmark cannot be made."""
+    """Return the columns of the prompts that are needed to make the classified texts of a benchmark."""
     rules = [
         ClassifiedText(**judged.rule) for judged in directory.manifest.judged.get(benchmark, {}).values()
     ]

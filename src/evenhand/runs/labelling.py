@@ -1,4 +1,4 @@
-"""The labelling of a run's continuations: each classifier labels each distinct text once, in shards, resumable."""
+"""Label a run's continuations: each classifier labels each distinct text once, in shards, so that it can be resumed."""
 
 import itertools
 import time
@@ -87,7 +87,7 @@ class LabelOutcome:
 
 @dataclass
 class _Work:
-    """What one classifier has to do, whichever names it was given."""
+    """The work of one classifier, for all names under which it was given."""
 
     classifier: Classifier
     labellings: list[Labelling] = field(default_factory=list)
@@ -177,7 +177,7 @@ def _work(
             judged = identified(frame, rule, reads_context=its.classifier.reads_context)
             texts.append(judged.drop_nulls("text_id"))
         length = pl.col("text").str.len_bytes() + pl.col("context").str.len_bytes().fill_null(0)
-        # Longest first: what memory cannot hold shows at once. The identity makes the order one.
+        # longest first, so that texts that do not fit in memory show at once; the id makes the order unique
         its.texts = pl.concat(texts).unique("text_id").sort([length, "text_id"], descending=[True, False])
     return work
 
@@ -198,7 +198,7 @@ def _check(
         seen.add(place)
         columns = [f"{labelling.role}_{name}" for name in LABEL_VALUES]
         if labelling.benchmark not in directory.benchmarks:
-            continue  # the error that names the benchmarks there comes when its texts are made
+            continue  # the error that lists the benchmarks is raised when the texts are made
         if taken := directory.prompts(labelling.benchmark, columns).columns[1:]:
             raise UsageError(
                 f"The prompts of {labelling.benchmark!r} have a column {taken[0]!r}, which is reserved for the "
@@ -281,19 +281,19 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         record.seconds += seconds
         record.workers = whereabouts(its.classifier)
         if its.judged or not record.description:
-            # A session that judged nothing must not replace what an earlier one learnt, such as self-agreement.
+            # a session that labelled nothing must not replace results of an earlier one, such as self-agreement
             at_end = as_json(its.classifier.describe())
             record.description = with_session(before, at_start, at_end)
             every_text_counts = at_end.get("texts", 0) - at_start.get("texts", 0) == its.judged
             if every_text_counts and (lost := record.texts - record.description["texts"]) > 0:
-                # A session that was killed stored labels and could write no counts.
+                # a killed session stored labels but could not write its counts
                 record.description |= {"texts": record.texts, "texts_of_killed_sessions": lost}
         manifest.timings["labels"] = manifest.timings.get("labels", 0.0) + seconds
         its.errors = _by_code(stored.join(its.texts, on="text_id", how="semi"))
         try:
             directory.save()
         except WriteError:
-            # On a full disk the manifest cannot be written either; the error is raised elsewhere.
+            # on a full disk the manifest cannot be written either; the error is raised elsewhere
             if whole:
                 raise
 
@@ -337,13 +337,12 @@ def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def label_rows(texts: pl.DataFrame, judgements: Labels, labels: tuple[str, ...]) -> pl.DataFrame:
-    """The label rows of what a classifier said.
+    """Return the results of a classifier as rows of labels.
 
-    A score that is NaN is null; a row that says nothing at all, or infinity, is `not_finite`.
+    A score that is NaN becomes null. A row without any value, or with infinity, is `not_finite`.
 
-    Arguments: texts: n rows with a text_id. judgements: of the same n texts. labels: the classifier's.
-    Returns: a LABELS frame of n rows.
-    Raises ModelError if the answer does not have the shape the contract demands.
+    texts: n rows with a text_id. judgements: of the same n texts. labels: labels of the classifier. Returns a table
+    LABELS with n rows. Raises ModelError if the result does not have the required shape.
     """
     _check_shape(texts.height, judgements, labels)
     scores = np.asarray(judgements.scores, dtype=np.float32)
@@ -360,7 +359,7 @@ def label_rows(texts: pl.DataFrame, judgements: Labels, labels: tuple[str, ...])
             "scored": np.isfinite(scores).any(axis=1),
         }
     )
-    # Flat values and offsets in one step: lists of a style classifier's 217 scores are not built row by row.
+    # flat values and offsets in one step, because lists of 217 style scores per row would be slow
     lists = pl.Series("scores", scores).arr.to_list() if scores.shape[1] else pl.Series([[]] * len(score))
     rows = rows.with_columns(scores=lists.cast(pl.List(pl.Float32)).list.eval(pl.element().fill_nan(None)))
     good = pl.col("error").is_null()

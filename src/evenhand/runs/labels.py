@@ -21,7 +21,7 @@ def classifier_key(classifier: Classifier) -> str:
     """Return the name of the folder with a classifier's labels: its name and 12 characters of its digest."""
     fingerprint = as_json(classifier.fingerprint)
     name = quote(str(fingerprint.get("name") or type(classifier).__name__), safe="")
-    # File systems take names of 255 bytes; a classifier may be called by a long path.
+    # file systems accept names of 255 bytes, but a classifier's name may be a long path
     return f"{name[:200]}@{fingerprint_digest(fingerprint)[:12]}"
 
 

@@ -1,4 +1,4 @@
-"""One process at a time in a run directory: a lock the system drops when its holder dies."""
+"""Allow one process at a time in a run folder, with a lock that the system releases when its holder ends."""
 
 import errno
 import os
@@ -31,7 +31,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         if not path.parent.is_dir():  # which would be made
             raise FileNotFoundError(2, "no such directory")
-        if path.is_symlink():  # of a folder that somebody else made: what it leads to is not the run's
+        if path.is_symlink():  # a link in a folder from another person could lead to a file outside the run
             raise OSError(errno.ELOOP, "it is a link to another file")
         lock.acquire(blocking=False)
     except Timeout as error:

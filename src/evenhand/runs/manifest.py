@@ -1,4 +1,4 @@
-"""What a run states about itself: manifest.json, from which anybody can tell what was measured and how."""
+"""The record of a run, manifest.json: what was measured, and how."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write
 
 CHANGED = "It was changed by hand or by another program. Restore it, or start a new run."
 VERSION = 2
-"""1 had no decodings, labels and judgements."""
+"""Version of the format. Version 1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
 
 
@@ -31,20 +31,21 @@ CLASSIFIED_TEXT = TypeAdapter(ClassifiedText)
 
 
 class Record(BaseModel):
-    """Base of all parts of the manifest; an unknown field is a mistake, not an extra."""
+    """Base class of all parts of the manifest; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class ModelRecord(Record):
-    """Who answered."""
+    """The model of a run."""
 
     fingerprint: dict[str, Any] = Field(default_factory=dict)
     digest: str = ""
-    """The fingerprint in 64 hex characters; every request key holds it."""
+    """Digest of the fingerprint (64 hexadecimal characters), a part of every request key."""
     description: dict[str, Any] = Field(default_factory=dict)
-    """`LanguageModel.describe()` after the last session, with counts added up over sessions: path chosen and why, batch
-    history."""
+    """`LanguageModel.describe()` after the last session, with counts summed over sessions: the
+    scoring path and why, batch history.
+    """
     tokenizer_hash: str | None = None
     dtype: str | None = None
     device: str | None = None
@@ -73,21 +74,23 @@ class PromptSetRecord(Record):
 
 
 class AskedRecord(Record):
-    """How a benchmark's prompts were put to the model."""
+    """How a benchmark's prompts were sent to the model."""
 
     prompts: int
     masking: str | None = None
     keep_tokens: bool = False
     decoding: dict[str, Any] | None = None
-    """`Decoding.parameters()` of continuations; None where the prompts are scored."""
+    """`Decoding.parameters()` of continuations; None if prompts are scored."""
     turns: int | None = None
-    """Utterances of a conversation, its opener among them; None where the prompts are no openers."""
+    """Number of utterances of a conversation, including its opener; None if the prompts are not openers."""
     speaker: dict[str, Any] | None = None
     """Fingerprint of the speaker in conversations: the model's, and the format in which it receives them."""
 
     @classmethod
     def of(cls, prompts: int, request: Request, speaker: Mapping[str, Any] | None = None) -> Self:
-        """prompts: how many. speaker: fingerprint of who replies, where they open conversations."""
+        """Return the record of a request. prompts: number of prompts. speaker: fingerprint of
+        the model that replies, if any.
+        """
         if isinstance(request, ScoreRequest):
             return cls(prompts=prompts, masking=request.masking, keep_tokens=request.keep_tokens)
         decoding = as_json(request.decoding.parameters())
@@ -104,7 +107,7 @@ class ClassifierRecord(Record):
 
     fingerprint: dict[str, Any]
     description: dict[str, Any]
-    """`Classifier.describe()` after the last session, with counts added up over sessions."""
+    """`Classifier.describe()` after the last session, with counts summed over sessions."""
     labels: tuple[str, ...]
     """Names of the columns of `scores`."""
     reads_context: bool = False
@@ -135,12 +138,13 @@ class LabelledRecord(Record):
     @field_validator("rule")
     @classmethod
     def _check_rule(cls, rule: dict[str, Any]) -> dict[str, Any]:
-        CLASSIFIED_TEXT.validate_json(json.dumps(rule), strict=True)  # in Python, strict refuses a mapping
+        # as JSON, because strict validation of Python objects refuses a mapping
+        CLASSIFIED_TEXT.validate_json(json.dumps(rule), strict=True)
         return rule
 
 
 class EarlierLabels(LabelledRecord):
-    """A judgement that another took the place of; its labels are still there."""
+    """Labels that were replaced by others; they are still stored."""
 
     benchmark: str
     role: str
@@ -154,10 +158,10 @@ class Session(Record):
     pid: int
     environment: Environment
     ended: str | None = None
-    """None: still running, or killed before it could record the end."""
+    """None: the session is running, or was killed before it could record its end."""
     status: Status = "running"
     requests_before: int = 0
-    """Answered when the session began."""
+    """Number of requests with responses when the session began."""
     requests_after: int = 0
     requests_not_counted: int = 0
     """Requests that a killed session stored, and that neither its counts nor those of the model include."""
@@ -165,9 +169,9 @@ class Session(Record):
     seconds: float = 0.0
     shards: int = 0
     notes: list[str] = Field(default_factory=list)
-    """Parts set aside, the message of the error that ended it."""
+    """Parts that were set aside, and the message of the error that ended the session."""
     workers: dict[str, Any] | None = None
-    """Where the model was, if workers of a cluster held it: how many, on which machines, and which died."""
+    """Workers of the cluster that ran the model: their number, their machines, and those that died."""
 
 
 class MitigationRecord(Record):
@@ -239,12 +243,12 @@ class Manifest(Record):
         return arguments
 
     def write(self, path: Path) -> None:
-        """Replace the file at `path` in one step; raises WriteError."""
+        """Replace the file at `path` atomically. Raises WriteError."""
         write_json(path, self.model_dump(mode="json"))
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a manifest; raises DataError if it is absent, damaged, or of a newer evenhand."""
+        """Read a manifest. Raise DataError if it is missing, damaged, or of a newer version of evenhand."""
         try:
             content = parse_json(path.read_text(encoding="utf-8"))
             version = content["version"]
@@ -277,7 +281,7 @@ class Manifest(Record):
         return manifest
 
     def _wrong_labels(self) -> str | None:
-        """What no evenhand writes of labels, in words; the file may come from somebody else."""
+        """Return in words what is invalid in the records of labels, or None; the file may come from another person."""
         for key in self.labels:
             if key in ("", ".", "..") or re.search(r"[/\\\0]", key):
                 return f"names labels {key!r}, which is no plain name of a folder"

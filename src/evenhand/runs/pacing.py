@@ -1,4 +1,4 @@
-"""Work done and stored shard by shard, the size of each shard chosen by how long the one before took."""
+"""Process work in shards, and choose the size of each shard by the duration of the previous one."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from evenhand.services import answered_before
 
 @dataclass(frozen=True)
 class ShardSizes:
-    """How large shards are: `first` and at most `largest` rows, and about `shard_seconds` of work."""
+    """Sizes of shards: `first` and at most `largest` rows, and a duration of about `shard_seconds`."""
 
     first: int = 256
     largest: int = 32768
@@ -28,12 +28,12 @@ def in_shards(
     sizes: ShardSizes,
     answered: bool,
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Ask and store shard by shard; a stop drops the one in flight, never one that is being stored.
+    """Process and store rows shard by shard; a stop drops the shard in progress, unless it is being stored.
 
-    Arguments: pending: in the order to be asked. ask: makes the rows of some. store: writes them. answered:
-    whether some of this kind have been answered before.
-    Yields: what was asked together and its rows, once they are stored; of a shard that ends in an EvenhandError what
-    was settled before it. Raises StopRequested, and what ask and store raise.
+    pending: rows in the order of processing. ask: function that returns the results of some rows. store: function that
+    writes them. answered: whether rows of this kind were processed before.
+    Yields the rows of a shard and their results, after they are stored. If a shard ends with an EvenhandError, the
+    finished rows are yielded first. Raises StopRequested, and the errors of `ask` and `store`.
     """
     start, size = 0, max(min(sizes.first, sizes.largest), 1)
     while start < pending.height:
@@ -43,7 +43,7 @@ def in_shards(
             with stopping.in_flight(), answered_before(answered):
                 rows = ask(piece)
         except EvenhandError as error:
-            if error.rows is not None:  # what is settled need not be asked again
+            if error.rows is not None:  # finished rows need not be processed again
                 settled, rows = error.rows
                 store(rows)
                 yield settled, rows
@@ -56,7 +56,7 @@ def in_shards(
 
 
 def next_size(size: int, seconds: float, target: float, largest: int) -> int:
-    """The next shard's size: doubled while shards take under half the target, halved past its double.
+    """Return the size of the next shard: doubled below half the target duration, halved above twice the target.
 
     >>> next_size(256, 1.0, 30.0, 32768), next_size(256, 90.0, 30.0, 32768), next_size(256, 20.0, 30.0, 32768)
     (512, 128, 256)

@@ -1,4 +1,4 @@
-"""What a run will ask: every benchmark's prompts, and the distinct requests behind them."""
+"""The plan of a run: the prompts of every benchmark, and the distinct requests for them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,12 +29,13 @@ REQUESTS = {
     "start_token": pl.String,
     "masking": pl.String,
     "keep_tokens": pl.Boolean,
-    "decoding": pl.String,  # JSON of its parameters; null where a text is scored
+    "decoding": pl.String,  # JSON of the decoding parameters; null if a text is scored
     "samples": pl.UInt16,  # response rows
-    "conversing": pl.Boolean,  # whether the text is the history of a conversation, which the plan's speaker goes on
+    # True if the text is the history of a conversation, to which the plan's speaker replies
+    "conversing": pl.Boolean,
 }
 KINDS = ["conversing", "masking", "start_token", "decoding"]
-"""What requests must share to be put to the model together."""
+"""Columns whose values must be equal for requests that are sent to the model together."""
 ENGINE_COLUMNS = {
     "context": pl.String,
     "span_start": pl.UInt32,
@@ -206,9 +207,10 @@ def make_plan(
 
 def _plan(parts: tuple[Part, ...], fingerprint: Mapping[str, Any], speaker: TextGenerator | None) -> Plan:
     requests = pl.concat([_requests(part) for part in parts])
-    # Longest first: what memory cannot hold shows at once. Likelihoods share prefixes instead.
+    # longest first, so that texts that do not fit in memory show at once; likelihoods are sorted to share prefixes
+    # instead
     length = pl.when(pl.col("decoding").is_not_null()).then(-pl.col("text").str.len_bytes().cast(pl.Int64))
-    # keep_tokens comes last and descending: of two equal requests the one that keeps tokens stays.
+    # keep_tokens is sorted last, descending, so that of two equal requests the one that keeps tokens remains
     order = [*KINDS, length, "context", "text", "span_start", "span_end", "keep_tokens"]
     requests = requests.sort(order, descending=[False] * (len(order) - 1) + [True])
     requests = requests.unique(subset="request_id", keep="first", maintain_order=True)
@@ -292,7 +294,7 @@ def _has_values(frame: pl.DataFrame, column: str) -> bool:
 
 
 def span_list(frame: pl.DataFrame) -> list[tuple[int, int] | None]:
-    """The span of each row as (start, end) in characters, None where there is none.
+    """Return the span of each row as (start, end) in characters; None if there is none.
 
     >>> span_list(pl.DataFrame({"span_start": [0, None], "span_end": [3, None]}))
     [(0, 3), None]

@@ -1,4 +1,4 @@
-"""How far a run has come: a bar on a terminal, now and then a line elsewhere. Standard error only."""
+"""Show the progress of a run on standard error: a bar in a terminal, otherwise occasional lines."""
 
 import sys
 import time
@@ -52,7 +52,7 @@ class Silence:
 
 
 class Lines:
-    """One line at the start, every `every` seconds, and at the end: for logs and batch systems."""
+    """Prints a line at the start, every `every` seconds, and at the end: for logs and batch systems."""
 
     def __init__(
         self, stream: TextIO | None = None, every: float = 30.0, clock: Callable[[], float] = time.monotonic
@@ -124,7 +124,7 @@ class Bar:
         self._began, self._unit = time.monotonic(), unit
         self._requests = self._tokens = self._errors = 0
         self._bar = Progress(
-            BarColumn(bar_width=10),  # so short that rates and errors fit in 80 columns
+            BarColumn(bar_width=10),  # short enough for rates and errors to fit in 80 columns
             MofNCompleteColumn(),
             TextColumn("{task.fields[rates]}"),
             TimeRemainingColumn(),
@@ -161,7 +161,7 @@ class Bar:
 
 
 def _plain(message: str) -> str:
-    """On one line, without the control characters that names from outside may hold."""
+    """Return a message on one line, without control characters, which external names may contain."""
     from evenhand.reports import wording
 
     return wording.printable(message)
@@ -193,7 +193,7 @@ def progress_for(stream: TextIO | None = None) -> Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time for people.
+    """Return a duration as text.
 
     >>> duration(42), duration(130), duration(8000)
     ('42 s', '2 min 10 s', '2 h 13 min')

@@ -1,4 +1,4 @@
-"""What is asked of a model, and the name by which an answer is found again: a hash of its content."""
+"""Requests to a model, and the key under which a response is stored: a hash of the request's content."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from evenhand.models import Decoding, Masking
 from evenhand.schema import UsageError
 
 TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
-"""What a response holds of each token, where its request keeps tokens."""
+"""Columns of a response with values per token, if its request keeps tokens."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ Request = ScoreRequest | GenerateRequest | ConversationRequest
 
 
 def samples_of(request: Request) -> int:
-    """Response rows of one request: its samples, or the one likelihood.
+    """Return the number of response rows per request: its samples, or one likelihood.
 
     >>> samples_of(ScoreRequest())
     1
@@ -70,7 +70,7 @@ def samples_of(request: Request) -> int:
 
 
 def rounds_of(request: Request) -> int:
-    """How often each prompt of a request is asked: once, or for each utterance behind an opener.
+    """Return how often each prompt is sent: once, or once for each utterance after an opener.
 
     >>> rounds_of(ScoreRequest())
     1
@@ -79,14 +79,14 @@ def rounds_of(request: Request) -> int:
 
 
 def decoding_json(request: Request) -> str | None:
-    """A generation's decoding as JSON with sorted keys; None for a request of likelihoods."""
+    """Return the decoding of a request as JSON with sorted keys; None for a request for likelihoods."""
     if isinstance(request, ScoreRequest):
         return None
     return json.dumps(request.decoding.parameters(), sort_keys=True)
 
 
 def decoding_of(stored: str) -> Decoding:
-    """The decoding that `decoding_json` wrote.
+    """Return the decoding that `decoding_json` wrote.
 
     >>> decoding = Decoding(max_new_tokens=9, stop=("\\n",))
     >>> decoding_of(decoding_json(GenerateRequest(decoding))) == decoding
@@ -170,10 +170,11 @@ def request_ids(
 
 
 def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[str]:
-    """The identity of judged texts: 32 hex characters of each and of its context, by which a label is found.
+    """Return the ids of classified texts with their contexts, by which labels are stored: 32 hexadecimal characters
+    each.
 
-    Arguments: texts: n strings. contexts: the text before each, for classifiers that read it.
-    Returns: n identifiers. Raises ValueError if the lengths differ.
+    texts: n strings. contexts: the text before each, for classifiers that read it. Returns n ids. Raises ValueError if
+    the lengths differ.
 
     >>> bare, behind = text_ids(["is kind", "is kind"], [None, "She"])
     >>> bare == text_ids(["is kind"])[0], bare == behind
@@ -189,14 +190,14 @@ def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None)
 def _parameters(request: Request) -> dict[str, Any]:
     if isinstance(request, ScoreRequest):
         return {"kind": "log_likelihood", "masking": request.masking}
-    # A reply is a continuation of the history: a conversation of fewer turns shares those of a longer one.
+    # a reply continues a history, so a shorter conversation shares the replies of a longer one
     return {"kind": "generate", "decoding": request.decoding.parameters()}
 
 
 def _surroundings(context: str | None, span: tuple[int, int] | None, start_token: str | None = None) -> bytes:
-    # Lengths first: a context that ends like a text begins must not be mistaken for another pair.
+    # lengths come first, so that moving characters between context and text gives another hash
     where = "-" if span is None else f"{span[0]}:{span[1]}"
-    if start_token is not None:  # nothing where it is as usual, so that answers keep the keys they have
+    if start_token is not None:  # the default adds nothing, so that stored responses keep their keys
         where = f"{start_token} {where}"
     if context is None:
         return f"{where} -\n".encode()

@@ -1,4 +1,4 @@
-"""Tables that grow on disk, responses and labels: numbered Parquet parts that are whole or absent."""
+"""Growing tables on disk (responses and labels): numbered Parquet files that are written atomically."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from evenhand.schema import (
 
 @dataclass(frozen=True)
 class GrowingTable:
-    """What the parts of a folder hold."""
+    """The structure of the files in a folder."""
 
     columns: Mapping[str, Any]
     keys: tuple[str, ...]
@@ -37,11 +37,10 @@ NUMBERED = re.compile(r"part-(\d+)\.parquet(\.corrupt)*")
 
 
 def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTable = RESPONSE_PARTS) -> Path:
-    """Write one part under its final name only when it is complete.
+    """Write one file atomically.
 
-    Arguments: folder: the run's `responses`, or that of one classifier's labels. number: see `next_number`.
-    rows: a frame of the table's columns.
-    Returns: the path. Raises WriteError (full disk, no permission), with earlier parts intact.
+    folder: the run's `responses`, or that of one classifier's labels. number: see `next_number`. rows: a table with the
+    required columns. Returns the path. Raises WriteError (full disk, no permission); earlier files stay intact.
     """
     whole = rows.select(pl.col(name).cast(kind) for name, kind in table.columns.items())
     return write_table(folder / f"part-{number:06d}.parquet", whole)
@@ -50,11 +49,10 @@ def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTab
 def read_shards(
     folder: Path, columns: Sequence[str] | None = None, table: GrowingTable = RESPONSE_PARTS
 ) -> pl.DataFrame:
-    """All rows, one for each key; a later part replaces an earlier one.
+    """Return all rows, one per key; a later file replaces rows of an earlier one.
 
-    Arguments: folder: see `write_shard`. columns: requested columns in addition to the keys; all by default.
-    Returns: a frame of the table's columns, or these of them.
-    Raises DataError naming the first part that cannot be read. Leftover temporary files are ignored.
+    folder: see `write_shard`. columns: columns to read in addition to the keys; default: all. Raises DataError with the
+    name of the first unreadable file. Remaining temporary files are ignored.
     """
     wanted = [name for name in table.columns if columns is None or name in columns or name in table.keys]
     frames = []
@@ -72,11 +70,11 @@ def read_shards(
 
 
 def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
-    """Make the folder fit to resume: rename parts that cannot be read, remove left-over temporaries.
+    """Prepare a folder for resuming: rename unreadable files, and remove remaining temporary files.
 
-    Anything that is not a file (a folder, a named pipe) was not created by evenhand. In the place of a part it is
-    renamed; elsewhere it is ignored. Call it only under the run's lock. Returns: one sentence for each part that was
-    set aside.
+    Anything that is not a regular file (a folder, a named pipe) was not created by evenhand. If it has the name of a
+    file of the table, it is renamed; otherwise it is ignored. Call this only while holding the run's lock. Returns one
+    sentence per renamed file.
     """
     if not folder.is_dir():
         return []
@@ -96,9 +94,9 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
 
 
 def refuse_gone(lacking: int, what: str, folder: Path) -> None:
-    """Raise DataError where rows that were written are not there: somebody removed parts meanwhile.
+    """Raise DataError if rows that were written are missing, because files were removed meanwhile.
 
-    lacking: how many requests or texts (`what`) have no row although all were answered.
+    lacking: number of requests or texts (`what`) without a row, although all were processed.
     """
     if lacking:
         raise DataError(
@@ -108,14 +106,14 @@ def refuse_gone(lacking: int, what: str, folder: Path) -> None:
 
 
 def next_number(folder: Path) -> int:
-    """The number of the next part: past every one there, also those set aside."""
+    """Return the number of the next file: larger than those of all files, including those set aside."""
     matches = [NUMBERED.fullmatch(path.name) for path in folder.glob("part-*")] if folder.is_dir() else []
     return max((int(match[1]) for match in matches if match), default=0) + 1
 
 
 def _parts(folder: Path) -> list[Path]:
     parts = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
-    read_apart(parts)  # those of earlier versions, all at once
+    read_apart(parts)  # files of earlier versions, all at a time
     return parts
 
 
@@ -133,6 +131,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _resume(folder: Path) -> str:
-    # Responses are in a folder of the run, a classifier's labels in a subfolder.
+    # responses are in a folder of the run, and a classifier's labels in a subfolder
     run = next((above for above in folder.parents if (above / "manifest.json").is_file()), folder.parent)
     return f"evenhand audit {run}"

@@ -15,23 +15,23 @@ from evenhand.schema import Interrupted
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 SAME_PRESS = 0.5
-"""Seconds within which another signal is the same wish: shells, `timeout` and containers often send it twice."""
+"""Seconds within which another signal counts as the same one: shells, `timeout` and containers often send it twice."""
 
 SOON = 0.005
-"""Seconds until a stop that Python has swallowed is raised again. The cleanup that swallowed it has ended by then."""
+"""Seconds after which a stop that Python swallowed during cleanup is raised again."""
 
 
 class StopRequested(KeyboardInterrupt):
-    """The user asked to stop. Not an Exception: no model's error handling can swallow it."""
+    """The user requested a stop. It is not an Exception, so that error handling of models cannot swallow it."""
 
 
 class _Watch:
-    """The signals that a process has received so far, for all listeners in it."""
+    """The signals that this process has received so far, for all `Stopping` objects."""
 
     def __init__(self, last_words: str | None):
         self.last_words = last_words
         self.since: float | None = None
-        """When the first signal came; None: none has."""
+        """Time of the first signal; None: no signal."""
         self.raised = self.swallowed = self.in_flight = False
         self.previous: dict[signal.Signals, Any] = {}
         self.hook: Callable[[Any], object] = sys.unraisablehook
@@ -63,8 +63,7 @@ class _Watch:
             self.again(number)
 
     def again(self, number: int) -> None:
-        """Exit at once on a second signal, because a clean exit takes too long. What is on disk is whole all the
-        same."""
+        """Exit at once on a second signal, without a clean exit. Files on disk are complete in any case."""
         if self.last_words is None:
             self.end()
             signal.raise_signal(number)
@@ -73,7 +72,7 @@ class _Watch:
             os._exit(Interrupted.exit_code)
 
     def unraisable(self, told: Any) -> None:
-        # Raised while Python cleaned something up, it would be printed and lost, so it is raised again outside.
+        # if it is raised while Python cleans up an object, it is printed and lost, so it is raised again later
         if told.exc_type is StopRequested and self.previous:
             self.swallowed = True
             threading.Timer(SOON, _thread.interrupt_main).start()
@@ -97,10 +96,10 @@ class Stopping:
     def __init__(self, last_words: str | None = None) -> None:
         self._watch = _Watch(last_words)
         self._outer_in_flight: bool | None = None
-        """None: this is the outermost."""
+        """None: this is the outermost object."""
 
     def __enter__(self) -> Self:
-        # Python delivers signals to the main thread only; elsewhere the caller's handling stands.
+        # Python delivers signals to the main thread only; elsewhere the caller's handling remains
         if threading.current_thread() is threading.main_thread():
             outer = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
             if isinstance(outer, _Watch):
@@ -119,7 +118,8 @@ class Stopping:
         else:
             watch.in_flight = self._outer_in_flight
         if kind is None and self.requested and not watch.raised:
-            watch.stop()  # it came while something was being written, and nothing was in flight after that
+            # the signal came while something was being written, and nothing was in progress after that
+            watch.stop()
 
     @property
     def requested(self) -> bool:

@@ -1,4 +1,4 @@
-"""A model or classifier that a cluster's workers hold, behind the contract of one that is here.
+"""A model or classifier on the workers of a cluster, with the interface of a local one.
 
 The caller need not divide or repair anything: a batch is sent in pieces and returned in order.
 """
@@ -33,9 +33,10 @@ Result = TypeVar("Result")
 
 
 class Far:
-    """What workers hold.
+    """An object that workers hold.
 
-    pool: the workers. recipe: how they make it. read: what is to be known of it here, besides its fingerprint.
+    pool: the workers. recipe: how workers create the object. read: function that returns the facts that are needed
+    here, besides the fingerprint.
     """
 
     def __init__(self, pool: Pool, recipe: Recipe, read: Callable[[Any], dict[str, Any]]):
@@ -44,7 +45,7 @@ class Far:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """That of all workers' copies."""
+        """Return the fingerprint, which is the same for the copies of all workers."""
         return cast(dict[str, Any], self.facts["fingerprint"])
 
     def describe(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Far:
         return {**together(self.pool.description(self.recipe)), "workers": self.pool.number}
 
     def behind(self, make: Callable[[Any], Any]) -> Recipe:
-        """The recipe of what a function makes of this, such as the model behind mitigations."""
+        """Return the recipe of the result of a function of this object, such as the model with mitigations."""
         return Recipe(make, self.recipe)
 
     def _divided(
@@ -102,20 +103,20 @@ class FarModel(Far):
 
 
 class FarWriter(FarModel):
-    """A text generator that workers hold; see `far_model`."""
+    """A text generator on the workers of a cluster (see `far_model`)."""
 
     @property
     def conversations_at_once(self) -> int | None:
-        """As many as all copies say together; None: any number."""
+        """Return the sum over all copies of the best number of parallel conversations; None: any number."""
         each = self.facts["conversations_at_once"]
         return None if each is None else each * self.pool.number
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens fit behind each prompt, as one of the workers counts them."""
+        """Return how many tokens fit after each prompt, according to one of the workers."""
         return cast(list[int] | None, self.pool.there(self.recipe, room_for, prompts))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt (see TextGenerator.generate); a text of which workers die is an error row."""
+        """Continue each prompt (see TextGenerator.generate). A text on which workers crash becomes an error row."""
         n = len(prompts)
         if not n:
             return cast(Generations, self.pool.there(self.recipe, _written, prompts, decoding))

@@ -1,11 +1,11 @@
-"""What the workers' pool needs of a cluster: Ray gives it (`on_ray.py`), and anything else could."""
+"""The interface of a cluster for the pool of workers. Ray implements it (`on_ray.py`); other systems could."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 
 class Died(Exception):
-    """A worker has died before it answered: its process, its machine or the connection."""
+    """A worker ended before it responded: its process, its machine or the connection."""
 
 
 class Hands(Protocol):

@@ -1,5 +1,7 @@
-"""Ray's part: workers as actors of the cluster that `--on` names. Ray Data is not used: see
-docs/evidence/design_decisions.md."""
+"""The implementation for Ray: workers are actors of the cluster that `--on` names.
+
+Ray Data is not used; docs/evidence/design_decisions.md gives the reason.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +57,7 @@ def workers_on(
 
 
 class _RayHands:
-    """Workers as actors. Ray never restarts them: the pool starts others and repeats the request that they died of."""
+    """Workers as Ray actors. Ray never restarts them; the pool starts new ones and repeats their requests."""
 
     def __init__(self, ray: Any, name: str, needs: dict[str, float]):
         self.ray, self.name = ray, name
@@ -70,7 +72,7 @@ class _RayHands:
     def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
         waiting = list(questions)
         done, _ = self.ray.wait(waiting, num_returns=1, timeout=seconds)
-        # Ray's client answers with other objects than it was asked with; they are equal.
+        # Ray's client returns other objects than it was given; they compare equal
         return [question for question in waiting if question in done]
 
     def answer(self, question: Any) -> Any:
@@ -78,7 +80,7 @@ class _RayHands:
         try:
             return self.ray.get(question)
         except errors.RayTaskError as error:
-            # Not a fault of what was asked, which a worker tells as data: nothing of ours runs there.
+            # not an error of the request, which a worker returns as data; none of our code runs here
             raise ModelError(
                 f"A worker on {self.name} failed: {str(error).strip().splitlines()[-1]}",
                 "Install the same evenhand, with the same extras and packages, on every machine of the cluster.",
@@ -92,7 +94,7 @@ class _RayHands:
 
 
 def _needs(ray: Any, number: int | None, accelerated: bool, on: str) -> tuple[dict[str, float], int]:
-    """What each worker reserves, and how many there are."""
+    """Return the resources that each worker reserves, and the number of workers."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     accelerators = int(sum(node.get("GPU", 0) for node in nodes)) if accelerated else 0
     if accelerators:
@@ -110,7 +112,7 @@ def _needs(ray: Any, number: int | None, accelerated: bool, on: str) -> tuple[di
 
 
 def threads(processors: Sequence[int], workers: int) -> float:
-    """Processors that each of some workers can have, given those of each machine; below 1 where they are too few.
+    """Return the number of processors for each worker, given those of each machine; below 1 if there are too few.
 
     >>> threads([8, 8], 4), threads([8, 4], 3), threads([2], 4)
     (4, 4, 0.5)

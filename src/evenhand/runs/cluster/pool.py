@@ -1,4 +1,4 @@
-"""Workers that answer side by side: who is free gets the next piece, and what a dead one was asked is asked again."""
+"""A pool of parallel workers: a free worker gets the next piece, and the piece of a dead worker is sent again."""
 
 import time
 from collections import Counter
@@ -14,7 +14,7 @@ from evenhand.runs.environment import installed_versions
 from evenhand.schema import EvenhandError, ModelError, as_json
 
 POLL = 0.2
-"""Seconds between two looks at whether somebody wants to stop."""
+"""Seconds between two checks whether the user wants to stop."""
 DEATHS = 6
 """Number of deaths in a row, in addition to one per worker, after which the run ends if no response came between
 them."""
@@ -26,24 +26,26 @@ LISTED = 20
 
 @dataclass
 class _Seat:
-    """One worker's place; another worker takes it when it dies."""
+    """The place of one worker. If the worker dies, another one takes its place."""
 
     worker: Any
     question: Any = None
-    """What it is being asked, unless it is free: a piece of work, to make something, or else where it is."""
+    """The request in progress, if any: for a piece of work, for the creation of an object, or
+    for the worker's location.
+    """
     span: Span | None = None
     work: Work | None = None
-    """The job that the piece belongs to."""
+    """The job of the piece in progress."""
     makes: Recipe | None = None
     has: set[str] = field(default_factory=set)
-    """Keys of the recipes whose thing it holds, with the fingerprint that all have."""
+    """Keys of the recipes whose objects the worker holds, with the fingerprint that all copies have."""
     where: dict[str, Any] = field(default_factory=dict)
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a thing said of itself when a worker had made it."""
+    """Facts that an object reported when a worker had created it."""
 
     facts: dict[str, Any]
     description: dict[str, Any]
@@ -63,7 +65,7 @@ class Pool:
         self._seats = [_Seat(hands.start()) for _ in range(number)]
         self._known: dict[str, _Facts] = {}
         self._rates: dict[tuple[str, str], float] = {}
-        """Texts a second that the latest piece went at, by what was asked."""
+        """Texts per second of the latest piece, by recipe and function."""
         self._in_a_row, self._heard = 0, 0.0
         self._noted: set[str] = set()
         self._seen: dict[str, dict[str, Any]] = {}
@@ -124,9 +126,10 @@ class Pool:
             self.hands.stop(seat.worker)
 
     def _do(self, work: Work, *, only_facts: bool = False) -> Answers:
-        """Ask until all is answered; what an earlier work left behind on being stopped is waited for and dropped.
+        """Send requests until all work has results. Results of an earlier job that was stopped are waited for and
+        dropped.
 
-        only_facts: until a first worker has made the thing and its facts are known.
+        only_facts: stop when a first worker has created the object and its facts are known.
         """
         self._heard = time.monotonic()
         while work.open or any(seat.work is work for seat in self._seats):
@@ -189,7 +192,7 @@ class Pool:
         return [asked[id(question)] for question in ready]
 
     def _come(self, seat: _Seat, where: dict[str, Any]) -> EvenhandError | None:
-        """Take note of where a worker is; returns why it cannot stay, if it cannot."""
+        """Record the location of a worker; return an error if it cannot be used."""
         seat.where = where
         self._seen[f"{where['node']} {where['pid']}"] = where
         here, there = (versions.get("evenhand") for versions in (installed_versions(), where["versions"]))
@@ -202,7 +205,7 @@ class Pool:
         return None
 
     def _made(self, seat: _Seat, recipe: Recipe, said: Done | Refused | Broken) -> Exception | None:
-        """Take a worker in that has made a thing; returns why not, if it cannot be."""
+        """Record that a worker has created an object; return an error if it failed or differs from other copies."""
         if not isinstance(said, Done):
             return said.error()
         now = _Facts(said.answer, said.description, str(seat.where["node"]))
@@ -213,7 +216,7 @@ class Pool:
         return None
 
     def _replaced(self, seat: _Seat, said: str) -> EvenhandError | None:
-        """Another worker in the place of a dead one; an error where they only die."""
+        """Replace a dead worker by a new one; return an error if workers die repeatedly without a result."""
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
@@ -230,7 +233,7 @@ class Pool:
         )
 
     def _tell_differences(self, where: dict[str, Any]) -> None:
-        """Note, once each, in what machines are not alike: their numbers may then differ by rounding."""
+        """Notify the user, once each, of differences between machines, because their results may differ by rounding."""
         first = next(iter(self._seen.values()))
         before, now = ({**one["versions"], "machine": one["machine"]} for one in (first, where))
         for name in sorted(before.keys() | now.keys()):
@@ -256,7 +259,7 @@ class Pool:
 
 
 def first_line(reason: str) -> str:
-    """What a message begins with, fit for one line."""
+    """Return the first line of a message, shortened."""
     return (reason.strip().splitlines() or ["no reason was given"])[0][:LONGEST].rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""What is asked of workers together: pieces still to be asked, answers that are there, and what went wrong."""
+"""A job for several workers: pieces that are still to be sent, results, and failures."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,17 +10,19 @@ from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import EvenhandError
 
 AT_ONCE = 0.75
-"""Part of its share of the remaining texts that a free worker receives.
+"""Share of its part of the remaining texts that a free worker receives.
 
 The first pieces are large, so that texts share work and batches stay full. The last are small, so that fast and slow
 workers end together.
 """
 SMALLEST = 16
-"""The smallest piece is this part of a worker's share ..."""
+"""A piece is at least this fraction (1 / 16) of a worker's part of all texts."""
 SECONDS = 2.0
-"""... and takes about so long, unless a share itself takes less: texts that are asked together share work."""
+"""A piece takes at least about this number of seconds (at most a worker's part), because texts in one
+piece share work.
+"""
 ALONE = 3
-"""Deaths of workers that were asked one text alone, after which it is given up: machines die of other things, too."""
+"""Number of workers that must die on a single text before it is given up; machines also die for other reasons."""
 FATAL = "WorkerDied: the worker died each time it was asked this text"
 
 Answers = list[tuple[int, int, Any]]
@@ -29,7 +31,7 @@ Answers = list[tuple[int, int, Any]]
 
 @dataclass
 class Span:
-    """A piece of what is asked, by the places of its first and behind its last."""
+    """A piece of a job: position of its first item, and position after its last."""
 
     first: int
     last: int
@@ -38,11 +40,11 @@ class Span:
 
 @dataclass
 class Work:
-    """n things asked of one recipe's thing.
+    """A job: n items for the object of one recipe.
 
-    function: answers a piece. piece: its arguments for those from one place to before another. lost: the answer for one
-    that is fatal to workers, from a sentence; None: there is none. kept: told, with an error of the user's that ends
-    the work, what was answered before it.
+    function: returns the result for a piece. piece: function that returns the arguments for the items from one position
+    to before another. lost: function that returns the result for an item on which workers die, from a message; None:
+    there is no such result. kept: called with a user's error that ends the job and the results before it.
     """
 
     recipe: Recipe
@@ -62,13 +64,13 @@ class Work:
 
     @property
     def open(self) -> bool:
-        """Whether anything lacks an answer that may still come."""
+        """Return whether results are missing that may still come."""
         return self._answered < self.n and self.failed is None
 
     def next(self) -> Span | None:
-        """What a free worker is asked; None where all is asked or something failed.
+        """Return the next piece for a free worker; None if all are sent or something failed.
 
-        The text that a worker died of comes last, so that it does not delay other responses.
+        A text on which a worker died comes last, so that it does not delay other results.
         """
         if self.failed is not None:
             return None
@@ -79,12 +81,12 @@ class Work:
         return self._again.popleft() if self._again else None
 
     def answer(self, span: Span, answer: Any) -> None:
-        """Keep the answer to a piece."""
+        """Store the result of a piece."""
         self._done.append((span.first, span.last, answer))
         self._answered += span.last - span.first
 
     def died(self, span: Span, reason: str) -> None:
-        """Have a piece of which a worker died asked again: as it was, then in halves, until a text stands alone."""
+        """Send a piece on which a worker died again: first unchanged, then in halves, down to single texts."""
         span.deaths += 1
         alone = span.last - span.first == 1
         if span.deaths > 1 and not alone:
@@ -97,7 +99,7 @@ class Work:
             self._again.append(span)
 
     def answers(self) -> Answers:
-        """All answers, by place; raises what failed."""
+        """Return all results in order; raise the error if the job failed."""
         done = sorted(self._done, key=lambda one: one[:2])
         if self.failed is None:
             return done

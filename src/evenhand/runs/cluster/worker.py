@@ -14,7 +14,7 @@ from evenhand.runs.environment import installed_versions
 from evenhand.schema import EvenhandError, is_folder, without_surrogates
 
 LONGEST = 500
-"""Characters of another program's message that are handed on."""
+"""Maximum number of characters of another program's message."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Refused:
-    """An error with a message for the user, as plain data: exceptions with arguments of their own do not travel."""
+    """An error with a message for the user, as plain data, because exceptions with custom arguments cannot be sent."""
 
     kind: type[EvenhandError]
     message: str
@@ -57,14 +57,14 @@ class Refused:
 
 @dataclass(frozen=True)
 class Broken:
-    """Any other exception: of a backend that failed on a text, or on all."""
+    """Any other exception, for example of a backend that failed on a text."""
 
     name: str
     message: str
     trace: str
 
     def error(self) -> Exception:
-        """One of the same name and message, so that rows tell the same as without workers."""
+        """Return an exception with the same name and message, so that error rows are the same as without workers."""
         base = MemoryError if self.name == "MemoryError" else RuntimeError
         error: Exception = type(self.name, (base,), {"__module__": __name__})(self.message)
         error.add_note(self.trace)
@@ -93,7 +93,7 @@ class Worker:
             return Done(answer, thing.describe(), time.monotonic() - began)
         except EvenhandError as error:
             return Refused(type(error), error.message, error.hint)
-        # A backend is anybody's code: which exceptions it raises for a text cannot be known.
+        # a backend may be external code, which can raise any exception for a text
         except Exception as error:
             message = without_surrogates(str(error)[:LONGEST])
             return Broken(type(error).__name__, message, traceback.format_exc(limit=-5))

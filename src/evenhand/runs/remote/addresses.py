@@ -1,4 +1,4 @@
-"""Addresses of folders on stores, as fsspec takes them: s3://bucket/run, gs://, abfs://, memory:// and their like."""
+"""URLs of folders in object storage, as fsspec reads them: s3://bucket/run, gs://, abfs://, memory:// and others."""
 
 import re
 from pathlib import Path
@@ -21,12 +21,12 @@ def is_store_address(place: Path | str) -> bool:
 
 
 def kind_of(address: str) -> str:
-    """The kind of store an address is of: "s3"."""
+    """Return the kind of storage of a URL, such as "s3"."""
     return address.partition("://")[0].lower()
 
 
 def folder_address(address: str) -> str:
-    """An address without slashes at its end; raises UsageError where it names no folder.
+    """Return a URL without slashes at its end. Raise UsageError if it names no folder.
 
     >>> folder_address("s3://bucket/run/")
     's3://bucket/run'
@@ -38,7 +38,7 @@ def folder_address(address: str) -> str:
 
 
 def last_name(address: str) -> str:
-    """The name of the folder at an address, fit to be a folder's here.
+    """Return the name of the folder at a URL, in a form that is valid for a local folder.
 
     >>> last_name("s3://bucket/gpt2 large/"), last_name("s3://bucket")
     ('gpt2-large', 'bucket')

@@ -1,4 +1,4 @@
-"""Where a verb works: in the folder it was given, or in a working copy of a run on a store."""
+"""The folder in which a command works: the given one, or a working copy of a run in object storage."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from evenhand.runs.stopping import resumable
 from evenhand.schema import EvenhandError, UsageError
 
 COPIES = "EVENHAND_COPIES"
-"""The variable that says where working copies lie."""
+"""Environment variable with the folder of working copies."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
                 try:
                     yield copy
                 except BaseException:
-                    with suppress(EvenhandError):  # what stopped the work is on its way, and says more
+                    # the error that ended the work is already being raised, and is more specific
+                    with suppress(EvenhandError):
                         copy.push()
                     raise
                 with resumable(f"Resume with: evenhand audit {address}"):
@@ -121,7 +122,7 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
 
 
 def copies_folder() -> Path:
-    """Where working copies lie: $EVENHAND_COPIES, or ~/.cache/evenhand/copies."""
+    """Return the folder of working copies: $EVENHAND_COPIES, or ~/.cache/evenhand/copies."""
     named = os.environ.get(COPIES)
     return Path(named).expanduser() if named else Path.home() / ".cache" / "evenhand" / "copies"
 
@@ -129,7 +130,7 @@ def copies_folder() -> Path:
 @contextmanager
 def _driving(mirror: Mirror) -> Iterator[Lease]:
     lease = Lease(mirror.store)
-    # Who had this copy before is no more: its lock is ours.
+    # the previous user of this copy has ended, because we hold its lock
     lease.take(left_by=mirror.token)
     try:
         mirror.token = lease.token
@@ -142,7 +143,7 @@ def _driving(mirror: Mirror) -> Iterator[Lease]:
 
 @contextmanager
 def _locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold a lock while it is not another's; gives whether it is ours."""
+    """Hold a lock if no other process holds it; yield whether it is held."""
     try:
         held = locked(path)
         held.__enter__()

@@ -1,8 +1,8 @@
-"""One driver at a time in a run on a store: an object names the driver and the end of its lease, and is renewed
-meanwhile.
+"""Allow one driver at a time in a run in object storage, with an object that names the driver and the end of its lease.
 
-A store drops no lock when its holder dies. The object is therefore valid for LEASE seconds and is rewritten every BEAT;
-a driver that was killed is followed at once by one with the same working copy, and after LEASE by any other.
+Object storage does not release a lock when its holder ends. The object is therefore valid for LEASE seconds, and is
+renewed every BEAT seconds. After a driver was killed, one with the same working copy can start at once, and any other
+after LEASE.
 """
 
 import json
@@ -21,13 +21,15 @@ from evenhand.schema import EvenhandError, UsageError, WriteError, parse_json
 NAME = ".driver.json"
 LEASE, BEAT = 120.0, 30.0
 LAST = 2.5e11
-"""The latest time that there is a date for."""
+"""Latest time that can be represented as a date."""
 SETTLED = 2.0
-"""Seconds until it is known which of several drivers replaced a dead one: the lease then holds its token."""
+"""Seconds to wait until it is clear which of several drivers replaced a dead one: the one
+whose token the lease contains.
+"""
 
 
 class Lease:
-    """The right to write into a folder on a store; taken by `take`, given back by `release`."""
+    """The right to write into a folder in object storage; `take` acquires it, and `release` returns it."""
 
     def __init__(self, store: Store):
         self.token = token_hex(16)
@@ -36,7 +38,9 @@ class Lease:
         self._beats = threading.Thread(target=self._renew, name="evenhand-lease", daemon=True)
 
     def take(self, left_by: str | None = None) -> None:
-        """Take it. left_by: the token of a driver that is known to be dead. Raises UsageError where one is at work."""
+        """Acquire the lease. left_by: token of a driver that is known to have ended. Raise
+        UsageError if another one is active.
+        """
         if not self._store.create(NAME, self._content()):
             holder = _parsed(self._store.read(NAME))
             if holder.get("token") != left_by or left_by is None:
@@ -52,7 +56,7 @@ class Lease:
         self._beats.start()
 
     def check(self) -> None:
-        """Raise WriteError unless the folder is still this driver's."""
+        """Raise WriteError unless this driver still has the lease."""
         holder = _parsed(self._store.read(NAME))
         if holder.get("token") != self.token:
             raise WriteError(
@@ -62,7 +66,7 @@ class Lease:
             )
 
     def release(self) -> None:
-        """Give it back; where the store cannot be reached it runs out by itself."""
+        """Return the lease. If the storage cannot be reached, the lease expires."""
         self._ended.set()
         if self._beats.ident is not None:
             self._beats.join(timeout=BEAT)
@@ -72,7 +76,7 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._ended.wait(BEAT):
-            with suppress(EvenhandError):  # the next beat, or the next file that is put, says more
+            with suppress(EvenhandError):  # the next renewal, or the next upload, reports the error
                 if _parsed(self._store.read(NAME)).get("token") != self.token:
                     return
                 self._store.overwrite(NAME, self._content())
@@ -91,7 +95,7 @@ class Lease:
         until = _until(holder)
         file = f"{self._store.address}/{NAME}"
         after = f"another process may resume after {_now(until)}, or when {file} is deleted"
-        if until > time.time() + LEASE:  # no driver says so, but one whose clock is wrong
+        if until > time.time() + LEASE:  # only a driver with a wrong clock would write such a time
             after = (
                 f"delete {file}, which is locked for longer than any process locks it, or check the clock of "
                 "its machine"
@@ -110,7 +114,7 @@ def _parsed(content: bytes | None) -> dict[str, Any]:
 
 
 def _until(holder: dict[str, Any]) -> float:
-    """Until when a driver said that it works (seconds since 1970); 0 where the file says none that a driver would."""
+    """Return the end of a driver's lease (seconds since 1970); 0 if the file has no valid time."""
     until = holder.get("until")
     if isinstance(until, bool) or not isinstance(until, int | float):
         return 0.0

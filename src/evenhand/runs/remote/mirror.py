@@ -1,4 +1,6 @@
-"""A folder here and a folder on a store, made equal: the store has the truth, what it lacks is put there."""
+"""Synchronise a local folder with a folder in object storage, which is authoritative; files that it
+lacks are uploaded.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -28,13 +30,14 @@ class Mirror:
         self.notes: list[str] = []
 
     def pull(self) -> None:
-        """Make the working copy equal to the store. Raises DataError if the folder contains anything other than a run.
+        """Make the working copy equal to the storage. Raise DataError if the storage contains something other than a
+        run.
 
-        Files of which the store has another version are replaced. What the store never had is kept where it is of the
-        same run: a driver that was killed, or lost its connection, had not put it there yet.
+        Files with another version in the storage are replaced. Files of the same run that were never in the storage are
+        kept, because a driver that was killed, or lost its connection, had not uploaded them yet.
         """
         stored = {name: mark for name, mark in self.store.files().items() if not _is_own(name)}
-        if stored and MANIFEST not in stored:  # it is put there before anything else
+        if stored and MANIFEST not in stored:  # the manifest is always uploaded first
             raise DataError(
                 f"{self.store.address} does not contain a run, but {len(stored):,} other objects, such as "
                 f"{min(stored)!r}.",
@@ -49,7 +52,8 @@ class Mirror:
             list(several.map(lambda name: self.store.fetch(name, self.folder / name), lacking))
         self._known |= {name: [stored[name], _stat(self.folder / name)] for name in lacking}
         for name in [name for name in self._known if name not in stored]:
-            (self.folder / name).unlink(missing_ok=True)  # removed from the store: its requests are repeated
+            # removed from the storage, so its requests are repeated
+            (self.folder / name).unlink(missing_ok=True)
             del self._known[name]
         if replaced:
             self.notes.append(
@@ -63,9 +67,9 @@ class Mirror:
         self.remember()
 
     def push(self, lease: Lease) -> None:
-        """Put what is new or changed here; the manifest last, and where the store has none first as well.
+        """Upload new and changed files, the manifest last; if the storage has none, also first.
 
-        Raises WriteError where the store cannot be reached or another driver has taken over.
+        Raises WriteError if the storage cannot be reached or another driver has taken over.
         """
         changed = [name for name in self._files() if self._is_changed(name)]
         aside = [
@@ -80,25 +84,25 @@ class Mirror:
             self._put(MANIFEST)
         for name in changed:
             self._put(name)
-        for name in aside:  # a part that could not be read: it is there under its new name
+        for name in aside:  # an unreadable part, which is now stored under its new name
             self.store.remove(name)
             del self._known[name]
         self.remember()
 
     def remember(self) -> None:
-        """Write down what both have."""
+        """Record the state that both sides have."""
         write_json(self._record, {"address": self.store.address, "token": self.token, "files": self._known})
 
     def _put(self, name: str) -> None:
         if self._is_changed(name):
-            before = _stat(self.folder / name)  # a file that changes meanwhile is put once more
+            before = _stat(self.folder / name)  # a file that changes during the upload is uploaded again
             self._known[name] = [self.store.put(self.folder / name, name), before]
 
     def _is_changed(self, name: str) -> bool:
         return bool(self._known.get(name, [None, None])[1] != _stat(self.folder / name))
 
     def _files(self) -> Iterator[str]:
-        """Those of the run, the manifest last."""
+        """Return the files of the run, the manifest last."""
         found = sorted(
             path.relative_to(self.folder).as_posix()
             for path in self.folder.rglob("*")
@@ -108,7 +112,9 @@ class Mirror:
         yield from [name for name in own if name != MANIFEST] + [name for name in own if name == MANIFEST]
 
     def _part_with_another_run(self, stored: dict[str, str]) -> None:
-        """Start again if the copy belongs to another run than the store's, such as one that was removed there."""
+        """Start with an empty copy if it belongs to another run than the storage's, such as one that
+        was removed there.
+        """
         begun = _read(self.folder / MANIFEST).get("created")
         if not self.folder.exists() or (begun is None and not self._known):
             return
@@ -130,7 +136,7 @@ class Mirror:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a file belongs to one machine alone: locks, temporaries."""
+    """Return whether a file belongs to one machine only: locks and temporary files."""
     last = name.rpartition("/")[2]
     return last.startswith(".") or name == LEASE_NAME or last.endswith(".part")
 

@@ -14,26 +14,26 @@ from evenhand.schema import DataError, EvenhandError, UsageError, WriteError, at
 Result = TypeVar("Result")
 TRIES = 5
 WAIT = 1.0
-"""Seconds before the second try; twice as long before each further one."""
+"""Seconds before the second attempt; doubled for each further one."""
 AT_ONCE = 1 << 20
-"""Bytes that are fetched of a file before they are written."""
+"""Bytes that are downloaded at a time before they are written."""
 LONGEST = 255
-"""Bytes of the longest name that a file has on usual disks."""
+"""Maximum length of a file name in bytes on common file systems."""
 WHOLE_OR_ABSENT = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory", "oss", "r2", "hf"})
-"""Stores that show an object only once all of it is there; elsewhere a file is renamed when it is whole."""
+"""Kinds of storage that show an object only when it is complete. For others, a file is renamed when it is complete."""
 S3 = "'evenhand[s3]'"
 EXTRAS = {"s3": S3, "s3a": S3, "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
-"""What pip installs for a kind of store."""
+"""Package that pip must install for each kind of storage."""
 NO_KEY = re.compile("credential|unauthori[sz]ed", re.IGNORECASE)
 MARKS = ("size", "ETag", "etag", "md5Hash", "content_md5", "generation")
 TIMES = ("mtime", "created", "LastModified", "last_modified", "updated")
-"""What tells contents apart where a store keeps no digest of them."""
+"""Metadata by which contents are distinguished if the storage has no digests."""
 
 
 class Store:
-    """A folder on a store. Every question is tried again where the network may be at fault.
+    """A folder in object storage. Requests are repeated if the network may have caused a failure.
 
-    address: as fsspec takes it. Raises UsageError for an unknown kind of store, or one whose package is not installed.
+    address: URL for fsspec. Raises UsageError for an unknown kind of storage, or one whose package is not installed.
     All methods raise DataError or WriteError with the cause: keys, permission, or a missing bucket.
     """
 
@@ -56,9 +56,9 @@ class Store:
         self._root = str(root).rstrip("/")
 
     def files(self) -> dict[str, str]:
-        """All files by their names below the folder, each with a mark that changes with its content.
+        """Return all files by their names below the folder, each with a mark that changes with its content.
 
-        Raises DataError for names that lead out of the folder, or that no folder of this machine could have.
+        Raises DataError for names that lead out of the folder, or that are invalid on this machine.
         """
 
         def listed() -> Mapping[str, Any]:
@@ -70,7 +70,7 @@ class Store:
         for path, facts in self._asked("read", self.address, listed).items():
             name = str(path).lstrip("/").removeprefix(self._root.lstrip("/")).removeprefix("/")
             if not name or facts.get("type") == "directory":
-                continue  # of a folder some programs leave an empty object
+                continue  # some programs create an empty object for a folder
             inner = PurePosixPath(name)
             if inner.is_absolute() or ".." in inner.parts or "\\" in name or "\0" in name:
                 raise self._not_ours(f"an object whose name leads out of it: {name!r}")
@@ -89,7 +89,7 @@ class Store:
         return DataError(f"{self.address} holds {what}.", hint)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; None where there is none."""
+        """Return the content of a file; None if it does not exist."""
 
         def content() -> bytes | None:
             try:
@@ -102,7 +102,7 @@ class Store:
         return self._asked("read", name, content)
 
     def fetch(self, name: str, path: Path) -> None:
-        """Write a file here, whole or not at all."""
+        """Download a file atomically."""
 
         def fetched() -> None:
             try:
@@ -117,7 +117,7 @@ class Store:
         self._asked("read", name, fetched)
 
     def put(self, path: Path, name: str) -> str:
-        """Store a file of this machine under a name; returns its mark. What is there under that name is whole."""
+        """Upload a local file under a name, atomically, and return its mark."""
 
         def stored() -> str:
             if self._kind in WHOLE_OR_ABSENT:
@@ -136,13 +136,14 @@ class Store:
         return self._asked("write", name, stored)
 
     def overwrite(self, name: str, content: bytes) -> None:
-        """Store bytes under a name, in place of what is there."""
+        """Store bytes under a name, replacing an existing file."""
         self._asked("write", name, lambda: self._files.pipe_file(self._path(name), content))
 
     def create(self, name: str, content: bytes) -> bool:
-        """Store bytes under a name that nothing has; whether nothing had it.
+        """Store bytes under a new name, and return whether the name was free.
 
-        Exclusive where the store knows writing on a condition (S3, Google, a disk); elsewhere only looked for before.
+        The operation is atomic in storage with conditional writes (S3, Google, a local disk). In others, the name is
+        only checked before.
         """
 
         def created() -> bool:
@@ -161,7 +162,7 @@ class Store:
         return self._asked("write", name, created)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
         def removed() -> None:
             if self._files.exists(self._path(name)):
@@ -179,7 +180,7 @@ class Store:
                 return ask()
             except EvenhandError:
                 raise
-            except Exception as error:  # each store has its own
+            except Exception as error:  # each kind of storage raises its own exceptions
                 failed = _explained(error, doing, where)
                 if failed is None and further:
                     time.sleep(WAIT * 2 ** (TRIES - 1 - further))
@@ -189,7 +190,7 @@ class Store:
 
 
 def _explained(error: Exception, doing: str, where: str) -> EvenhandError | None:
-    """What is wrong where trying again does not help; None where it may."""
+    """Return an error for a failure that a retry cannot remove; None if a retry may help."""
     told = f"Could not {doing} {where}"
     kind = WriteError if doing == "write" else DataError
     if isinstance(error, PermissionError):
@@ -227,6 +228,6 @@ def _first_line(error: Exception) -> str:
 
 def _mark(facts: Mapping[str, Any]) -> str:
     named = [f"{name}={facts[name]}" for name in MARKS if facts.get(name) is not None]
-    if len(named) < 2:  # the size alone tells little
+    if len(named) < 2:  # the size alone does not distinguish contents
         named += [f"{name}={facts[name]}" for name in TIMES if facts.get(name) is not None]
     return " ".join(named)
