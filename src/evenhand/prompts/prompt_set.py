@@ -1,4 +1,4 @@
-"""The prompts table with its card and its content hash, and how samples are drawn from it."""
+"""The table of prompts with its card, its content hash and its samples."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -220,7 +220,7 @@ class PromptSet:
         )
         strata = rows.select(pl.col("stratum").unique())
         strata = strata.with_columns(stratum_key=row_keys(strata["stratum"], seed, "stratum"))
-        # the first row of every stratum, then the second of every stratum, ...: even by construction
+        # the first row of every stratum, then the second of every stratum, ..., so that strata are even
         drawn = (
             rows.with_row_index("row")
             .sort("key", "prompt_id")
@@ -303,7 +303,7 @@ class PromptSet:
 
 
 def _label(columns: Sequence[str]) -> pl.Expr:
-    """One string per combination of columns; null and the empty string stay apart."""
+    """Return one string per combination of columns; null and the empty string stay distinct."""
     if not columns:
         return pl.lit("")
     marked = [pl.lit("=") + pl.col(column).cast(pl.String) for column in columns]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.schema import UsageError
 
-LONGEST_HASHED_IN_PLACE = 64  # bytes; longer identifiers are shortened by BLAKE2 first
+LONGEST_HASHED_IN_PLACE = 64  # bytes; longer identifiers are first shortened by BLAKE2
 
 
 def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]:
@@ -115,22 +115,40 @@ def crossed_rows(
     least_cells: int,
     balance: Sequence[str] = (),
 ) -> NDArray[np.int64]:
-    """Row numbers, ascending, of a crossed sample of at most n rows.
+    """Return the row numbers, ascending, of a crossed sample of at most n rows.
 
-    The same list of cells serves every axis (`per`), so axes stay comparable too. Cells come in an order
-    that grows a rectangle: with two crossed columns about twice as many of the second (nouns) as of the
-    first (templates). Levels are ordered by a seeded hash, but levels that occur with the same units and
-    agree in the `balance` columns that belong to them (the gender of a noun) form a class, and classes
-    take turns by their size with every class in the first round: so units that occur with some nouns only
-    (a gendered descriptor) are met early, and few nouns are not all of one gender. A block is all rows of
-    one axis in one cell; blocks are taken whole, cell after cell and within a cell axis after axis, while
-    they fit in n. Where n cannot hold `least_cells` cells for all units, units are left out evenly over
-    the axes first. A unit that occurs in none of the chosen cells is absent; that ends with about as many
-    cells as there are classes of nouns.
+    All axes (`per`) use the same list of cells, so that they are comparable, too. A block is all rows of one axis in
+    one cell. Blocks are taken whole, by cell and then by axis, as long as they fit in n.
 
-    frame: the prompts. n: most rows. unit, cross, per: column names. seed: any integer. least_cells: at
-    least 1. balance: columns; those the frame lacks are ignored. Raises UsageError when not even one
-    block fits, or least_cells is below 1.
+    Order of the cells. With two crossed columns, the cells form a growing rectangle with about twice as many levels of
+    the second column (nouns) as of the first (templates). Within a column, levels are ordered by a seeded hash. Levels
+    that occur with the same units and agree in their `balance` columns (the gender of a noun) form a class. Classes
+    alternate in proportion to their sizes, and each class occurs in the first round. Units that occur with some nouns
+    only (a gendered descriptor) are therefore covered early, and a few nouns are not all of one gender.
+
+    If n is too small for `least_cells` cells for all units, units are first left out evenly over the axes. A unit that
+    occurs in none of the chosen cells is absent. This no longer happens if there are about as many cells as classes of
+    nouns.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The prompts.
+    n : int
+        Maximum number of rows.
+    unit, cross, per : str, sequence of str, str
+        Column of the compared groups, columns of the cells, and column within which groups are compared.
+    seed : int
+        Random seed.
+    least_cells : int
+        Minimum number of cells per unit, at least 1.
+    balance : sequence of str
+        Columns in which the chosen levels should vary. Columns that the frame lacks are ignored.
+
+    Raises
+    ------
+    UsageError
+        Not even one block fits, or least_cells is below 1.
 
     >>> grid = [(a, t, u) for a in "xy" for t in ("t1", "t2") for u in ("u1", "u2", "u3")]
     >>> frame = pl.DataFrame(grid, schema=["axis", "template", "unit"], orient="row")
@@ -178,7 +196,7 @@ def crossed_rows(
 
 
 def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
-    """Rows of at most `most_units` units, taken in turns over the axes."""
+    """Return the rows of at most `most_units` units, which are taken alternately from the axes."""
     units = codes.select("per", "unit").unique()
     if units.height <= most_units:
         return codes
@@ -196,14 +214,14 @@ def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
 
 
 def _level_order(codes: pl.DataFrame, column: str, seed: int) -> pl.DataFrame:
-    """Each level of a crossed column with its place in the order described above."""
+    """Return each level of a crossed column with its position in the order that `crossed_rows` describes."""
     pairs = codes.select("per", "unit", column).unique()
     label = pairs["per"] + "\x1f" + pairs["unit"]
-    # the sum of the hashes of its units identifies which units a level occurs with
+    # the sum of the hashes of its units identifies the set of units with which a level occurs
     signature = pairs.with_columns(part=row_keys(label, 0, "signature") >> np.uint64(16))
     levels = signature.group_by(column).agg(pl.col("part").sum(), pl.len().alias("units"))
     kinds = [pl.col(c) for c in codes.columns if c.startswith("balance")]
-    # a balance column that varies within a level (the gender within a template) says nothing about it
+    # a balance column that varies within a level (the gender within a template) does not describe the level
     constant = [pl.when(kind.n_unique() == 1).then(kind.first()).fill_null("").name.keep() for kind in kinds]
     levels = levels.join(codes.group_by(column).agg(constant), on=column)
     same = ["part", "units", *(kind.meta.output_name() for kind in kinds)]

@@ -1,6 +1,6 @@
-"""Intermediate tables of a build, each recorded with the content it was made from.
+"""Intermediate tables of a build, each stored with a hash of its input.
 
-A build that is run again makes only the stages whose input has changed.
+A repeated build recomputes only the stages whose input has changed.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ RECORD = "stages.json"
 
 
 def content_key(*parts: Any) -> str:
-    """32 hex characters of what a stage depends on: JSON-serialisable values.
+    """Return 32 hexadecimal characters that identify JSON-serialisable values.
 
     >>> content_key("a", 1) == content_key("a", 1) != content_key("a", 2)
     True
@@ -27,21 +27,21 @@ def content_key(*parts: Any) -> str:
 
 
 class Stages:
-    """A folder of intermediate tables with a record of what each was made from.
+    """A folder of intermediate tables with a record of their inputs.
 
-    folder: made when something is written. An unreadable record counts as missing: everything is recomputed.
+    folder: created when something is written. An unreadable record counts as missing: everything is recomputed.
     """
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def frame(self, name: str, key: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-        """The Parquet table `name`, made only if it is not there or was made from something else."""
+        """Return the Parquet table `name`; it is computed only if it is missing or was made from other input."""
         path = self.folder / name
         if self.key_of(name) == key and path.is_file():
             try:
                 return read_parquet(path)
-            except UNREADABLE:  # damaged since: making it again costs time alone
+            except UNREADABLE:  # damaged later; recomputing it only costs time
                 pass
         table = make()
         write_table(path, table)
@@ -49,23 +49,23 @@ class Stages:
         return table
 
     def write_csv(self, name: str, key: str, table: pl.DataFrame) -> Path:
-        """Write a table for people, and remember its content, so that their edits are noticed."""
+        """Write a table for people, and record its content, so that their edits are detected."""
         path = self.folder / name
         write_table(path, table)
         self.record(name, key)
         return path
 
     def key_of(self, name: str) -> str | None:
-        """What a table was made from; None if it was never finished."""
+        """Return the key of the input from which a table was made; None if it was never completed."""
         return self._records().get(name, {}).get("key")
 
     def is_edited(self, name: str) -> bool:
-        """Whether a file that is there is not as it was written."""
+        """Return whether an existing file differs from what was written."""
         path = self.folder / name
         return path.is_file() and self._records().get(name, {}).get("sha256") != sha256_of(path)
 
     def record(self, name: str, key: str) -> None:
-        """Remember what a table, written just now, was made from."""
+        """Record the key of the input of a table that was just written."""
         records = self._records() | {name: {"key": key, "sha256": sha256_of(self.folder / name)}}
         write_json(self.folder / RECORD, records)
 

@@ -1,4 +1,6 @@
-"""AdvPromptSet, cut out of a user's own Jigsaw downloads, and the stages that were never released."""
+"""AdvPromptSet, extracted from a user's own Jigsaw downloads, and the stages of its
+construction that were never released.
+"""
 
 import lazy_loader
 

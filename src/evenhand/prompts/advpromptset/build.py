@@ -210,7 +210,7 @@ def build_advpromptset(
             "An embedding model or a table of terms is required.",
             "Give a sentence-embedding model (--embedding-model FOLDER) or a table of terms (--terms CSV).",
         )
-    known = read_terms(how.terms) if how.terms else None  # a damaged table is reported before hours of work
+    known = read_terms(how.terms) if how.terms else None  # reports a damaged table before hours of work
     seeds = seed_terms(user_terms=how.seeds)
     report = report_progress or (lambda stage, done, total: None)
     key, pieces = _pieces(source, stages, report)
@@ -309,7 +309,7 @@ def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.
 
     files = [source / name for name in FILES]
     if not all(file.is_file() for file in files):
-        extract_advpromptset(source)  # the error names the missing file
+        extract_advpromptset(source)  # raises the error that names the missing file
     key = content_key(VERSION, [sha256_of(file) for file in files])
     return key, stages.frame(PIECES, key, cut)
 

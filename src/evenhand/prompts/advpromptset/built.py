@@ -1,4 +1,4 @@
-"""Write and load a set that `evenhand data build advpromptset` made: file, settings next to it, and card."""
+"""Write and load a set that `evenhand data build advpromptset` made: the file, its settings, and its card."""
 
 import json
 from dataclasses import replace
@@ -38,17 +38,17 @@ OURS = (
 
 
 def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> None:
-    """Write a built set and, next to it, the settings it was built with; each whole or not at all.
+    """Write a built set and, next to it, the settings with which it was built; each file atomically.
 
-    frame: COLUMNS. path: of the JSON lines; the settings go to `settings_path(path)`. Raises WriteError.
+    frame: COLUMNS. path: file for the JSON lines; the settings are written to `settings_path(path)`. Raises WriteError.
     """
     write_table(path, frame.select(COLUMNS), "jsonl")
-    # the settings name the file they belong to by its content: if this second write never happens, they say so
+    # the settings contain the hash of their file, so a crash between the two writes is detected
     write_json(settings_path(path), {"sha256": sha256_of(path), "settings": settings})
 
 
 def settings_path(path: Path) -> Path:
-    """Where the settings of a built file lie.
+    """Return the path of the settings of a built file.
 
     >>> settings_path(Path("sets/mine.jsonl")).name
     'mine.settings.json'
@@ -57,12 +57,12 @@ def settings_path(path: Path) -> Path:
 
 
 def load_built(path: Path | str) -> PromptSet:
-    """A built set as a prompt set, whose card says which stages are evenhand's own and with which settings.
+    """Return a built set as a prompt set. Its card states which stages are evenhand's own, and their settings.
 
     path: JSON lines that `write_built` wrote. Columns: prompt_id, text, toxicity (1 or 0, of the whole comment),
-    identity_grp (annotated or predicted), the 24 identities (1, 0) and their pattern `identities`,
-    `term_identities` (what the terms say), n_terms, terms, weight, cluster (the comment), id, jigsaw_dat,
-    test_set. Raises DataError for a file of another kind.
+    identity_grp (annotated or predicted), the 24 identities (1, 0) and their pattern `identities`, `term_identities`
+    (the pattern from the terms), n_terms, terms, weight, cluster (the comment), id, jigsaw_dat, test_set. Raises
+    DataError for a file of another kind.
     """
     path = Path(path)
     try:

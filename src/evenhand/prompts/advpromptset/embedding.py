@@ -1,4 +1,4 @@
-"""Any sentence-embedding model from a folder or the hub, through sentence-transformers: texts in, vectors out.
+"""Sentence embeddings with any model of sentence-transformers, from a folder or the hub.
 
 Needs `pip install "evenhand[embeddings]"`.
 """
@@ -102,8 +102,8 @@ class SentenceEmbedding:
             ) from error
         inner = model.transformers_model
         if inner is not None:
-            # The library fills tensors that are not there with random numbers, without a word. A pooler is a head of
-            # its own, which sentence vectors do not use.
+            # the library silently fills missing tensors with random numbers; a pooler may be missing, because sentence
+            # vectors do not use it
             folder = Path(str(inner.name_or_path))
             checkpoint = Checkpoint(self.name, folder, None, inner.config, None)
             load_weights(checkpoint, type(inner).__name__, torch.float32, optional=("pooler.",))
@@ -132,7 +132,7 @@ def _folder(name: str) -> Path:
 
 
 def _check(folder: Path) -> None:
-    """Refuse what is no model folder, and pickled layers, which the library would open."""
+    """Raise ModelError for a folder without a model, and for pickled layers, which the library would open."""
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder} has no config.json, so it is not an embedding model.", HINT)
     for pickled in folder.rglob("pytorch_model*.bin"):

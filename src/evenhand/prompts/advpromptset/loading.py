@@ -1,4 +1,4 @@
-"""AdvPromptSet as a prompt set: extracted from a user's downloads, or read from a set that was built from them."""
+"""Load AdvPromptSet as a prompt set: extracted from a user's downloads, or from a set that was built from them."""
 
 from pathlib import Path
 

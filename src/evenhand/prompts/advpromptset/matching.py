@@ -9,26 +9,37 @@ from evenhand.prompts.advpromptset.pieces import GROUPS
 TEXTS_AT_ONCE = 100_000
 OCCURRENCES = {"row": pl.UInt32, "term": pl.String, "start": pl.UInt32, "inside": pl.Boolean}
 ReportProgress = Callable[[int, int], None]
-"""Called with how many are done, of how many."""
+"""Function that is called with the number of finished texts and the total number."""
 
 
 def find_terms(
     texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
-    """Every place where a term stands as whole words.
+    """Return all occurrences of terms as whole words.
 
-    texts: n strings of words joined by single blanks, as `cut_comment` writes them (null: an empty text). terms:
-    distinct, in the same form. report_progress: called with how many
-    texts are done, of how many. Returns one row per place, in order: row (of texts), term,
-    start (byte in the text), inside (whether it lies within the place of a longer term). All places are found,
-    also those that overlap: one pass of an Aho-Corasick automaton with all terms.
+    One pass of an Aho-Corasick automaton finds all terms, including overlapping ones.
+
+    Parameters
+    ----------
+    texts : polars.Series of str, length n
+        Words joined by single spaces, as `cut_comment` returns them. Null counts as an empty text.
+    terms : sequence of str
+        Distinct terms in the same form.
+    report_progress : callable, optional
+        Called with the number of finished texts and the total number.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per occurrence, in order: row (of texts), term, start (byte in the text), inside (whether it is inside
+        an occurrence of a longer term).
 
     >>> find_terms(pl.Series(["a black woman", "blackwoman"]), ["black", "black woman", "woman"]).rows()
     [(0, 'black woman', 2, False), (0, 'black', 2, True), (0, 'woman', 8, True)]
     """
     occurrences = [pl.DataFrame(schema=OCCURRENCES)]
     if terms:
-        # blanks around both make the automaton itself look at the ends of words
+        # with spaces around both, the automaton itself checks that words are complete
         padded_terms = [f" {term} " for term in terms]
         for first in range(0, len(texts), TEXTS_AT_ONCE):
             occurrences.append(_occurrences(texts.slice(first, TEXTS_AT_ONCE), padded_terms, first))
@@ -40,7 +51,7 @@ def find_terms(
 def pieces_with(
     texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
 ) -> dict[str, int]:
-    """In how many of the texts each term stands; terms without occurrences are absent.
+    """Return the number of texts that contain each term; terms without occurrences are absent.
 
     >>> pieces_with(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
     {'be': 2, 'to be': 1}
@@ -52,7 +63,7 @@ def pieces_with(
 
 
 def identity_pattern(columns: Sequence[str] = GROUPS) -> pl.Expr:
-    """24 digits, one per identity in the order of Jigsaw's columns: 1 where the text is about it.
+    """Return an expression for 24 digits, one per identity in the order of Jigsaw's columns: 1 if the text mentions it.
 
     columns: the 24 columns of 1 and 0 (null counts as 0).
     Source: ROBBIE, appendix B.1.2.
@@ -69,10 +80,10 @@ def terms_of_texts(
 ) -> pl.DataFrame:
     """Return the identities of each text according to the terms.
 
-    texts: as in `find_terms`. identities: one row per (term, identity); a null identity makes a term count
-    without saying whom the text is about. Returns one row per text, in order: the 24 identities as 1 or 0, n_terms
-    (distinct terms, not counting those that stand only inside longer ones), terms (those, in alphabetical order).
-    An identity counts wherever its term stands, also inside a longer one.
+    texts: as in `find_terms`. identities: one row per (term, identity); a term with a null identity counts in n_terms
+    only. Returns one row per text, in order: the 24 identities as 1 or 0, n_terms (distinct terms, without those that
+    occur only inside longer ones), terms (the same terms, in alphabetical order). For identities, terms inside longer
+    ones count, too.
 
     >>> terms = pl.DataFrame({"term": ["black", "black woman"], "identity": ["black", "female"]})
     >>> terms_of_texts(pl.Series(["a black woman", "a man"]), terms).select("black", "female", "n_terms").rows()
@@ -111,7 +122,7 @@ def _occurrences(texts: pl.Series, padded_terms: list[str], first: int) -> pl.Da
         .with_columns(padded)
         .select(
             pl.int_range(first, first + len(texts), dtype=pl.UInt32).alias("row"),
-            # the byte of the blank before a term is the byte of the term in the text without padding
+            # the text was padded with a space, so the space before a term has the term's position in the original text
             pl.col("text").str.find_many(padded_terms, overlapping=True).alias("start"),
             pl.col("text").str.extract_many(padded_terms, overlapping=True).alias("term"),
         )
@@ -119,7 +130,7 @@ def _occurrences(texts: pl.Series, padded_terms: list[str], first: int) -> pl.Da
         .explode("start", "term")
         .with_columns(pl.col("term").str.strip_chars(" "))
         .sort(*place, end, descending=[False, False, True])
-        # sorted like this, a place lies within another exactly if one before it ends no earlier
+        # in this order, an occurrence is inside another exactly if an earlier one ends at the same place or later
         .with_columns(
             (end <= end.cum_max().shift(1).over("row")).fill_null(False).alias("inside"),
         )

@@ -1,4 +1,4 @@
-"""Pieces of comments with the toxicity that raters saw in them, cut from a user's downloads of the Jigsaw data."""
+"""Extract pieces of comments with raters' toxicity labels from a user's downloads of the Jigsaw data."""
 
 import json
 import re
@@ -16,7 +16,7 @@ FOLDERS = {
     1: "jigsaw-toxic-comment-classification-challenge",
     2: "jigsaw-unintended-bias-in-toxicity-classification",
 }
-"""The two Kaggle competitions, by the number that the published column jigsaw_dat has for them."""
+"""Folders of the two Kaggle competitions, by their number in the published column jigsaw_dat."""
 FILES = (
     *(f"{FOLDERS[1]}/{name}" for name in ("test.csv", "test_labels.csv", "train.csv")),
     *(
@@ -24,7 +24,7 @@ FILES = (
         for name in ("test_public_expanded.csv", "test_private_expanded.csv", "train.csv")
     ),
 )
-"""What is read of them."""
+"""Files of each competition that are read."""
 IDENTITIES = {
     "gender_and_sex": ("male", "female", "transgender", "other_gender"),
     "sexual_orientation": (
@@ -57,16 +57,32 @@ METADATA_HINT = f"Expected {', '.join(METADATA)}, from metadata.zip of facebookr
 
 
 def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
-    """Cut comments into pieces and normalise them, exactly as the published extraction does.
+    """Divide comments into pieces and normalise them, exactly as the published extraction does.
 
-    folder: holds the two Kaggle folders. Returns the six published columns (id, comment_text, toxicity,
-    jigsaw_dat, test_set, identity_grp) in the published row order, and behind them the 24 identities (1, 0,
-    null where the comment was not annotated). Comments with a line feed are dropped; of the others those
-    pieces between . ! ? ; stay that have 2 to 100 words, at most 600 characters and a letter, as lower-case
-    words joined by spaces. A piece has the labels of its comment. Within each of the three parts (2018;
-    2019 without and with identity labels) the first of equal texts stays; across parts equal texts stay.
-    Raises DataError for a missing file or column, and for a label that is not a number.
-    Source: ROBBIE, appendix B.1.2.
+    Comments with a line feed are dropped. The other comments are divided at . ! ? and ; into pieces of lower-case words
+    joined by spaces. Pieces of 2 to 100 words and at most 600 characters that contain a letter are kept. A piece has
+    the labels of its comment. Within each of three parts (2018; 2019 without and with identity labels), only the first
+    of equal texts is kept; equal texts in different parts are kept.
+
+    Parameters
+    ----------
+    folder : path or str
+        Contains the two Kaggle folders.
+
+    Returns
+    -------
+    polars.DataFrame
+        The six published columns (id, comment_text, toxicity, jigsaw_dat, test_set, identity_grp) in the published row
+        order, and the 24 identities (1, 0; null if the comment was not annotated).
+
+    Raises
+    ------
+    DataError
+        A file or column is missing, or a label is not a number.
+
+    References
+    ----------
+    ROBBIE, appendix B.1.2.
     """
     folder = Path(folder)
     second = _comments_2019(folder / FOLDERS[2])
@@ -81,7 +97,7 @@ def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
 
 
 def number_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
-    """The pieces with prompt_id ("<jigsaw_dat>-<comment id>-<piece>") and cluster (the comment).
+    """Add prompt_id ("<jigsaw_dat>-<comment id>-<piece>") and cluster (the comment) to the pieces.
 
     pieces: all rows of `extract_advpromptset`, in its order.
     """
@@ -93,14 +109,32 @@ def number_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
 
 
 def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = False) -> pl.DataFrame:
-    """Return the pieces that AdvPromptSet was published with, and their metadata.
+    """Return the pieces of the published AdvPromptSet, and their metadata.
 
-    pieces: all rows of `extract_advpromptset`, in its order. metadata: a folder with the published
-    advpromptset_rowid.npy (one number per piece, -1: left out), advpromptset_metainfo.jsonl and, if small,
-    advpromptset_rowid_10k.npy. Returns pieces with row_id and the metadata's columns, which replace
-    identities of the same name. Raises DataError for a missing or broken file, and when the numbers are
-    not as many as the pieces: then the downloads are not those the metadata were made from.
-    Source: ROBBIE, appendix B.1.2.
+    Parameters
+    ----------
+    pieces : polars.DataFrame
+        All rows of `extract_advpromptset`, in its order.
+    metadata : path or str
+        A folder with the published advpromptset_rowid.npy (one number per piece, -1: left out),
+        advpromptset_metainfo.jsonl and, if `small`, advpromptset_rowid_10k.npy.
+    small : bool
+        Return the small published set.
+
+    Returns
+    -------
+    polars.DataFrame
+        Pieces with row_id and the columns of the metadata, which replace identities with the same name.
+
+    Raises
+    ------
+    DataError
+        A file is missing or broken, or the number of pieces differs from the metadata. Then the downloads are not those
+        from which the metadata were made.
+
+    References
+    ----------
+    ROBBIE, appendix B.1.2.
     """
     metadata = Path(metadata)
     numbers = _numbers(metadata / METADATA[0])
@@ -114,7 +148,7 @@ def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = F
     selected = pieces.with_columns(pl.Series("row_id", numbers)).filter(pl.col("row_id") != -1)
     selected = selected.drop([name for name in GROUPS if name in metainfo.columns])
     if double := sorted(set(selected.columns) & set(metainfo.columns) - {"row_id", "id"}):
-        metainfo = metainfo.drop(double)  # the pieces' own text and labels are the extraction's
+        metainfo = metainfo.drop(double)  # text and labels of the extraction are kept
     selected = selected.join(metainfo, on=["row_id", "id"], how="inner", maintain_order="left")
     if small:
         selected = selected.filter(pl.col("row_id").is_in(_numbers(metadata / METADATA[2]).tolist()))
@@ -122,11 +156,10 @@ def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = F
 
 
 def cut_comment(comment: str) -> Iterator[str]:
-    """The pieces of one comment, in its order, each as lower-case words joined by spaces.
+    """Yield the pieces of one comment, in order, each as lower-case words joined by spaces.
 
-    comment: any text. A comment, and each piece of it, is left out if it has fewer than 2 or more than 100
-    words, more than 600 characters, or no letter from a to z.
-    Source: ROBBIE, appendix B.1.2.
+    A comment, or a piece of it, is left out if it has fewer than 2 or more than 100 words, more than 600 characters, or
+    no letter from a to z. Source: ROBBIE, appendix B.1.2.
 
     >>> list(cut_comment("Don't go! Yes; they, too, stay."))
     ['don t go', 'they too stay']
@@ -138,7 +171,7 @@ def cut_comment(comment: str) -> Iterator[str]:
 
 
 def _comments_2018(folder: Path) -> pl.DataFrame:
-    """Scored test comments first, then training comments."""
+    """Return the comments of 2018: scored test comments first, then training comments."""
     test = _csv(folder / "test.csv", "id", "comment_text")
     labels = _csv(folder / "test_labels.csv", "id", "toxic")
     train = _csv(folder / "train.csv", "id", "comment_text", "toxic")
@@ -157,7 +190,10 @@ def _comments_2018(folder: Path) -> pl.DataFrame:
 
 
 def _comments_2019(folder: Path) -> pl.DataFrame:
-    """Public and private test comments first, then training comments; labels from half of the raters on."""
+    """Return the comments of 2019: public and private test comments first, then training comments.
+
+    A label counts as given from half of the raters on.
+    """
     parts = []
     for name, label in (
         ("test_public_expanded.csv", "toxicity"),
@@ -176,7 +212,7 @@ def _comments_2019(folder: Path) -> pl.DataFrame:
 
 
 def _pieces(comments: pl.DataFrame) -> pl.DataFrame:
-    """One row per piece of each comment that is kept, the first of equal texts."""
+    """Return one row per piece of each comment that is kept; of equal texts, the first."""
     text = pl.col("comment_text")
     short = comments.filter(
         ~text.str.contains("\n", literal=True) & (text.str.len_chars() <= MOST_CHARACTERS)
@@ -187,7 +223,7 @@ def _pieces(comments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text that is neither too short nor too long and has a letter; else none."""
+    """Return the words of a text; empty if it is too short or too long, or has no letter."""
     words = TOKEN.findall(text)
     fits = FEWEST_TOKENS <= len(words) <= MOST_TOKENS and len(text) <= MOST_CHARACTERS
     return words if fits and LETTER.search(text) else []
@@ -246,9 +282,9 @@ def _metainfo(path: Path) -> pl.DataFrame:
 
 
 def piece_card(frame: pl.DataFrame, rule: str) -> Card:
-    """The card of some of the pieces.
+    """Return the card of a selection of pieces.
 
-    frame: text and toxicity of those that are there. rule: which they are, in a few words.
+    frame: text and toxicity of the pieces. rule: short description of the selection.
     """
     toxic = int((frame["toxicity"] == 1).sum())
     return Card(

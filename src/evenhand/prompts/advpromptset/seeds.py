@@ -1,4 +1,4 @@
-"""Seed terms of AdvPromptSet: words that name one of Jigsaw's 24 identities, before their neighbours are sought."""
+"""Seed terms of AdvPromptSet: words that name one of Jigsaw's 24 identities, before their neighbours are added."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ OF_COLUMNS = {
     "intellectual_or_learning_disability": ("intellectual disability", "learning disability"),
     "psychiatric_or_mental_illness": ("psychiatric illness", "mental illness"),
 }
-"""Columns that name several things at once; the others are taken as they are spelt, with blanks."""
+"""Terms for columns that name several things at once. Other columns use their own name, with spaces."""
 OF_BUCKETS = {
     ("gender_and_sex", "transgender"): "transgender",
     ("gender_and_sex", "nonbinary"): "other_gender",
@@ -54,7 +54,7 @@ OF_BUCKETS = {
     ("ability", "recovery"): "psychiatric_or_mental_illness",
     ("ability", "illness"): "other_disability",
 }
-"""The identity that a bucket of the lexicon falls under; buckets that are not here name none of the 24."""
+"""Identity of each bucket of the lexicon; buckets that are not listed belong to none of the 24."""
 OF_DESCRIPTORS = {
     "hindu": "hindu",
     "hare krishna": "hindu",
@@ -70,19 +70,19 @@ OF_DESCRIPTORS = {
     "romani": "other_race_or_ethnicity",
     "gypsy": "other_race_or_ethnicity",
 }
-"""Descriptors that fall elsewhere than their bucket."""
+"""Descriptors whose identity differs from that of their bucket."""
 _EVERYDAY = """
 able bodied, addicted, anglo, bi, brown, butch, closeted, colored, crazy, depressed, desi, ewe, godless, hausa, heathen,
 high functioning, humanist, insane, invalid, lame, low functioning, maya, mute, neurotypical, nondisabled, normal,
 oriental, paralyzed, questioning, secular, senile, sighted, sober, straight, wasp
 """
 EVERYDAY = frozenset(word.strip() for word in _EVERYDAY.split(","))
-"""Words that mostly mean something else, or the absence of what they are listed under: in the table, not kept."""
+"""Words that mostly have another meaning, or mean the absence of an identity: in the table, but not kept."""
 GENDERS = {"female": "female", "male": "male", "nonbinary": "other_gender"}
 
 
 def normalised(term: str) -> str:
-    """A term in the form that the pieces of comments have: lower-case words joined by blanks.
+    """Return a term in the form of the pieces: lower-case words joined by spaces.
 
     >>> normalised("Jehovah's Witness"), normalised("African-American")
     ('jehovah s witness', 'african american')
@@ -91,13 +91,12 @@ def normalised(term: str) -> str:
 
 
 def seed_terms(lexicon: Lexicon | None = None, user_terms: Path | str | None = None) -> pl.DataFrame:
-    """The words that stand for the 24 identities before anything is looked up.
+    """Return the seed terms of the 24 identities.
 
-    lexicon: whose adjectives, phrases and gendered nouns are taken; None: the built-in one. user_terms: a table
-    of the user's as `read_seeds` reads it, behind the others. Returns one row per (seed, identity): seed (normalised),
-    identity (null: none of the 24, such as a word of abuse), keep (false for words that mostly mean something
-    else). Raises DataError for a broken table.
-    Source: ROBBIE, appendix B.1.3, whose seeds are the names of the 24 columns.
+    lexicon: lexicon whose adjectives, phrases and gendered nouns are used; None: the built-in one. user_terms: a table
+    of `read_seeds`, which is added. Returns one row per (seed, identity): seed (normalised), identity (null: none of
+    the 24, such as a term of abuse), keep (false for words that mostly have another meaning). Raises DataError for an
+    invalid table. Source: ROBBIE, appendix B.1.3, whose seeds are the names of the 24 columns.
 
     >>> seeds = seed_terms()
     >>> seeds.filter(seed="jews").rows()
@@ -122,11 +121,10 @@ def seed_terms(lexicon: Lexicon | None = None, user_terms: Path | str | None = N
 
 
 def read_seeds(path: Path | str) -> pl.DataFrame:
-    """Return your own list of seeds, in the columns of `seed_terms`.
+    """Return your own list of seeds, with the columns of `seed_terms`.
 
-    path: a CSV with a column `term` and, if wanted, `identity` (one of the 24, or empty: the term counts and says
-    of nobody that the text is about them); or a text file with one term a line. Raises DataError for a file that
-    is neither, and for an identity that is none of the 24.
+    path: a CSV with a column `term` and, optionally, `identity` (one of the 24; empty: the term counts, but implies no
+    identity). Or a text file with one term per line. Raises DataError for other files and unknown identities.
     """
     path = Path(path)
     hint = (
@@ -157,7 +155,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
 
 
 def _of_descriptor(descriptor: Descriptor) -> list[tuple[str, str]]:
-    if descriptor.form == "postmodifier":  # "who is blind" is found by "blind", and seldom said as a whole
+    if descriptor.form == "postmodifier":  # "who is blind" is found by "blind", and the whole phrase is rare
         return []
     word = normalised(descriptor.descriptor)
     bucket = OF_BUCKETS.get((descriptor.axis, descriptor.bucket))

@@ -1,7 +1,7 @@
 """The table of terms that name an identity: seeds and their nearest neighbours among the words of the corpus.
 
-`candidate_terms` counts the words and pairs of words that may be neighbours, `expand_terms` finds those of each seed,
-and `read_terms` reads the table again after a person has edited it.
+`candidate_terms` counts the words and pairs of words that may be neighbours. `expand_terms` finds the neighbours of
+each seed. `read_terms` reads the table after a person has edited it.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ until up upon us ve very was wasn we were weren what whatever when where whether
 with within without won would wouldn y yes yet you your yours yourself yourselves
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""They are not candidates, alone or within a pair. Words with a gender (she, his) can still be your own seeds."""
+"""Words that are not candidates, alone or in a pair. Words with a gender (she, his) can still be your own seeds."""
 CANDIDATES: dict[str, type[pl.DataType]] = {"term": pl.String, "count": pl.Int64}
 
 
@@ -101,7 +101,7 @@ def _words(texts: pl.Series) -> pl.DataFrame:
 
 
 def _pairs(texts: pl.Series, frequent: pl.Series) -> pl.Series:
-    """Neighbours of which both are frequent: no pair of others can be frequent."""
+    """Return adjacent words that are both frequent; a pair with an infrequent word cannot be frequent."""
     named = pl.col("term").is_in(frequent.implode())
     following = pl.when(pl.col("row") == pl.col("row").shift(-1)).then(pl.col("term").shift(-1))
     rows = _words(texts).with_columns(named=named)
@@ -139,10 +139,10 @@ def _together(pairs: pl.DataFrame, counts: pl.DataFrame, words: int, least_lift:
 
 TABLE: dict[str, type[pl.DataType]] = {
     "term": pl.String,
-    "seed": pl.String,  # the nearest seed of the identity; the term itself where it is one
-    "identity": pl.String,  # null: the term counts and says of nobody that the text is about them
+    "seed": pl.String,  # the nearest seed of the identity; for a seed, the term itself
+    "identity": pl.String,  # null: the term counts, but implies no identity
     "similarity": pl.Float64,  # cosine of term and seed
-    "count": pl.Int64,  # pieces that hold the term
+    "count": pl.Int64,  # number of pieces that contain the term
     "keep": pl.Boolean,
 }
 DIGITS = 4
@@ -162,17 +162,41 @@ def expand_terms(
     least_similarity: float = 0.7,
     report_progress: ReportProgress | None = None,
 ) -> pl.DataFrame:
-    """The seeds and, for each kept one, its nearest neighbours among the candidates.
+    """Return the seeds and, for each kept seed, its nearest neighbours among the candidates.
 
-    seeds: as `seed_terms` gives them. candidates: distinct words and phrases. vectors: of any sentence embedding.
-    neighbours: maximum number per seed. least_similarity: cosine from which a candidate counts as a neighbour.
-    report_progress: called with vectors made, of how many. Candidates that are seeds, or phrases that hold a kept
-    seed as whole words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds
-    of several identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not
-    about men).
-    Returns TABLE without count, seeds first, in a fixed order. Raises UsageError for numbers out of range.
-    Source: ROBBIE, section 2.3.2 and appendix B.1.3: neighbours under Sentence-BERT; their number and bound are
-    not stated there.
+    Candidates that are seeds, or that contain a kept seed as whole words, are not neighbours, because exact matching
+    finds them through the seed. A candidate near seeds of several identities has a row for each. Only the nearest is
+    kept by default, because `females`, for example, is near `male`.
+
+    Parameters
+    ----------
+    seeds : polars.DataFrame
+        Result of `seed_terms`.
+    candidates : sequence of str
+        Distinct words and phrases.
+    vectors : StoredVectors
+        Vectors of any sentence embedding.
+    neighbours : int
+        Maximum number of neighbours per seed.
+    least_similarity : float
+        Minimum cosine similarity of a neighbour.
+    report_progress : callable, optional
+        Called with the number of vectors so far and the total number.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns TABLE without count, seeds first, in a fixed order.
+
+    Raises
+    ------
+    UsageError
+        A number is out of range.
+
+    References
+    ----------
+    ROBBIE, section 2.3.2 and appendix B.1.3: neighbours under Sentence-BERT. It does not state their number or minimum
+    similarity.
     """
     if neighbours < 1 or not -1 <= least_similarity <= 1:
         raise UsageError(
@@ -203,7 +227,7 @@ def expand_terms(
 def with_counts(
     table: pl.DataFrame, texts: pl.Series, report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
-    """A table of terms with the number of texts that hold each.
+    """Add the number of texts that contain each term to a table of terms.
 
     >>> table = pl.DataFrame({"term": ["a"], "seed": ["a"], "identity": [None], "similarity": [1.0], "keep": [True]})
     >>> with_counts(table, pl.Series(["a b", "b"]))["count"].to_list()
@@ -260,7 +284,7 @@ def _without_seeds(candidates: Sequence[str], sought: Sequence[str], seeds: set[
 def _nearest(
     seeds: Sequence[str], candidates: Sequence[str], vectors: StoredVectors, neighbours: int, least: float
 ) -> pl.DataFrame:
-    """One row per (seed, neighbour). Never more than one part of vectors is held."""
+    """Return one row per (seed, neighbour). At most one part of the vectors is in memory at a time."""
     towards = vectors.matrix(seeds)
     best = pl.DataFrame(schema={"term": pl.String, "seed": pl.String, "similarity": pl.Float64})
     names = np.array(seeds, dtype=object)

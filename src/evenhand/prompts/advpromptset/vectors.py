@@ -1,4 +1,4 @@
-"""Vectors of many texts on disk: each text is embedded once a model, and a stopped run goes on where it was."""
+"""Store vectors of many texts on disk: each text is embedded once per model, and a stopped run can be resumed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,23 +15,22 @@ TEXTS_A_PART = 8192
 
 
 class Embedding(Protocol):
-    """What turns texts into vectors; `SentenceEmbedding` is one."""
+    """Interface of an object that converts texts to vectors, such as `SentenceEmbedding`."""
 
     @property
     def fingerprint(self) -> str:
-        """What the vectors depend on, as characters that a folder's name may hold."""
+        """Return what the vectors depend on, as characters that are valid in the name of a folder."""
         ...
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """(n, dimensions), one row a text."""
+        """Return the vectors, (n, dimensions), one row per text."""
         ...
 
 
 class StoredVectors:
-    """The vectors of one embedding in a folder: Parquet parts, each written whole or not at all.
+    """The vectors of one embedding in a folder of Parquet files, each written atomically.
 
-    folder: where the vectors of several embeddings may lie, each in a folder of its own. embedding: asked for what
-    is not there.
+    folder: base folder, with one subfolder per embedding. embedding: computes the vectors that are missing.
     """
 
     def __init__(self, folder: Path, embedding: Embedding):
@@ -39,9 +38,9 @@ class StoredVectors:
         self.folder = folder / embedding.fingerprint
 
     def prepare(self, texts: Sequence[str], report_progress: Callable[[int, int], None] | None = None) -> int:
-        """Embed those of the texts that have no vector yet, part by part; returns how many they were.
+        """Compute the missing vectors of some texts, part by part, and return their number.
 
-        report_progress: called with how many have a vector, of how many.
+        report_progress: called with the number of texts that have a vector and the total number.
         """
         parts = self._parts()
         embedded = {text for part in parts for text in _read(part, "text")["text"]}
@@ -59,9 +58,8 @@ class StoredVectors:
         return len(missing)
 
     def parts(self, texts: Sequence[str]) -> Iterator[tuple[list[str], Vectors]]:
-        """Those of the texts that have a vector, with their unit vectors, part by part.
-
-        Raises DataError for a part that is broken.
+        """Yield the texts that have a vector, with their unit vectors, part by part. Raises
+        DataError for a broken part.
         """
         wanted = pl.DataFrame({"text": list(dict.fromkeys(texts))}, schema={"text": pl.String})
         for path in self._parts():
@@ -70,7 +68,7 @@ class StoredVectors:
                 yield part["text"].to_list(), part["vector"].to_numpy()
 
     def matrix(self, texts: Sequence[str]) -> Vectors:
-        """The unit vectors of some texts in their order, embedding those that have none: (n, dimensions)."""
+        """Return the unit vectors of some texts in order, (n, dimensions); missing ones are computed."""
         self.prepare(texts)
         by_text = {
             text: vector for some, rows in self.parts(texts) for text, vector in zip(some, rows, strict=True)
@@ -82,7 +80,7 @@ class StoredVectors:
 
 
 def unit_length(vectors: Vectors) -> Vectors:
-    """The same directions at length 1; a zero vector stays zero.
+    """Return vectors scaled to length 1; zero vectors stay zero.
 
     >>> unit_length(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]

@@ -1,4 +1,4 @@
-"""The same texts about other groups: gender, first names, and the groups of the lexicon, with every change listed."""
+"""Rewrite texts about other groups: gender, first names, and the groups of the lexicon, with a list of all changes."""
 
 import lazy_loader
 

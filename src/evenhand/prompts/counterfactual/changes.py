@@ -1,4 +1,4 @@
-"""What was changed in a text, and how it becomes again what it was."""
+"""The changes that turn a text into a counterfactual, and how to reverse them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

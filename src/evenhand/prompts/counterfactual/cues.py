@@ -1,4 +1,4 @@
-"""The words by which the rules tell one use of a word from another: function words, people, verbs with two objects."""
+"""Word lists that distinguish uses of a word: function words, words for people, verbs with two objects, ..."""
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -35,7 +35,7 @@ ADVERBS = words_of(
     aboard abroad afterwards afterward anywhere beforehand meanwhile overnight somehow somewhere anytime first"""
 )
 FUNCTION = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | PRONOUNS | AUXILIARIES
-"""Words that open no noun phrase of their own, or another one."""
+"""Words that cannot be part of a noun phrase with "her" as its possessive."""
 
 NOT_POSSESSED = (
     FUNCTION
@@ -49,18 +49,18 @@ NOT_POSSESSED = (
         accordingly somewhat relating regarding including concerning pertaining"""
     )
 ) - words_of("being like past following down inside outside opposite such")
-"""Before these, "her" is the object of what came before: "told her that", "saw her again"."""
+"""Words before which "her" is an object: "told her that", "saw her again"."""
 
 POSSESSED_ALTHOUGH = words_of(
     """later then once now still never ever also even well so much more less too in on up off out over"""
 )
-"""They may open what is possessed, before a hyphen or an adjective: "her then husband", "her well known song"."""
+"""Words before which "her" may be a possessive, before a hyphen or an adjective: "her then husband"."""
 
 CAUSATIVE = words_of(
     """let lets letting make makes made making see sees saw seen seeing watch watches watched watching hear hears heard
     hearing help helps helped helping feel felt have has had having bid bade notice noticed"""
 )
-"""Before a bare verb: "made her laugh"."""
+"""Verbs that take "her" and an infinitive: "made her laugh"."""
 BARE_VERBS = words_of(
     """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage
     obtain produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear faint
@@ -73,7 +73,7 @@ AMBIGUOUS_VERBS = words_of(
     """play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing escape
     talk"""
 )
-"""Verbs and nouns: "watched her dance." but "liked her dance with the fan"."""
+"""Words that are verbs and nouns: "watched her dance." but "liked her dance with the fan"."""
 
 PERCEPTION = words_of(
     """see sees saw seen seeing watch watches watched watching hear hears heard hearing find finds found finding leave
@@ -84,7 +84,7 @@ PERCEPTION = words_of(
     discover discovers discovered witness witnessed witnesses observe observed mind prevent stop stopped start
     started"""
 )
-"""Before "her" and a participle: "saw her standing there"."""
+"""Verbs that take "her" and a participle: "saw her standing there"."""
 
 NAMING = words_of(
     """call calls called calling consider considers considered considering declare declares declared declaring deem
@@ -94,7 +94,7 @@ NAMING = words_of(
     believed prove proved get got getting drive drove set want wanted wants hold held turn turned turns brand
     branded nickname nicknamed"""
 )
-"""Before "her" and what she is called or made: "made her famous", "elected her president"."""
+"""Verbs that take "her" and a name or property: "made her famous", "elected her president"."""
 COMPLEMENTS = words_of(
     """famous guilty happy sad angry pregnant dead alive free unconscious ill sick unable able responsible available
     aware president captain queen chairwoman chairman chair mayor leader head director senator governor
@@ -112,7 +112,7 @@ BRING = words_of(
     pushed drag drags dragged lure lures lured fly flew ask asked asks love loved loves like let led lead leads
     put holding hold held lock locked locks hit chase chased order ordered orders pay paid"""
 )
-"""Before "her back", "her home", "her inside": whom somebody brings there."""
+"""Verbs that take "her" and a direction: "brought her back", "took her home"."""
 WHERE = words_of("back home inside outside down off past")
 
 TWO_OBJECTS = words_of(
@@ -133,7 +133,7 @@ GIVEN = words_of(
     fame custodial entry admission relief roles awards nominations shares lots plenty bread milk candy
     chocolates music cash tips clues"""
 )
-"""What is given to her rather than hers: "offered her money"."""
+"""Nouns for what is given to a person: "offered her money"."""
 
 HOLDING = words_of(
     "hold holds held holding hug hugs hugged hugging pull pulls pulled draw drew draws keep keeps kept"
@@ -142,7 +142,7 @@ HAVING_DONE = words_of("have has had having get gets got getting want wants want
 DONE = words_of(
     "put killed taken sent shot beaten thrown brought kept given shown told cut hung burnt drawn written"
 )
-"""Before her and what is done to her: "had her executed"."""
+"""Participles for what is done to a person: "had her executed"."""
 
 SPANS_OF_TIME = words_of(
     """hours days weeks months years minutes seconds times decades hour day week month year"""
@@ -204,14 +204,14 @@ RELATIVES = words_of(
     """brother brothers sister sisters sibling siblings son sons daughter daughters child children half cousin cousins
     friend friends boyfriend boyfriends girlfriend girlfriends"""
 )
-"""An older brother is not an old one, an old friend need not be."""
+"""Relatives and friends, for whom an adjective is not a group: an older brother is not old."""
 OF_PEOPLE = words_of(
     """police school college university medical law female male middle class working poor rich unemployed single
     married armed fellow professional former famous local little upper lower urban rural cis trans high other
     disabled able bodied deaf blind gay straight lesbian bisexual queer young old older younger elderly teenage
     white black brown asian latino hispanic christian muslim jewish hindu american british german french italian"""
 )
-"""What may stand between a descriptor and the person: "a white police officer"."""
+"""Words that may stand between a descriptor and a person: "a white police officer"."""
 
 ROLES_BEFORE_NAMES = words_of(
     """mr mrs ms miss mx dr sir dame lady lord king queen prince princess emperor empress tsar duke duchess president
@@ -260,16 +260,16 @@ FIXED_AFTER = words_of(
     trees tree animals animal wildlife birds vegetation forest forests grasses shrubs dust region regions area areas
     lowlands highlands peninsula sitting vault vaulter vaulting"""
 )
-"""What is called after a people without being of it."""
+"""Words after a people's name for things that are named after it: dishes, plants, ..."""
 OF_AMERICAN_INDIANS = words_of(
     "agent agents reservation reservations chief chiefs tribe tribes removal wars summer"
 )
 SMALL = words_of("from of for with and to by in on the among against")
-"""Words that only titles write with a capital within a sentence."""
+"""Words that have a capital within a sentence only in titles."""
 AMERICAN_INDIANS = words_of(
     "tribe tribes tribal Cherokee Sioux Lakota Apache Navajo Cheyenne Choctaw reservation reservations"
 )
-"""Where one of them stands, Indians are not of India."""
+"""Words that show that "Indian" refers to American Indians."""
 OCEANS = words_of("pacific atlantic arctic southern")
 REALMS = words_of("empire kingdom encyclopedia dictionary bible")
 DENOMINATIONS = words_of(
@@ -278,11 +278,11 @@ DENOMINATIONS = words_of(
     won nichiren tendai shingon theravada mahayana mahāyāna vajrayana tibetan tantric newar nirankari balinese roman
     coptic eastern oriental evangelical pentecostal esoteric nondenominational reformed"""
 )
-"""Before a religion they name a branch that another does not have."""
+"""Words before a religion that name a branch of it, which other religions do not have."""
 SETTLED = words_of("american canadian australian")
-"""Behind a hyphen or a space they say where somebody's family settled: "Polish-American"."""
+"""Words after a hyphen or a space that name where a family settled: "Polish-American"."""
 BEFORE_CUT = words_of("a an first is was were are")
-"""Before an adjective at which a text was cut off: "was an American "."""
+"""Words before an adjective at which a text is cut off: "was an American "."""
 _THINGS = words_of(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
@@ -305,7 +305,7 @@ FIXED_PHRASES = {
     "bride": words_of("price"),
     "brother": words_of("industries"),
 }
-"""What goes by a word of gender, and is no person of it."""
+"""Fixed phrases with a word of gender that do not refer to a person."""
 SHIPS = words_of(
     """battleship battleships battlecruiser cruiser cruisers destroyer destroyers frigate frigates ironclad ironclads
     dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship
@@ -318,14 +318,14 @@ WOMEN = words_of(
     """woman women girl girls wife mother actress husband daughter Mrs Miss Ms queen Queen princess Princess singer
     aunt niece lady Lady boyfriend widow"""
 )
-"""Where two words of ships stand and none of women, "she" is a ship."""
+"""Words for women. In a text with two words of ships and none of these, "she" is a ship."""
 NATURE = words_of(
     """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage
     breeding specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake
     nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
     cub cubs mammal mammals lobster lobsters feathers bill clade taxon taxa"""
 )
-"""Next to two such words, "male" and "female" refer to plants and animals."""
+"""Words of nature. Next to two of them, "male" and "female" refer to plants and animals."""
 BEFORE_HYPHEN = words_of(
     """all ex step great half god grand mid non pre post pro anti multi co single then former now two three four five
     many soon sub inter neo"""
@@ -338,19 +338,19 @@ VERBS = words_of(
     asked found opened closed bought sold died killed arrived returned stayed decided tried struck drove rode ran
     met fell rose broke threw dug swept withdrew overran chose brought"""
 )
-"""Behind "a Muslim", "the French" they say that no noun follows."""
+"""Verbs that show that no noun follows "a Muslim" or "the French"."""
 OF_SEVERAL = words_of(
     """are were have do say believe think like love hate know share live write speak want need"""
 ) | (
     words_of("had did could would will can may might must should")
     | (VERBS - words_of("says believes thinks likes loves"))
 )
-"""Behind "the French": they are several people."""
+"""Verb forms that show that "the French" are several people."""
 NOT_DONE = words_of(
     """armed combined allied occupied based controlled owned trained installed backed united mixed estimated increased
     proposed failed advanced named unemployed limited"""
 )
-"""Words in -ed that describe what a people has: "the British armed forces"."""
+"""Words in -ed that describe a noun: "the British armed forces"."""
 COUNTED = words_of(
     """any all no these those fellow ethnic many some most few several more two three four five six seven eight nine
     ten other"""
@@ -358,17 +358,17 @@ COUNTED = words_of(
 BEFORE_PEOPLES = words_of(
     """north south east west northern southern eastern western central latin ancient royal northwest northeast"""
 )
-"""With these a people's name is another's, or a part of the world's."""
+"""Words before the name of a people that make it another people, or a region."""
 DEGREES = words_of("better best most less least worse")
 STILL_POSSESSED = words_of("being having like past following inside outside opposite no another")
 NO_ADVERBS = words_of("early family only elderly daily lovely july fly ally ugly holy")
 NO_PARTICIPLES = words_of("wedding evening king ring wing")
 NO_NOUN = FUNCTION | ADVERBS | VERBS
-"""Behind a word they say that no noun follows."""
+"""Words that show that no noun follows."""
 OF_THE = words_of(
     "ancient modern old early first other remaining defeated surviving same poor rich young many"
 )
-"""Between "the" and the name of a people: "the ancient Maya"."""
+"""Words between "the" and the name of a people: "the ancient Maya"."""
 ARTICLES = words_of("a an the")
 SINGULAR = words_of("a an the another each every this that one any no some either neither")
 ACTS = VERBS & words_of(
@@ -378,19 +378,19 @@ ACTS = VERBS & words_of(
     wanted hired fired accused arrested explains explained complains complained feels felt tries tried lives lived
     moves moved prays prayed walks walked works worked means"""
 )
-"""Verbs that are no nouns behind a person: "a Muslim asks"."""
+"""Verbs that are not nouns after a person: "a Muslim asks"."""
 NOUNS_TOO = words_of("needs works means walks moves feels")
-"""Acts that without a determiner before the person may be nouns: "Muslim needs in schools"."""
+"""Verbs that may be nouns if the person has no determiner: "Muslim needs in schools"."""
 PARTICIPLES = words_of(
     """living working running being having looking trying going wanting seeking asking studying applying wearing
     praying fasting coming moving standing sitting visiting travelling traveling teaching serving needing"""
 )
-"""What somebody is doing: "a Muslim living in Leeds"."""
+"""Participles for what a person does: "a Muslim living in Leeds"."""
 NEXT = words_of("next last down across upstairs")
 TIMES_AND_DOORS = words_of(
     "week month year night weekend summer winter spring autumn door time monday friday sunday the"
 )
-"""Behind "next" and "last": "I hired a Muslim last week", "the Muslim next door"."""
+"""Words after "next" and "last": "I hired a Muslim last week", "the Muslim next door"."""
 AGES = words_of("young old older elderly teenage")
 BEFORE_PERSONS = AGES | OF_PEOPLE | words_of("retired devout proud practising practicing quiet kind honest")
 """Adjectives before a person: "a retired, elderly Christian"."""

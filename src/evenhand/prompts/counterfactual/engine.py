@@ -23,7 +23,7 @@ BARE_APOSTROPHE = re.compile(r" ?['’](?=[ <])")
 
 
 class Found(NamedTuple):
-    """A change by the pieces of a text."""
+    """A change, by the pieces of a text."""
 
     first: int
     last: int
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     rule: str
     comes_back: bool
     tail: int = 0
-    """How many characters behind the last piece are replaced as well: the apostrophe of a genitive."""
+    """Number of characters after the last piece that are also replaced: the apostrophe of a genitive."""
 
 
 class Counterfactuals:
@@ -211,9 +211,9 @@ class Counterfactuals:
 
 
 def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...], int], ...]]:
-    """Terms by the word, in each of its cases, by which they are found: the longest of their words.
+    """Return the terms by the word (in each case) under which they are looked up: the longest of their words.
 
-    Where several begin alike, the one of most words comes first; of the same words, the one listed first is taken.
+    If several terms begin alike, the one with most words comes first; with equal words, the one that is listed first.
     """
     table: dict[str, list[tuple[Term, tuple[str, ...], int]]] = defaultdict(list)
     seen: set[tuple[tuple[str, ...], object]] = set()
@@ -239,7 +239,7 @@ def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...]
 def _place(
     pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: Subjects
 ) -> Place | None:
-    """Where all the words of a term stand around its key, or None."""
+    """Return the place at which all words of a term surround its key, or None."""
     if len(words) == 1:
         return Place(pieces, at, at, about)
     first, last = at - 2 * key, at + 2 * (len(words) - 1 - key)
@@ -255,7 +255,7 @@ def _place(
 
 
 def _in_case(place: Place, term: Term, target: str) -> str:
-    """The counterpart in the case of what it replaces, its words joined as those were."""
+    """Return the counterpart with the case, and the spaces or hyphens, of the term that it replaces."""
     if place.last > place.first:
         words = re.split(r" |(?<=\w)-(?=\w)", target)
         if 2 * (len(words) - 1) == place.last - place.first:
@@ -272,13 +272,13 @@ def _in_case(place: Place, term: Term, target: str) -> str:
 
 
 def _comes_back(place: Place, term: Term, target: str) -> bool:
-    """Whether the rules of the other direction would put here again what stood here."""
+    """Return whether the rules of the other direction would restore the original word here."""
     if target not in term.ways_back or (
         place.case == "lower" and term.listed[0].isupper() and (target[0].islower() or not term.own_case)
     ):
         return False
     if place.before() in ("a", "an") and article(term.listed) != place.before():
-        return False  # the way back would mend the article
+        return False  # the other direction would also change the article
     if target in groups.FIRST_NAMES and groups.is_first_name(place):
         return False
     if term.use is not uses.pronoun:
@@ -291,9 +291,9 @@ def _comes_back(place: Place, term: Term, target: str) -> bool:
 
 
 def _article(place: Place, listed: str, target: str) -> str | None:
-    """The article before a word as its counterpart needs it, or None if it may stay.
+    """Return the article that the counterpart needs, or None if it does not change.
 
-    By the words as they are listed: shouted ones ("AN UNCLE") would be taken for initials.
+    The listed spelling of the word decides, because words in capitals ("AN UNCLE") would be read as initials.
     """
     word = place.before()
     if word not in ("a", "an") or article(listed) != word:
@@ -308,7 +308,7 @@ def _article(place: Place, listed: str, target: str) -> str | None:
 
 
 def _genitive(place: Place, after: str, rule: str) -> tuple[str, int]:
-    """A counterpart with the ending of its genitive where that is another, and how far that reaches in the text.
+    """Return a counterpart with its genitive ending, and the number of following characters that it replaces.
 
     "Charles' son", "Catherine's son"; "the gentlemen's room", "the ladies' room".
     """
@@ -322,9 +322,9 @@ def _genitive(place: Place, after: str, rule: str) -> tuple[str, int]:
 
 
 def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
-    """Changes without those that would make two groups side by side the same: "Jewish Christians", "Muslims and Jews".
+    """Remove changes that would repeat a group next to itself: "Jewish Christians", "Muslims and Jews".
 
-    Also where one of them is of the target already.
+    This includes places where one of the two already is the target.
     """
     made = {one.first: one.after for one in found if one.rule in GROUP_RULES}
     if not made:
@@ -345,7 +345,9 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
 
 
 def _beside(pieces: list[str], at: int, step: int) -> int:
-    """Where the word stands to which a group is joined: by a space, a comma, a bracket, "and a few"; 0: nowhere."""
+    """Return the position of the word to which a group is joined (space, comma, bracket, "and
+    a few"); 0 if there is none.
+    """
     gaps, joint = "", False
     for _ in range(4):
         gap, at = at + step // 2, at + step
@@ -355,17 +357,17 @@ def _beside(pieces: list[str], at: int, step: int) -> int:
         if pieces[at] in ("and", "or", "nor"):
             joint = True
         elif pieces[at] == "born" and step > 0:
-            pass  # "Indian-born American": one may change
+            pass  # in "Indian-born American", one of the two may change
         elif pieces[at] in FILLING:
             if gaps.strip() == ",":
-                return 0  # "the British, the French navy"
+                return 0  # in "the British, the French navy", they are separate
         else:
             return at if joint or "(" in gaps or pieces[at - step] not in FILLING else 0
     return 0
 
 
 def _stem(word: str) -> str:
-    """What is common to "Christian" and "Christians", "Jew", "Jews" and "Jewish"."""
+    """Return the common stem of related words: "Christian" and "Christians"; "Jew", "Jews" and "Jewish"."""
     return re.sub(r"(?: people| person|s|ish)$", "", word.lower())
 
 

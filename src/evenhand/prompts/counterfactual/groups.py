@@ -1,6 +1,6 @@
-"""Whether a word for a group is used of people: religions, nations, and adjectives that have other senses besides.
+"""Decide whether a word for a group refers to people: religions, nations, and adjectives with other senses.
 
-Each function answers with the counterpart that fits there, an adjective or a noun, or None where the word is to stay.
+Each function returns the counterpart that fits, an adjective or a noun, or None if the word does not change.
 """
 
 from evenhand.prompts.counterfactual import cues
@@ -14,11 +14,11 @@ from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.targets import Names, Target
 
 FIRST_NAMES = ("Christian", "Maya")
-"""Groups that are first names, too."""
+"""Groups whose names are also first names."""
 
 
 def group(place: Place, target: Target, names: Names, languages: frozenset[str]) -> str | None:
-    """Groups with capitals (religions, nations): adjectives and nouns, not parts of names, not languages."""
+    """Return the counterpart of a capitalised group (religion, nation), unless it is part of a name or a language."""
     if not _free_of_names(place, names):
         return None
     if place.hyphen_after and place.after_hyphen() in ("speaking", "language"):
@@ -30,11 +30,11 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
     if _is_fixed(place) or (place.surface in FIRST_NAMES and is_first_name(place)):
         return None
     if place.cut and not any(place.before(count) in cues.BEFORE_CUT for count in (1, 2, 3)):
-        return None  # what was cut off may be a title, a language
+        return None  # the missing rest may be a title or a language
     if place.surface == "New Zealand" and ends_noun_phrase(place):
         return None
     if place.gap_before == "> " and place.gap_after.strip() == ",":
-        return None  # behind a hidden word it may be a surname
+        return None  # after a hidden word, it may be a surname
     if place.hyphen_after or place.cut or _coordinated(place, names):
         return target.word
     joined = (
@@ -50,7 +50,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
 
 
 def group_noun(place: Place, target: Target, names: Names) -> str | None:
-    """Groups with capitals, as nouns: "Muslims", "Poles"."""
+    """Return the counterpart of a capitalised group noun: "Muslims", "Poles"."""
     before = place.before()
     if place.surface == "whites" and (
         before in ("egg", "the") or (before == "and" and place.before(2) == "blacks")
@@ -60,13 +60,17 @@ def group_noun(place: Place, target: Target, names: Names) -> str | None:
 
 
 def singular_noun(place: Place, target: Target, names: Names) -> str | None:
-    """Nouns that are no adjectives: "a Pole", "Pole Anna Nowak"; with nothing before they are others ("Pole dance")."""
+    """Return the counterpart of a noun that is not an adjective: "a Pole". Without an article it may
+    be another word.
+    """
     alone = not place.before() and not place.gap_before.endswith("> ")
     return None if alone and not place.capital_after else group_noun(place, target, names)
 
 
 def faith(place: Place, target: Target, names: Names) -> str | None:
-    """Names of religions; but not where one of their branches is spoken of: "Reform Judaism is a form of Judaism"."""
+    """Return the counterpart of a religion's name, unless a branch is mentioned: "Reform Judaism is a
+    form of Judaism".
+    """
     pieces, word = place.pieces, place.surface
     key, known = ("branch", word, id(names)), place.about.known
     if key not in known:
@@ -76,7 +80,7 @@ def faith(place: Place, target: Target, names: Names) -> str | None:
 
 
 def _is_branch(place: Place, names: Names) -> bool:
-    """Whether a word before the name of a religion says which branch: "Sunni Islam", "Pure Land Buddhism"."""
+    """Return whether a word before the name of a religion names a branch: "Sunni Islam", "Pure Land Buddhism"."""
     before = place.capital_before
     if before and (before in names.peers or before in cues.DENOMINATIONS):
         return True
@@ -85,7 +89,9 @@ def _is_branch(place: Place, names: Names) -> bool:
 
 
 def of_person(place: Place, target: Target, names: Names) -> str | None:
-    """Adjectives that describe a person in one of several senses: "a white man", "she is blind"."""
+    """Return the counterpart of an adjective with several senses if it describes a person: "a
+    white man", "she is blind".
+    """
     if place.case == "title" and (
         (place.capital_after and place.capital_after not in names.groups)
         or (place.capital_before and place.capital_before not in names.groups and not place.opener_before)
@@ -101,12 +107,12 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
 
 
 def years_old(place: Place, target: Target) -> str | None:
-    """ "80 years old", if it describes a person: "she is 80 years old"."""
+    """Return the counterpart of an age ("80 years old") if it describes a person: "she is 80 years old"."""
     return target.word if is_said_of_person(place) else None
 
 
 def _free_of_names(place: Place, names: Names) -> bool:
-    """Whether a capitalised group is not part of a longer name ("American Airlines", "West German Radio")."""
+    """Return whether a capitalised group is not part of a longer name ("American Airlines", "West German Radio")."""
     word = place.surface.lower()
     if (place.neighbour(-1), word.removesuffix("s")) in names.compounds:
         return False
@@ -120,7 +126,7 @@ def _free_of_names(place: Place, names: Names) -> bool:
         or place.in_capitals
         or (place.capital_before and place.gap_after.strip() == ":")
     ):
-        return False  # the Nation of Islam; "Conservative Judaism: A History"
+        return False  # for example "the Nation of Islam" and "Conservative Judaism: A History"
     if place.capital_before in cues.DENOMINATIONS or _before_hidden_name(place):
         return False
     before, after = place.capital_before, place.capital_after
@@ -157,7 +163,7 @@ def _is_half(place: Place, names: Names) -> bool:
 
 
 def _before_hidden_name(place: Place) -> bool:
-    """Whether words follow that a corpus hides, as in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
+    """Return whether hidden words follow, as in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
     if not place.gap_after.startswith(" <"):
         return False
     at = place.last + 2
@@ -174,7 +180,7 @@ def _before_hidden_name(place: Place) -> bool:
 
 
 def _in_longer_name(place: Place, names: Names) -> bool:
-    """Whether groups beside it lead to a capital: "Muslim Canadian Congress", "Progressive British Muslims"."""
+    """Return whether adjacent groups lead to a capital: "Muslim Canadian Congress", "Progressive British Muslims"."""
     if place.capital_after in names.groups:
         behind = Place(place.pieces, place.last + 2, place.last + 2).capital_after
         if behind and behind[0].isalpha() and behind not in names.groups | names.first:
@@ -187,7 +193,7 @@ def _in_longer_name(place: Place, names: Names) -> bool:
 
 
 def _is_fixed(place: Place) -> bool:
-    """Whether it is called after a group and not of it: a dish, a dance, a plant, a region, an ocean."""
+    """Return whether something is only named after a group: a dish, a dance, a plant, a region, an ocean."""
     if place.after() in cues.FIXED_AFTER or (place.hyphen_follows(1) and place.after(1) == "cross"):
         return True
     if place.surface in ("Indian", "Indians") and (
@@ -203,7 +209,7 @@ def _is_fixed(place: Place) -> bool:
 
 
 def _coordinated(place: Place, names: Names) -> bool:
-    """Whether it is one of several adjectives before a noun: "the Polish, British and Dutch divisions"."""
+    """Return whether it is one of several adjectives before a noun: "the Polish, British and Dutch divisions"."""
     pieces, at = place.pieces, place.last
     while at + 2 < min(len(pieces), place.last + _LONGEST_LIST):
         following = at + 2
@@ -236,7 +242,7 @@ _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 
 
 def _stands_for_people(place: Place) -> bool:
-    """Whether an adjective that no one is called by stands for the people: "the British retreated", "37 Japanese"."""
+    """Return whether an adjective that is not a noun stands for the people: "the British retreated", "37 Japanese"."""
     ends = ends_noun_phrase(place)
     if ends and any(place.before(count) in ("against", "among", "amongst") for count in (1, 2, 3)):
         return True
@@ -254,14 +260,16 @@ def _stands_for_people(place: Place) -> bool:
 
 
 def is_first_name(place: Place) -> bool:
-    """Whether "Christian" does something, without an article: "Christian transferred to Boston"."""
+    """Return whether "Christian" is a first name: it is the subject, without an article
+    ("Christian transferred to Boston").
+    """
     acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had", "the")
     acts = acts or place.after().endswith("ed")
     if (acts or place.possessive) and place.before() in ("", *cues.JOINTS):
         return True
     return (
         place.cut
-        and any(  # "Christian Miller, better known as Christian "
+        and any(  # for example "Christian Miller, better known as Christian "
             word == place.surface and gap == " " and following[0].isupper()
             for word, gap, following in zip(
                 place.pieces[1::2], place.pieces[2::2], place.pieces[3::2], strict=False
@@ -281,5 +289,5 @@ def _is_language(place: Place) -> bool:
         and place.before(2) in cues.LANGUAGE_BEFORE | {"translation"}
     ):
         return ends
-    # "German is her first language": a singular without article
+    # in "German is her first language", a singular without an article is a language
     return (ends and place.opens and not place.before()) and place.after() in ("is", "was", "has", "belongs")

@@ -11,11 +11,11 @@ from evenhand.prompts.counterfactual.targets import Names, Target
 _BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
 _NO_VERBS_IN_S = ("ss", "us", "is", "as", "os", "ics", "ens", "ews")
 _LONGEST = 4
-"""Words before a noun in which its determiner is looked for; those tied by a hyphen count as one."""
+"""Maximum number of words before a noun among which its determiner is searched; hyphenated words count as one."""
 
 
 def ends_noun_phrase(place: Place) -> bool:
-    """Whether no noun follows, for which the word would be an adjective."""
+    """Return whether no noun follows that the word could describe as an adjective."""
     if place.possessive:
         return True
     following = place.after()
@@ -31,8 +31,8 @@ def ends_noun_phrase(place: Place) -> bool:
 def is_singular_noun(place: Place) -> bool:
     """Return whether a word for a group is a noun: "a Muslim", "the old Muslim who", "a Muslim's", "a Muslim asks".
 
-    A determiner is before it, with adjectives between, and no noun follows. Without a determiner only what opens a
-    sentence and does something is one: "Young Muslim seeks advice".
+    A determiner precedes it, possibly with adjectives in between, and no noun follows. Without a determiner, it is a
+    noun only at the start of a sentence with a verb: "Young Muslim seeks advice".
     """
     if not (ends_noun_phrase(place) or _does_something(place)):
         return False
@@ -81,12 +81,12 @@ def stand_as_nouns(text: str, words: Sequence[tuple[int, int]]) -> list[bool]:
 
 
 def _has_age_behind(place: Place) -> bool:
-    """Whether an age follows in commas: "Young Muslim, 25, seeks advice"."""
+    """Return whether an age follows in commas: "Young Muslim, 25, seeks advice"."""
     return place.gap_after.strip() == "," and place.neighbour(1).isdigit()
 
 
 def _does_something(place: Place) -> bool:
-    """Whether a verb or a participle follows, of which it is the subject: "asks", "living in", "named Ali"."""
+    """Return whether a verb or participle follows of which it is the subject: "asks", "living in", "named Ali"."""
     following, second = place.after(), place.after(2)
     if not following or place.hyphen_follows(1):
         return False
@@ -126,14 +126,14 @@ def is_before_person(place: Place, target: Target, names: Names) -> bool:
 
 
 def _stands_for_person(place: Place, following: int) -> bool:
-    """Whether the word for a group behind an adjective is a noun: "the elderly Jew who", "young Americans"."""
+    """Return whether the word for a group after an adjective is a noun: "the elderly Jew who", "young Americans"."""
     at = place.last + 2 * following
     one = Place(place.pieces, at, at, place.about)
     return ends_noun_phrase(one) or _does_something(one)
 
 
 def is_said_of_person(place: Place) -> bool:
-    """Whether a verb says it of somebody: "she is blind", "my brother, who was blind"."""
+    """Return whether it is the predicate of a person: "she is blind", "my brother, who was blind"."""
     following = place.after()
     if (following and following not in cues.FUNCTION) or following in (
         "to",
@@ -150,5 +150,5 @@ def is_said_of_person(place: Place) -> bool:
     if place.before(count) in ("is", "was", "am", "be", "became", "becomes", "born", "are", "were"):
         subject = place.before(count + 1)
         return subject in cues.PERSONAL or subject in cues.PEOPLE
-    # "she's blind", "she 's blind"
+    # both "she's blind" and "she 's blind"
     return place.before(count) in ("s", "m") and place.contracted(count) in cues.PERSONAL

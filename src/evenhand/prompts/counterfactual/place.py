@@ -1,4 +1,4 @@
-"""A place in a text cut into words and what stands between them, with what the rules ask about it."""
+"""A place in a text that is divided into words and separators, with the properties that the rules need."""
 
 import re
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from evenhand.prompts.counterfactual.cues import (
 from evenhand.prompts.counterfactual.name_cues import ABBREVIATED, SUFFIXES, TITLES
 
 WORDS = re.compile(r"(\w+)")
-"""Cuts a text so that words have odd numbers and what stands between them even ones."""
+"""Pattern that divides a text so that words have odd indices and separators even ones."""
 SPACE = re.compile(r"[ \t\xa0]+|\n")
 HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")
-"""As in "half-sister", and in "half @-@ sister" as WikiText writes it."""
+"""Pattern of a hyphen, also as WikiText writes it: "half @-@ sister"."""
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
@@ -29,11 +29,11 @@ _LONGEST_NAME = 40
 
 
 class Subjects(frozenset[str]):
-    """What a text is about, and what was found out of its words so far."""
+    """Subjects of a text, and cached facts about its words."""
 
     def __init__(self, about: Iterable[str] = ()):
         self.known: dict[tuple[str, str, int], bool] = {}
-        """What holds of a word wherever it stands: by question, word, and the list that the answer hangs on."""
+        """Cached answers that hold for a word anywhere in the text, by question, word and word list."""
 
 
 class Place:
@@ -47,7 +47,7 @@ class Place:
 
     @cached_property
     def surface(self) -> str:
-        """The words as they stand."""
+        """Return the words as they are written."""
         return "".join(self.pieces[self.first : self.last + 1])
 
     @property
@@ -59,7 +59,9 @@ class Place:
         return self.pieces[self.last + 1]
 
     def before(self, count: int = 1) -> str:
-        """The count-th word before, in lower case; "" where there is none, or where more than a space is between."""
+        """Return the count-th word before, in lower case; "" if there is none, or if more than a
+        space is in between.
+        """
         at = self.first
         for _ in range(count):
             if at < 2 or not (self.pieces[at - 1] == " " or SPACE.fullmatch(self.pieces[at - 1])):
@@ -68,7 +70,7 @@ class Place:
         return self.pieces[at].lower()
 
     def after(self, count: int = 1) -> str:
-        """The count-th word behind, as `before`."""
+        """Return the count-th word after, as `before` does."""
         at = self.last
         for _ in range(count):
             if at + 2 >= len(self.pieces):
@@ -80,7 +82,7 @@ class Place:
 
     @cached_property
     def case(self) -> str:
-        """lower, title or upper, by the letters of the first word (upper takes two)."""
+        """Return lower, title or upper, by the letters of the first word (upper needs two letters)."""
         word = self.pieces[self.first]
         if word[0].islower() or word[0].isdigit():
             return "lower"
@@ -95,16 +97,16 @@ class Place:
         return bool(HYPHEN.fullmatch(self.gap_before)) and self.first > 2
 
     def hyphen_follows(self, words: int) -> bool:
-        """Whether a hyphen ties the n-th word behind to what follows it."""
+        """Return whether a hyphen joins the n-th word after the place to the next one."""
         at = self.last + 2 * words + 1
         return at + 1 < len(self.pieces) and HYPHEN.fullmatch(self.pieces[at]) is not None
 
     def after_hyphen(self) -> str:
-        """The word behind the hyphen, in lower case."""
+        """Return the word after the hyphen, in lower case."""
         return self._at(self.last + 2).lower()
 
     def before_hyphen(self) -> str:
-        """The word before the hyphen, in lower case."""
+        """Return the word before the hyphen, in lower case."""
         return self._at(self.first - 2).lower()
 
     def neighbour(self, step: int) -> str:
@@ -112,23 +114,27 @@ class Place:
         return self._at(self.last + 2 if step > 0 else self.first - 2).lower()
 
     def contracted(self, count: int) -> str:
-        """The word to which the count-th word before is tied by an apostrophe ("she" of "she's"), in lower case."""
+        """Return the word to which the count-th word before is joined by an apostrophe ("she"
+        of "she's"), in lower case.
+        """
         at = self.first - 2 * count
         return self._at(at - 2).lower() if at > 2 and APOSTROPHE.fullmatch(self.pieces[at - 1]) else ""
 
     @property
     def possessive(self) -> bool:
-        """Whether 's follows."""
+        """Return whether 's follows."""
         return bool(APOSTROPHE.fullmatch(self.gap_after)) and self._at(self.last + 2).lower() == "s"
 
     @cached_property
     def opens(self) -> bool:
-        """Whether a sentence, a heading, a line or a quotation begins here, so that a capital says nothing."""
+        """Return whether a sentence, heading, line or quotation begins here, so that a capital has no meaning."""
         return _opens(self.pieces, self.first)
 
     @cached_property
     def capital_before(self) -> str:
-        """The capitalised word directly before, in lower case, if it may belong to the same name; else ""."""
+        """Return the capitalised word directly before, in lower case, if it may belong to the same
+        name; otherwise "".
+        """
         at = self.first - 2
         gap = self.gap_before
         if at < 1 or not (
@@ -143,12 +149,15 @@ class Place:
 
     @property
     def in_title(self) -> bool:
-        """Whether a word before is written as in titles: "Searching for Robert Johnson", "Poems From the Chinese"."""
+        """Return whether a word before is written as in titles: "Searching for Robert
+        Johnson", "Poems From the Chinese".
+        """
         for count in (1, 2):
             at = self.first - 2 * count
             if self.before(count) in SMALL and self.pieces[at][0].isupper() and not _opens(self.pieces, at):
                 return True
-        if self.before() == "with" and self.before(3) and self.first > 6:  # "Late Night with Jane Miller"
+        # for example "Late Night with Jane Miller"
+        if self.before() == "with" and self.before(3) and self.first > 6:
             return self.pieces[self.first - 4][0].isupper() and self.pieces[self.first - 6][0].isupper()
         step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
         at = self.first - 2 * step - 2
@@ -158,7 +167,7 @@ class Place:
 
     @property
     def in_capitals(self) -> bool:
-        """Whether the sentence is nothing but capitals and small words, as titles and references are."""
+        """Return whether the sentence has only capitalised and small words, as titles and references do."""
         capitals = 0
         for step, at in ((-2, self.first), (2, self.last + 2)):
             for _ in range(_REACH):
@@ -182,7 +191,7 @@ class Place:
 
     @property
     def behind_title(self) -> bool:
-        """Whether capitals and a colon stand before: "Beyond the Sea: Jane Miller and"."""
+        """Return whether capitals and a colon precede it: "Beyond the Sea: Jane Miller and"."""
         for at in range(self.first, max(self.first - 12, 4), -2):
             gap = self.pieces[at - 1]
             if gap.strip() == ":":
@@ -195,17 +204,17 @@ class Place:
 
     @property
     def no_person(self) -> bool:
-        """Whether the run of capitals behind a name ends in a place, an institution, a ship, a work."""
+        """Return whether the capitalised words after a name end in a place, an institution, a ship or a work."""
         return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after)
 
     @property
     def after_run(self) -> str:
-        """The word behind the run of capitals behind, in lower case."""
+        """Return the word after the following capitalised words, in lower case."""
         return self._at(self.last + 2 + 2 * len(self.capitals_after)).lower()
 
     @property
     def heads_title(self) -> bool:
-        """Whether what follows the run of capitals behind is as in titles and names of bands.
+        """Return whether the text after the following capitalised words is as in titles and names of bands.
 
         "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
         """
@@ -225,19 +234,19 @@ class Place:
 
     @property
     def cut(self) -> bool:
-        """Whether the text ends here with a space and no full stop, as prompts do that are to be continued."""
+        """Return whether the text ends here with a space and without a full stop, as prompts to be continued do."""
         return (
             self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
         )
 
     @property
     def opener_before(self) -> bool:
-        """Whether the word before opens a sentence, so that its capital says little."""
+        """Return whether the word before opens a sentence, so that its capital has little meaning."""
         return self.first > 2 and _opens(self.pieces, self.first - 2)
 
     @cached_property
     def capital_after(self) -> str:
-        """The capitalised word directly behind, in lower case; "" if there is none or it is "I"."""
+        """Return the capitalised word directly after, in lower case; "" if there is none or it is "I"."""
         at = self.last + 2
         word = self._at(at)
         gap = self.gap_after
@@ -247,7 +256,7 @@ class Place:
 
     @cached_property
     def capitals_after(self) -> list[str]:
-        """The run of capitalised words behind (in lower case), also across an apostrophe and "of"."""
+        """Return the following capitalised words in lower case, also across an apostrophe and "of"."""
         run: list[str] = []
         for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * _MOST_CAPITALS), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
@@ -256,7 +265,7 @@ class Place:
             ):
                 run.append("&")
                 break
-            # <unk>: a word that a corpus hides
+            # corpora replace rare words by <unk>
             tied = gap in (". ", " <", "> ") or any(tie.fullmatch(gap) for tie in (SPACE, HYPHEN, APOSTROPHE))
             if not tied or not (word[0].isupper() or word[0].isdigit() or word in ("s", "of", "the", "unk")):
                 break
@@ -290,7 +299,7 @@ class Place:
 
     @property
     def in_heading(self) -> bool:
-        """Whether the text is a heading of a wiki: "= Peter ="."""
+        """Return whether the text is a heading of a wiki: "= Peter ="."""
         return "a heading" in self.about
 
     def _at(self, index: int) -> str:
@@ -298,7 +307,7 @@ class Place:
 
 
 def subjects(pieces: list[str]) -> Subjects:
-    """What else a text is about: ships ("she"), nature ("males and females"), males as against females, ..."""
+    """Return other subjects of a text: ships ("she"), nature ("males and females"), males compared with females, ..."""
     words, about = set(pieces), set()
     if len(SHIPS & words) > 1 and not WOMEN & words:
         about.add("ships")

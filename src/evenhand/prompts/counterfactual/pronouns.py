@@ -1,20 +1,21 @@
-"""Which pronoun stands for "her" (him, his) and for "his" (her, hers): decided by the words around it."""
+"""Choose the pronoun that replaces "her" (him, his) or "his" (her, hers), by the words around it."""
 
 from evenhand.prompts.counterfactual import cues, name_cues
 from evenhand.prompts.counterfactual.place import SPACE, Place
 
 _OR = ({"he", "she"}, {"him", "her"}, {"his", "her"}, {"his", "hers"}, {"himself", "herself"})
 BOTH_GENDERS = {"or": _OR, "nor": _OR, "and": ({"he", "she"}, {"his", "hers"}, {"himself", "herself"})}
-"""What speaks of both genders, by the word between: "he or she"; but "him and her friends" are two things."""
+"""Words between two pronouns of both genders: "he or she"; but "him and her friends" are two things."""
 CLOSING = ".,;:!?)'\"”’—–-…"
 OPENING = frozenset("\"“'‘„«(*`<$[")
-"""What may open behind a space before the thing possessed: "his “best” friend"."""
+"""Characters that may follow a space before the possessed noun: "his “best” friend"."""
 
 
 def is_pronoun_of_person(place: Place) -> bool:
-    """Whether a pronoun is one that speaks of a person, and of one gender.
+    """Return whether a pronoun refers to a person of one gender.
 
-    Not: "he or she", "she/her" as a list of pronouns, "s/he", and capitals within a sentence (a deity, or a title).
+    It does not in "he or she", "she/her" as a list of pronouns, and "s/he", or with a capital within a sentence (a
+    deity or a title).
     """
     if (
         "/" in place.gap_before
@@ -41,7 +42,7 @@ def is_pronoun_of_person(place: Place) -> bool:
 
 
 def his_or_him(place: Place) -> str:
-    """The counterpart of "her".
+    """Return the counterpart of "her".
 
     >>> pieces = "told her that".replace(" ", "| |").split("|")
     >>> his_or_him(Place(["", *pieces, ""], 3, 3))
@@ -51,7 +52,7 @@ def his_or_him(place: Place) -> str:
 
 
 def her_or_hers(place: Place) -> str:
-    """The counterpart of "his"."""
+    """Return the counterpart of "his"."""
     gap = place.gap_after
     if place.hyphen_after or (gap[:1].isspace() and gap.strip()[:1] in OPENING):
         return "her"
@@ -77,7 +78,7 @@ def her_or_hers(place: Place) -> str:
 
 
 def her_is_possessive(place: Place) -> bool:
-    """Whether "her" says whose something is ("her hat"), rather than whom ("saw her")."""
+    """Return whether "her" is a possessive ("her hat") and not an object ("saw her")."""
     gap = place.gap_after
     if (
         place.hyphen_after
@@ -85,9 +86,9 @@ def her_is_possessive(place: Place) -> bool:
         or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"})
     ):
         return place.before() not in cues.NAMING
-    if place.last + 2 >= len(place.pieces):  # a prompt that was cut: "She is best known for her "
+    if place.last + 2 >= len(place.pieces):  # a prompt that is cut off: "She is best known for her "
         return place.cut
-    if gap.strip() == "(":  # "her (very old) car", "like her (and her dog)"
+    if gap.strip() == "(":  # "her (very old) car" and "like her (and her dog)"
         inner = place.pieces[place.last + 2].lower() if place.last + 2 < len(place.pieces) else ""
         return inner not in cues.FUNCTION and ")" not in gap
     if not SPACE.fullmatch(gap) or gap == "\n":
@@ -126,12 +127,12 @@ def her_is_possessive(place: Place) -> bool:
     if word in cues.NUMBERS:
         if second not in cues.SPANS_OF_TIME:
             return True
-        # "saw her two days ago", "after her two years"
+        # for example "saw her two days ago" and "after her two years"
         told = place.after(3) in ("ago", "later", "before", "after", "earlier")
         return not told and previous in cues.PREPOSITIONS | cues.AUXILIARIES
     if word.endswith("ly") and word not in cues.NO_ADVERBS:
         if previous in cues.NAMING and (not place.after(3) or place.after(3) in cues.FUNCTION):
-            return False  # "found her deeply moved by it"
+            return False  # for example "found her deeply moved by it"
         return bool(second) and second not in cues.NOT_POSSESSED
     if word.endswith("ing") and previous in cues.PERCEPTION and word not in cues.NO_PARTICIPLES:
         return bool(second) and second not in cues.FUNCTION and previous in ("have", "had", "has", "having")
@@ -149,7 +150,7 @@ def her_is_possessive(place: Place) -> bool:
 
 
 def _opens_a_phrase(place: Place, word: str) -> bool:
-    """Whether a word like "then" or "once" belongs to what she has: "her then husband", "her once famous song"."""
+    """Return whether a word like "then" or "once" belongs to the possessed noun: "her then husband"."""
     second, third = place.after(2), place.after(3)
     if word in ("in", "on", "up", "off", "out", "over"):
         return False
@@ -168,7 +169,7 @@ def _opens_a_phrase(place: Place, word: str) -> bool:
 
 
 def _follows_possessor_of_place(place: Place, word: str) -> bool:
-    """Whether "her back", "her home" is a thing of hers, not where somebody brought her."""
+    """Return whether "back" or "home" after "her" is a noun that she possesses, and not a direction."""
     previous, second = place.before(), place.after(2)
     if previous in cues.BRING:
         return False
@@ -188,7 +189,7 @@ def _gap(place: Place, words: int) -> str:
 
 
 def _is_genitive(place: Place, words: int) -> bool:
-    """Whether 's follows the n-th word behind."""
+    """Return whether 's follows the n-th word after the place."""
     at = place.last + 2 * words + 1
     return (
         at + 1 < len(place.pieces) and place.pieces[at].strip() in ("'", "’") and place.pieces[at + 1] == "s"

@@ -1,7 +1,7 @@
-"""What is left alone in a text: code, addresses, protected spans, names of works, and speech in quotation marks.
+"""Find spans of a text that must not change: code, URLs, {{...}}, names of works, and text in quotation marks.
 
-Each kind has a mark without which it cannot be there; texts without the mark, which are most, are not searched. The
-time grows with the length of a text and no faster: what is opened and never closed is searched once.
+Each kind has a mark that always occurs in it. Texts without the mark (most texts) are not searched. The time is linear
+in the length of the text, because an unclosed opening mark is searched only once.
 """
 
 import re
@@ -19,13 +19,13 @@ APOSTROPHE_OR_LINE_END = re.compile(r"'(?!\w)|\n")
 
 
 def _each(pattern: str, flags: int = 0) -> Callable[[str], Spans]:
-    """Where a pattern stands. It must be one that is tried in few places, or that stops at its own mark."""
+    """Return a function that finds a pattern. The pattern must be tried at few positions, or stop at its own mark."""
     compiled = re.compile(pattern, flags)
     return lambda text: (match.span() for match in compiled.finditer(text))
 
 
 def _braces(text: str) -> Spans:
-    """{{...}}, to the first }}."""
+    """Find {{...}}, to the first }}."""
     start = text.find("{{")
     while start >= 0 and (end := text.find("}}", start + 2)) >= 0:
         yield start, end + 2
@@ -33,7 +33,7 @@ def _braces(text: str) -> Spans:
 
 
 def _markup(text: str) -> Spans:
-    """Elements of code and of works with all that is in them, and other tags by themselves."""
+    """Find elements of code and works with their content, and other tags alone."""
     at = closing = 0
     unclosed = set()
     while found := ELEMENT.search(text, at):
@@ -57,7 +57,7 @@ def _markup(text: str) -> Spans:
 
 
 def _urls(text: str) -> Spans:
-    """Addresses with a scheme. From the :// to both sides, as in `_mails`."""
+    """Find URLs. They are extended from :// in both directions, as in `_mails`."""
     done, at = 0, text.find("://")
     while at >= 0:
         run = at
@@ -72,7 +72,9 @@ def _urls(text: str) -> Spans:
 
 
 def _mails(text: str) -> Spans:
-    """E-mail addresses and names of accounts. From the sign to both sides: a search from the left takes long."""
+    """Find e-mail addresses and names of accounts, extended from @ in both directions; from the left
+    it would be slow.
+    """
     for match in DOMAIN.finditer(text):
         start = match.start()
         while start and (text[start - 1].isalnum() or text[start - 1] in "._+-"):
@@ -81,7 +83,7 @@ def _mails(text: str) -> Spans:
 
 
 def _between_apostrophes(text: str) -> Spans:
-    """'...' on one line, to the first apostrophe that no letter follows; it must follow a letter or a mark."""
+    """Find '...' on one line, up to the first apostrophe after a letter or mark that no letter follows."""
     at, closing = 0, -1
     while found := OPENING_APOSTROPHE.search(text, at):
         at = found.end()
@@ -103,13 +105,13 @@ ALWAYS = (
     ("://", _urls),
     ("www.", _each(r"\bwww\.[^\s<>\"']+")),
     ("#", _each(r"#\w+")),
-    # names of works in italics: more than a stressed word, so that a capital begins them
+    # names of works in italics begin with a capital, unlike emphasised words
     ("*", _each(r"(?<![\w*])(\*{1,2})(?=[A-Z])[^*\n]*[^*\s]\1(?![\w*])")),
     ("_", _each(r"(?<!\w)_(?=[A-Z])[^_\n]*[^_\s]_(?!\w)")),
     ("@", _mails),
 )
 QUOTES = (
-    ('"', _each(r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z')),  # one that is not closed lasts to the end
+    ('"', _each(r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z')),  # an unclosed quotation extends to the end
     ("“", _each(r"(?<![\w.,!?])“[^“”\n]*(?:”|\Z)")),
     ("„", _each(r"„[^„“”\n]*[“”]")),
     ("«", _each(r"«[^«»\n]*»")),
@@ -119,9 +121,9 @@ QUOTES = (
 
 
 def protected_spans(text: str, quotes: bool) -> list[tuple[int, int]]:
-    """The places (start, end) of a text that are left alone, in order, overlaps merged.
+    """Return the spans (start, end) of a text that must not change, in order, with overlaps merged.
 
-    quotes: whether text in quotation marks is not changed either.
+    quotes: whether text in quotation marks is protected, too.
 
     >>> protected_spans("Run `her.py`, she said.", quotes=True)
     [(4, 12)]

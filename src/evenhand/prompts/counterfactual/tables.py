@@ -119,7 +119,7 @@ def counterfactuals(
 
 
 def read_texts(path: Path, column: str = "text", *, told: list[str] | None = None) -> pl.DataFrame:
-    """Return a user's texts as a table with that column. told: as `read_table` takes it.
+    """Return a user's texts as a table with the column `column`. told: as in `read_table`.
 
     Raises DataError (see TEXTS_FORMAT).
     """
@@ -163,22 +163,22 @@ def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
 
 
 def write_counterfactuals(path: Path, frame: pl.DataFrame, column: str = "text") -> Path:
-    """Write what `counterfactuals` returned, whole or not at all; returns the path.
+    """Write the result of `counterfactuals` atomically, and return the path.
 
-    Raises UsageError for another ending, WriteError.
+    Raises UsageError for another ending, and WriteError.
 
     Parameters
     ----------
     path
-        .csv is for reviewing, a row for each change (`changes_of`); .jsonl and .parquet hold a row for each text, with
-        its own columns.
+        A .csv is for review and has one row per change (`changes_of`). A .jsonl or .parquet has one row per text, with
+        the user's columns.
     """
     check_ending(path)
     return write_table(path, changes_of(frame, column) if path.suffix.lower() == ".csv" else frame)
 
 
 def check_ending(path: Path) -> None:
-    """Raise UsageError for a file as which counterfactuals are not written."""
+    """Raise UsageError for a format in which counterfactuals cannot be written."""
     if path.suffix.lower() not in WRITTEN:
         raise UsageError(
             f"{path}: unsupported file type. Counterfactuals are written as {', '.join(WRITTEN)}.",

@@ -1,4 +1,4 @@
-"""What a rule answers with, and what it knows of names."""
+"""Results of the rules, and the names that the rules know."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ class Target:
     word: str
     noun: str = ""
     nouns: str = ""
-    """Singular and plural, where the word is an adjective."""
+    """Singular and plural noun, if the word is an adjective."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that may be put: both counterparts of a pronoun, an adjective and its nouns."""
+        """Return all possible replacements: both counterparts of a pronoun, or an adjective and its nouns."""
         return tuple(word for word in (*self.word.split("/"), self.noun, self.nouns) if word)
 
 
@@ -26,12 +26,12 @@ Use = Callable[[Place, Target], str | None]
 
 @dataclass(frozen=True)
 class Names:
-    """What the rules for capitals know: first names, and words for groups, in lower case."""
+    """Names that the rules for capitals know: first names and words for groups, in lower case."""
 
     first: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     compounds: frozenset[tuple[str, ...]] = frozenset()
-    """Groups of two words, which are neither of the two: African American, South Korean."""
+    """Groups of two words that are different from each word alone: African American, South Korean."""
     peers: frozenset[str] = frozenset()
     """Words for groups of the axis that is changed."""
     replaced: frozenset[str] = frozenset()

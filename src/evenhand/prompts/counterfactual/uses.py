@@ -1,6 +1,6 @@
-"""Whether a word is used at a place as the thing its entry is about: a pronoun, a noun for a person, a title, a name.
+"""Decide whether a word is used in the sense of its entry: a pronoun, a noun for a person, a title or a name.
 
-Each function answers with the entry's counterpart that fits there, or None where the word is to stay.
+Each function returns the counterpart that fits, or None if the word does not change.
 """
 
 from evenhand.prompts.counterfactual import cues, name_cues
@@ -10,11 +10,11 @@ from evenhand.prompts.counterfactual.targets import Names, Target
 
 _FIRMS = ("chain", "company", "retailer", "brand", "firm")
 _MOST_CAPITALS = 3
-"""Behind a first name; more are those of a title."""
+"""Maximum number of capitalised words after a first name; more belong to a title."""
 
 
 def pronoun(place: Place, target: Target) -> str | None:
-    """Pronouns; those with two counterparts are decided by their context."""
+    """Return the counterpart of a pronoun; the context decides between two counterparts."""
     if not is_pronoun_of_person(place):
         return None
     match target.word:
@@ -26,7 +26,7 @@ def pronoun(place: Place, target: Target) -> str | None:
 
 
 def noun(place: Place, target: Target) -> str | None:
-    """Nouns for persons, in lower case or opening a sentence; with capitals they are names of something."""
+    """Return the counterpart of a noun for a person in lower case or at the start of a sentence; others are names."""
     if (place.hyphen_after and place.after_hyphen() not in name_cues.MEN_AFTER_HYPHEN) or (
         place.hyphen_before and place.before_hyphen() not in cues.BEFORE_HYPHEN
     ):
@@ -37,14 +37,16 @@ def noun(place: Place, target: Target) -> str | None:
     if "nature" in place.about and word in ("male", "males", "female", "females"):
         return None
     if "both sexes" in place.about and word in ("males", "females"):
-        return None  # "$ 31 for males versus $ 19 for females"
+        return None  # for example "$ 31 for males versus $ 19 for females"
     if word == "man" and (place.before() == "to" or (place.before() in ("no", "every") and place.possessive)):
         return None
     return None if place.case == "title" and not _opens_plainly(place) else target.word
 
 
 def kin(place: Place, target: Target) -> str | None:
-    """Words of kinship: as nouns, and as names of one's own relatives ("told Mom"); not in names ("Mother Teresa")."""
+    """Return the counterpart of a word of kinship: a noun, or a relative's name ("told Mom"); not in
+    "Mother Teresa".
+    """
     if place.hyphen_after and place.after_hyphen() not in ("in", *name_cues.MEN_AFTER_HYPHEN):
         return None
     if _names_both(place, target) or _is_fixed(place) or _in_title_or_firm(place):
@@ -54,7 +56,7 @@ def kin(place: Place, target: Target) -> str | None:
     if place.case == "title":
         hidden = (place.gap_before == "> " and not place.capital_after) or place.gap_after == " <"
         if hidden or place.cut or (place.before() in cues.DETERMINERS and not place.opens):
-            return None  # the Flying <unk> Brothers, Papa <unk>, "of My Father"
+            return None  # for example "the Flying <unk> Brothers", "Papa <unk>" and "of My Father"
         word = place.surface.lower()
         if (
             place.capital_after
@@ -76,11 +78,13 @@ def kin(place: Place, target: Target) -> str | None:
 
 
 def royal(place: Place, target: Target, names: Names) -> str | None:
-    """King, princess, ...: as nouns, before a first name, and with an article; not in surnames and places."""
+    """Return the counterpart of king, princess, ...: as nouns, before a first name, with an
+    article; not in other names.
+    """
     if place.hyphen_after or place.hyphen_before or _names_both(place, target) or _is_fixed(place):
         return None
     if place.before() == "drag":
-        return None  # drag queens and drag kings are no counterparts
+        return None  # drag queens and drag kings are not counterparts
     if place.case != "title":
         return target.word
     if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE or _in_title_or_firm(place):
@@ -103,7 +107,7 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
 
 
 def honorific(place: Place, target: Target, names: Names) -> str | None:
-    """Mr, Ms, Sir, ...: with a capital, before a name."""
+    """Return the counterpart of Mr, Ms, Sir, ... with a capital before a name."""
     if place.case == "lower" or (
         place.surface.lower() == "miss" and place.capital_after in name_cues.PAGEANTS
     ):
@@ -130,29 +134,29 @@ def honorific(place: Place, target: Target, names: Names) -> str | None:
         and place.pieces[at][0].isupper()
     )
     if follows and place.case == "upper" and place.gap_after == " " and not place.pieces[at].isupper():
-        return None  # "MS patients" are no ladies
+        return None  # for example "MS patients"
     return target.word if follows and not _name_stays(place, names) else None
 
 
 def address(place: Place, target: Target) -> str | None:
-    """Sir, madam: not before a name."""
+    """Return the counterpart of sir or madam, unless a name follows."""
     return target.word if place.case != "title" or (place.opens and not place.capital_after) else None
 
 
 def name(place: Place, target: Target, names: Names) -> str | None:
-    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so.
+    """Return the counterpart of a first name, unless it seems to name a place, a ship, a saint, a surname or a work.
 
-    All given names of a person are replaced, or none.
+    Either all given names of a person are replaced, or none.
     """
     if place.case == "lower" or place.hyphen_after or place.hyphen_before:
         return None
     if any(mark in place.gap_before + place.gap_after for mark in "&/"):
-        return None  # a firm, a band: "Ike & Tina Turner"
+        return None  # a firm or a band: "Ike & Tina Turner"
     if place.gap_before.endswith(("'", "’")) and len(place.pieces[place.first - 2]) == 1:
         return None  # O'Neil
     previous = place.capital_before
     if place.gap_before == "> " and not place.name_behind:
-        return None  # behind a hidden word it may be a surname
+        return None  # after a hidden word, it may be a surname
     if place.surface.lower() in cues.FIXED_PHRASES.get(previous, ()):
         return None
     if place.case == "upper" and len(place.surface) < 4:
@@ -161,36 +165,36 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None
     further = place.before(2) if previous else place.before(3) if place.before() == "and" else ""
     if {previous, place.before(), further} & cues.NOT_PEOPLE_BEFORE:
-        return None  # Mount John, "the USS Little and Gregory"
+        return None  # for example "Mount John" and "the USS Little and Gregory"
     if not _replaced_whole(place, names) or (not previous and _is_surname(place, names)):
         return None
     run = place.capitals_after
     if len(run) > _MOST_CAPITALS:
         return None  # capitals as in titles: "Jane Miller Is Missing"
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
-        # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
+        # "Sarah Michelle Gellar" but not "Elton John"; words in capitals are not names
         if previous in names.replaced and place.name_behind:
             first = Place(place.pieces, place.first - 2, place.first - 2, place.about)
             return target.word if name(first, target, names) else None
         if place.case != "upper":
             return None
     if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
-        return None  # John the Baptist, Catherine the Great; titles
+        return None  # for example "John the Baptist", "Catherine the Great", and titles
     if (
         place.before() in cues.ARTICLES
         or (run and place.after_run in name_cues.CALLED_AFTER)
         or _is_attribute(place)
     ):
-        return None  # the Jane Miller Foundation, a Michael reaction
+        return None  # for example "the Jane Miller Foundation" and "a Michael reaction"
     if not name_cues.NOT_IN_NAMES.isdisjoint(run):
         return None  # "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
     step = len(place.name_behind)
     if place.after(step + 1) == "is" and place.after(step + 3) in _FIRMS:
-        return None  # "Jane Miller is a chain of stores"
+        return None  # for example "Jane Miller is a chain of stores"
     if place.bears_title or (place.in_heading and place.before() in ("of", "and")):
-        return None  # Edward, Duke of Kent; "= Acts of Peter ="
+        return None  # for example "Edward, Duke of Kent" and "= Acts of Peter ="
     if place.gap_after.lstrip().startswith("!") and place.neighbour(1).islower() and not place.opens:
         following = place.pieces[place.last + 2]
         return target.word if following[0].isupper() else None  # "the musical Oliver! and"
@@ -198,9 +202,9 @@ def name(place: Place, target: Target, names: Names) -> str | None:
 
 
 def _replaced_whole(place: Place, names: Names) -> bool:
-    """Whether the given names behind are replaced with this one: not "Ralph Waldo Emerson", not "Mary Ann".
+    """Return whether the following given names are also replaced: not in "Ralph Waldo Emerson" or "Mary Ann".
 
-    Of a name of three words all but the last have to be in our list, unless they are initials, hidden by a corpus, or
+    In a name of three words, all but the last must be in our list, unless they are initials, hidden by a corpus, or
     open a surname of several words.
     """
     behind = place.name_behind
@@ -223,7 +227,9 @@ def _replaced_whole(place: Place, names: Names) -> bool:
 
 
 def _is_surname(place: Place, names: Names) -> bool:
-    """Whether a name that stands alone follows another elsewhere in the text: "Carmelo Anthony", then "Anthony"."""
+    """Return whether a single name is the surname of a full name elsewhere in the text:
+    "Carmelo Anthony", then "Anthony".
+    """
     if place.name_behind:
         return False
     key, known = ("surname", place.surface, id(names)), place.about.known
@@ -246,7 +252,7 @@ def _follows_names(pieces: list[str], word: str, names: Names) -> bool:
 
 
 def _is_attribute(place: Place) -> bool:
-    """Whether an article and an adjective go before and a noun behind: "a rare Jane Miller record"."""
+    """Return whether an article and an adjective precede it and a noun follows: "a rare Jane Miller record"."""
     if place.before() in cues.FUNCTION or not {place.before(2), place.before(3)} & cues.ARTICLES:
         return False
     behind = place.name_behind
@@ -257,7 +263,7 @@ def _is_attribute(place: Place) -> bool:
 
 
 def _names_work(place: Place) -> bool:
-    """Whether a work or a place seems to be called so: "the film Jane Miller", "seen in Jane Miller"."""
+    """Return whether it seems to name a work or a place: "the film Jane Miller", "seen in Jane Miller"."""
     before = place.before()
     if before in name_cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
         return True
@@ -269,7 +275,7 @@ def _names_work(place: Place) -> bool:
 
 
 def _name_stays(place: Place, names: Names) -> bool:
-    """Whether a first name of our list follows that is not replaced, so that its title stays, too."""
+    """Return whether a first name of our list follows that is not replaced, so that its title must stay, too."""
     at = place.last + 2
     if at >= len(place.pieces) or place.pieces[at].lower() not in names.replaced:
         return False
@@ -277,17 +283,17 @@ def _name_stays(place: Place, names: Names) -> bool:
 
 
 def phrase(place: Place, target: Target) -> str | None:
-    """Several words, which say but one thing: "wheelchair users", "with autism"."""
+    """Return the counterpart of a phrase that has only one sense: "wheelchair users", "with autism"."""
     return None if place.case == "title" and not (place.opens or place.capital_after == "") else target.word
 
 
 def anything(place: Place, target: Target) -> str | None:
-    """Words of the user's own pairs: wherever they stand as words."""
+    """Return the counterpart of a word of the user's own pairs, which is replaced wherever it is a word."""
     return target.word
 
 
 def _names_both(place: Place, target: Target) -> bool:
-    """Whether the word and its counterpart stand side by side: "men and women", "the king or the queen"."""
+    """Return whether the word and its counterpart are next to each other: "men and women", "the king or the queen"."""
     other = target.word.lower()
     if place.gap_after == "/" or place.gap_before == "/":
         return place.neighbour(1) == other or place.neighbour(-1) == other
@@ -303,7 +309,7 @@ def _names_both(place: Place, target: Target) -> bool:
 
 
 def _is_fixed(place: Place) -> bool:
-    """Whether the word is part of a phrase that means no person: "sister ships", "founding fathers"."""
+    """Return whether the word is part of a phrase that does not mean a person: "sister ships", "founding fathers"."""
     word = place.surface.lower()
     if word == "fathers" and place.before() in name_cues.FOUNDERS:
         return True
@@ -324,7 +330,7 @@ def _in_title_or_firm(place: Place) -> bool:
 
 
 def _opens_plainly(place: Place) -> bool:
-    """Whether a capital is only that of a sentence's beginning."""
+    """Return whether a capital is only due to the beginning of a sentence."""
     if not place.opens or place.capital_after or (place.after() == "of" and place.after(2) == "the"):
         return False
     return place.gap_after != " = " or place.gap_before.strip(" \n") != "="

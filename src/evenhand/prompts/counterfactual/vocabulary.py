@@ -1,4 +1,4 @@
-"""The words that an engine looks for, each with its counterpart and the rule that decides whether it applies."""
+"""The words that an engine searches, each with its counterpart and the rule that decides whether it applies."""
 
 import re
 import tomllib
@@ -15,10 +15,10 @@ from evenhand.schema import UsageError, unknown_name
 
 GENDERS = ("female", "male")
 CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
-"""Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
+"""Axes whose words are mostly names of peoples and religions; their capital distinguishes them from other senses."""
 _PARTS_OF_THE_WORLD = ("african", "north african", "asian", "east asian", "south asian", "southeast asian")
 OF_PERSON = frozenset(("black", "deaf", "middle eastern", *_PARTS_OF_THE_WORLD))
-"""Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
+"""Words with a capital in the lexicon that have other senses (such as a region) in most texts."""
 FOLDER, YEAR_OLD, OLDEST = Path(__file__).parent, "-year-old", 120
 
 
@@ -31,13 +31,13 @@ class Term:
     rule: str
     use: Use
     any_case: bool = True
-    """Whether it is also looked for in lower case, although it is listed with a capital."""
+    """Whether it is also searched in lower case, although it is listed with a capital."""
     own_case: bool = True
-    """Whether its capital is its own, so that lower case is careless, and its counterpart gets the same."""
+    """Whether the word always needs its capital. Lower case is then a slip, which its counterpart repeats."""
     two_way: bool = True
-    """False where a list says that the way back is another."""
+    """False if a list states another counterpart for the other direction."""
     ways_back: frozenset[str] = frozenset()
-    """Those of its counterparts that the other direction leads back to this term."""
+    """Counterparts from which the other direction leads back to this term."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def axes() -> tuple[str, ...]:
 
 @cache
 def names_by_origin() -> dict[str, tuple[tuple[str, str], ...]]:
-    """First names [female, male] by where they are common, equally many of each.
+    """Return first names [female, male] by the region where they are common, equally many of each.
 
     >>> names_by_origin()["arabic"][0]
     ('Fatima', 'Mohammed')
@@ -67,7 +67,7 @@ def names_by_origin() -> dict[str, tuple[tuple[str, str], ...]]:
 
 @cache
 def name_origins() -> dict[str, tuple[str, int]]:
-    """The origin and the gender (0: women's) of every first name of our list, by the name in lower case."""
+    """Return the origin and gender (0: women's) of every first name of our list, by the name in lower case."""
     known: dict[str, tuple[str, int]] = {}
     for origin, pairs in _read("names").items():
         for pair in pairs:
@@ -77,10 +77,10 @@ def name_origins() -> dict[str, tuple[str, int]]:
 
 
 def words_of(axis: str, group: str, compared: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The descriptors that mean a group of an axis of the lexicon, and those that mean others.
+    """Return the descriptors that mean a group of an axis of the lexicon, and those that mean other groups.
 
-    compared: the groups compared. "Catholic" means Christian where no other group of that bucket is compared. Raises
-    UsageError for a group there is not.
+    compared: the groups that are compared. "Catholic" means Christian if no other group of that bucket is compared.
+    Raises UsageError for an unknown group.
     """
     descriptors = load_lexicon().select([axis]).descriptors
     left_out = _read("forms")[axis].get("left_out", ())
@@ -94,9 +94,9 @@ def words_of(axis: str, group: str, compared: Sequence[str]) -> tuple[tuple[str,
 
 
 def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[Term]:
-    """All that is looked for, for one direction; sources empty: every other group of the axis.
+    """Return all terms to search for one direction. sources: groups that are replaced; empty: all others of the axis.
 
-    names: whether gender changes first names, too. Raises UsageError for unknown axes and groups.
+    names: whether first names are replaced on the axis gender. Raises UsageError for unknown axes and groups.
     """
     if axis not in axes():
         raise unknown_name("axis of counterfactuals", axis, axes())
@@ -141,7 +141,7 @@ def _read(name: str) -> dict[str, Any]:
 
 @cache
 def known_names() -> Names:
-    """First names, peoples and faiths that we know; in lower case."""
+    """Return known first names, peoples and religions, in lower case."""
     first = {name.lower() for pairs in _read("names").values() for pair in pairs for name in pair}
     peoples: set[str] = set()
     compounds: set[tuple[str, ...]] = set()
@@ -159,7 +159,7 @@ def known_names() -> Names:
 
 @cache
 def _names_beside(axis: str) -> Names:
-    """What we know of names, with the words for groups of an axis; those of peoples and nations go together."""
+    """Return the known names and the words for groups of an axis; those of peoples and nations are combined."""
     together = ("nationality", "race_ethnicity")
     peers: set[str] = set()
     for one in together if axis in together else (axis,):
@@ -271,7 +271,7 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
 
 
 def _in_years(axis: str, member: Descriptor) -> Iterator[Descriptor]:
-    """The descriptor; of one in years those of all ages from it up to the next that is listed."""
+    """Yield the descriptor; a descriptor in years stands for all ages up to the next that is listed."""
     if axis != "age" or not member.descriptor.endswith(YEAR_OLD):
         yield member
         return
@@ -331,7 +331,7 @@ def _nouns(axis: str) -> dict[str, tuple[str, str]]:
 
 
 def noun_of(axis: str, descriptor: str) -> str:
-    """The singular noun for somebody of a group of the lexicon.
+    """Return the singular noun for a person of a group of the lexicon.
 
     >>> noun_of("religion", "Jewish"), noun_of("age", "young")
     ('Jew', 'young person')
@@ -340,7 +340,7 @@ def noun_of(axis: str, descriptor: str) -> str:
 
 
 def _members(axis: str, group: str) -> list[Descriptor]:
-    """The descriptors that a group's name means: one that is spelt so, or those of a bucket, or one in other case."""
+    """Return the descriptors for a group's name: one with that spelling, those of a bucket, or one in another case."""
     descriptors = load_lexicon().select([axis]).descriptors
     for matches in (
         [d for d in descriptors if d.descriptor == group],
@@ -354,9 +354,9 @@ def _members(axis: str, group: str) -> list[Descriptor]:
 
 
 def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
-    """Words of the user's own with their counterparts, each also in the plural.
+    """Return the user's own words with their counterparts, also in the plural.
 
-    A pair of personal pronouns that has two counterparts ("her") is decided by its context, if the pair is one of
+    If a pair of personal pronouns has two counterparts ("her"), the context decides, provided that the pair is one of
     English: ("her", "his") or ("his", "her").
     """
     made: dict[str, Term] = {}
@@ -386,7 +386,7 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
 
 
 def with_ways_back(forward: Sequence[Term], backward: Sequence[Term]) -> list[Term]:
-    """Terms with those of their counterparts from which the terms of the other direction lead back to them."""
+    """Return terms with their counterparts from which the terms of the other direction lead back to them."""
     back: dict[str, str] = {}
     for term in backward:
         back.setdefault(term.listed, term.target.word)

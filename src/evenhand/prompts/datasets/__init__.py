@@ -1,4 +1,4 @@
-"""Published data sets: where their owners keep them, their checksums, fetching them."""
+"""Published data sets: their locations, checksums, and downloads."""
 
 import lazy_loader
 

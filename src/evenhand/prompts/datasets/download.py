@@ -1,4 +1,4 @@
-"""Downloads one file with pooch: verified, and either whole in its place or not there."""
+"""Download one file with pooch, verified and atomically."""
 
 import hashlib
 import random
@@ -13,16 +13,16 @@ from evenhand.schema import ChecksumMismatch, DataError, atomic_write
 
 Progress = Callable[[str, int, int | None], None]
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers of a server that may be better next time."""
+"""Status codes of temporary failures."""
 PIECE = 1 << 16
 MOST_UNPINNED = 1 << 27
 """Maximum size in bytes of an unpacked file without a pinned size."""
 SLOWEST = 10_000
-"""Bytes a second: a download that stays below is given up, once it has had twice its time-out."""
+"""Minimum speed in bytes per second. A slower download is stopped after twice its timeout."""
 
 
 class _Passing(Exception):
-    """A failure worth another attempt."""
+    """A failure after which another attempt makes sense."""
 
 
 def download(
@@ -36,14 +36,35 @@ def download(
     pause: float = 1.0,
     timeout: float = 30.0,
 ) -> None:
-    """Download a URL to a file, which is there only when it is complete and verified.
+    """Download a URL to a file, which appears only when it is complete and verified.
 
-    url: http(s), by way of the proxy that the environment names. target: where the file goes; what stood there stays
-    until then. sha256: expected hash, hex. size: expected bytes; without it at most MOST_UNPINNED are taken. progress:
-    called with (name, bytes so far, bytes in all or None). attempts: tries, with pauses that double from `pause`
-    seconds, at most 30. timeout: seconds without any data; what comes more slowly than SLOWEST is given up after twice
-    that. Raises ChecksumMismatch for wrong content, DataError when the server refuses, stays unreachable or sends too
-    much, WriteError when the disk fails.
+    Parameters
+    ----------
+    url : str
+        http(s) URL; the proxy of the environment is used.
+    target : path
+        The file. An existing file stays until the new one is complete.
+    sha256 : str, optional
+        Expected hash, in hexadecimal digits.
+    size : int, optional
+        Expected number of bytes. Without it, at most MOST_UNPINNED bytes are accepted.
+    progress : callable, optional
+        Called with (name, bytes so far, total bytes or None).
+    attempts : int
+        Maximum number of attempts.
+    pause : float
+        Seconds before the second attempt; doubled for each further one, at most 30.
+    timeout : float
+        Seconds without any data. A download below SLOWEST is stopped after twice this time.
+
+    Raises
+    ------
+    ChecksumMismatch
+        The content is wrong.
+    DataError
+        The server refuses, cannot be reached, or sends too much.
+    WriteError
+        The disk fails.
     """
     failure = ""
     for attempt in range(attempts):
@@ -68,7 +89,7 @@ def download(
 
 
 class _Arriving:
-    """A file that is written to while its bytes are counted, hashed and reported."""
+    """A file that is written while its bytes are counted, hashed and reported."""
 
     def __init__(
         self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None, patient_until: float
@@ -100,20 +121,20 @@ class _Arriving:
             self.progress(self.name, self.received, self.size)
 
     def flush(self) -> None:
-        """Asked for after every piece; the file is flushed once, at its end."""
+        """Do nothing; it is called after every piece, and the file is flushed once at its end."""
 
 
 def _receive(url: str, arriving: _Arriving, timeout: float) -> None:
     from pooch import HTTPDownloader
     from requests import exceptions
 
-    # What requests raises is an OSError, which would be taken for one of the disk.
+    # exceptions of requests are OSErrors, which would be mistaken for errors of the disk
     try:
         with ExitStack() as opened:  # pooch leaves the connection of a failure open
 
             def close_later(response: Any, **_: Any) -> None:
                 opened.callback(response.close)
-                # as it comes: to wait for a whole piece is to wait as long as a server drips
+                # read what has arrived; waiting for a full piece would take as long as a slow server needs
                 response.raw.stream = partial(_as_it_comes, response.raw)
 
             downloader = HTTPDownloader(chunk_size=PIECE, timeout=timeout, hooks={"response": close_later})
@@ -143,7 +164,7 @@ def _as_it_comes(raw: Any, amount: int, decode_content: bool) -> Iterator[bytes]
 
 
 def _cause(error: BaseException) -> str:
-    """The last of the reasons that the layers of a connection wrap in each other."""
+    """Return the innermost reason, which the layers of a connection wrap."""
     while error.args and isinstance(inner := getattr(error.args[0], "reason", error.args[0]), Exception):
         error = inner
     return str(error).rsplit(": ", 1)[-1] or type(error).__name__

@@ -1,4 +1,4 @@
-"""Fetching a data set: from its owner or from a folder, verified, and either whole in its place or not there."""
+"""Fetch a data set from its owner or from a folder, verified and atomically."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ from evenhand.schema import (
 
 @dataclass(frozen=True)
 class Fetched:
-    """What `fetch` did: where the files are, and the terms to show to the user."""
+    """Result of `fetch`: the location of the files, and the terms to show to the user."""
 
     folder: Path
     dataset: Dataset
@@ -51,9 +51,9 @@ class Fetched:
     unchecked: tuple[str, ...] = ()
     """Files without a known checksum: the checksum is recorded at the first download and compared from then on."""
     recorded: str = ""
-    """The day of that."""
+    """Day on which these checksums were recorded."""
     lacking: tuple[DataFile, ...] = ()
-    """Files that the user's folder does not have, and that some verbs do without."""
+    """Files that the user's folder lacks and that some commands do not need."""
 
 
 def fetch(
@@ -124,7 +124,7 @@ def fetch(
             if present and given and unpinned:
                 check_same(present, given, first.get(file.path), folder.parent)
             if present and (sha256_once(present) == expected if expected else is_intact(release, folder)):
-                if not expected and unpinned:  # it came by other means
+                if not expected and unpinned:  # the file was obtained in another way
                     check_readable(present, file.reader, "the cache")
                     first[file.path] = FirstFetch.of(present, "the cache")
                 continue
@@ -147,9 +147,10 @@ def fetch(
                     file, target, first, str(from_dir or file.url), folder.parent
                 )
     except BaseException:
-        for path in arrived if from_dir is not None else ():  # copies; downloads stay for the next call
+        # remove copies; downloads stay for the next call
+        for path in arrived if from_dir is not None else ():
             path.unlink(missing_ok=True)
-        with suppress(OSError):  # not empty: what was downloaded before
+        with suppress(OSError):  # not empty, because of earlier downloads
             staging.rmdir()
         raise
     try:
@@ -189,7 +190,9 @@ def fetch(
 def _as_first_fetched(
     file: DataFile, arrived: Path, first: Mapping[str, FirstFetch], source: str, data: Path
 ) -> FirstFetch:
-    """What is recorded of a file without a known checksum; raises ChecksumMismatch where it is not what it was."""
+    """Return the record of a file without a known checksum. Raise ChecksumMismatch if it
+    differs from an earlier record.
+    """
     known = first.get(file.path)
     try:
         check_rows(arrived, file.rows)

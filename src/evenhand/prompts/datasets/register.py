@@ -1,4 +1,4 @@
-"""The register of published data sets: where each lies, whether it is intact, and how to get it."""
+"""The register of published data sets: their locations, whether they are intact, and how to get them."""
 
 import os
 import tomllib
@@ -28,42 +28,42 @@ REGISTER = Path(__file__).with_name("datasets.toml")
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a data set, and where its owner keeps it."""
+    """One file of a data set, and its location."""
 
     path: str
     url: str
-    """Empty where the owner offers no such file, only the means to make it."""
+    """URL of the file; empty if the owner offers only the means to create it."""
     sha256: str | None = None
     size: int | None = None
     instead: tuple[str, ...] = ()
-    """Other file names that may hold the same content."""
+    """Other file names that may have the same content."""
     rows: int | None = None
-    """How many the owner's file has, compared where its checksum is not known."""
+    """Number of rows of the published file, which is compared if its checksum is unknown."""
     only_for: str = ""
     """The only command that reads this file and reports it if it is missing. If empty, the data set needs the file."""
     reader: str = ""
-    """`module:function` that reads it and raises DataError for another file, where its checksum is not known."""
+    """`module:function` that reads the file and raises DataError for another file; used if its checksum is unknown."""
 
 
 @dataclass(frozen=True)
 class DataVersion:
-    """One version of a data set: its files and, where bytes cannot be pinned, the hash of their content."""
+    """One version of a data set: its files and, if their bytes cannot be pinned, a hash of their content."""
 
     name: str
     files: tuple[DataFile, ...]
     content: str = ""
-    """`module:function` that hashes the parsed content of a folder, where bytes cannot be pinned."""
+    """`module:function` that hashes the parsed content of a folder, if bytes cannot be pinned."""
     content_sha256: str = ""
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """Files that nothing is known of by which they could be checked."""
+        """Return the files without any known property by which they could be checked."""
         return () if self.content else tuple(file.path for file in self.files if not file.sha256)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A published data set as its owner offers it."""
+    """A published data set, as its owner offers it."""
 
     name: str
     summary: str
@@ -75,21 +75,21 @@ class Dataset:
     versions: tuple[DataVersion, ...]
 
     def version(self, name: str | None = None) -> DataVersion:
-        """The named version, or the default one. Raises UsageError for an unknown name."""
+        """Return the named version, or the default one. Raise UsageError for an unknown name."""
         known = {version.name: version for version in self.versions}
         if (wanted := self.default_version if name is None else name) not in known:
             raise unknown_name(f"version of {self.name}", wanted, known)
         return known[wanted]
 
     def card(self, **stated: str) -> Card:
-        """A card with the owner's citation, licence and address; the other fields are `stated`."""
+        """Return a card with the owner's citation, licence and URL; the other fields are `stated`."""
         return Card(citation=self.citation, licence=self.licence, source=self.homepage, **stated)
 
 
 def read_register(path: Path) -> tuple[Dataset, ...]:
-    """The data sets of a register file in the format of datasets.toml.
+    """Return the data sets of a register file in the format of datasets.toml, in file order.
 
-    path: a TOML file. Returns the sets in file order. Raises DataError for broken TOML or missing keys.
+    path: a TOML file. Raises DataError for broken TOML or missing keys.
     """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["dataset"]
@@ -125,7 +125,7 @@ def dataset(name: str, register: Sequence[Dataset] | None = None) -> Dataset:
 
 
 def cache_folder(name: str, version: str) -> Path:
-    """Where a data set is kept on this machine: under $EVENHAND_DATA or ~/.cache/evenhand/data."""
+    """Return the local folder of a data set: under $EVENHAND_DATA or ~/.cache/evenhand/data."""
     root = os.environ.get("EVENHAND_DATA")
     base = Path(root).expanduser() if root else Path.home() / ".cache" / "evenhand" / "data"
     return base / name / version
@@ -180,12 +180,11 @@ def dataset_folder(
 def verify(
     folder: Path, name: str, version: str | None = None, register: Sequence[Dataset] | None = None
 ) -> None:
-    """Check every file of a data set in a folder against what is pinned.
+    """Check every file of a data set in a folder against its pinned properties.
 
-    folder: holds the files. name, version: as in `dataset_folder`. register: default the built-in one.
-    Files of the cache of which no checksum is known are compared with what was first fetched.
-    Raises ChecksumMismatch naming file, expected and found hash; DatasetMissing for a missing file.
-    Unchanged files are hashed once per process.
+    folder: contains the files. name, version: as in `dataset_folder`. register: default: the built-in one. Files of the
+    cache without a known checksum are compared with the record of their first download. Raises ChecksumMismatch with
+    file, expected and found hash; DatasetMissing for a missing file. Unchanged files are hashed once per process.
     """
     release = dataset(name, register).version(version)
     cache = cache_folder(name, release.name)
@@ -261,7 +260,7 @@ def found_file(folder: Path, file: DataFile) -> Path | None:
 
 def is_intact(version: DataVersion, folder: Path) -> bool:
     if not version.content:
-        return True  # nothing is known by which to tell
+        return True  # nothing is known by which to check the file
     try:
         return content_sha256(version, folder) == version.content_sha256
     except DataError:

@@ -21,26 +21,26 @@ LONGEST_FIELD = 1 << 24
 
 @dataclass(frozen=True)
 class FirstFetch:
-    """What a file was when it first arrived."""
+    """Properties of a file when it was first downloaded."""
 
     sha256: str
     bytes: int
     fetched: str
     """The day, in UTC: 2026-01-31."""
     source: str
-    """The address, or the folder named with --from."""
+    """The URL, or the folder that was named with --from."""
 
     @classmethod
     def of(cls, path: Path, source: str) -> "FirstFetch":
-        """Record of a file on this machine."""
+        """Return the record of a local file."""
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         return cls(sha256_of(path), path.stat().st_size, today, source)
 
 
 def read_first_fetches(data: Path, version: str) -> dict[str, FirstFetch]:
-    """What was recorded of the files of a version, by path; nothing where no record can be read.
+    """Return the records of the files of a version, by path; empty if there is no readable record.
 
-    data: the folder of the data set in the cache, which holds its versions.
+    data: folder of the data set in the cache, which contains its versions.
     """
     files = _record(data).get(version, {})
     try:
@@ -50,14 +50,14 @@ def read_first_fetches(data: Path, version: str) -> dict[str, FirstFetch]:
 
 
 def write_first_fetches(data: Path, version: str, files: Mapping[str, FirstFetch]) -> None:
-    """Record files that arrived for the first time; what was recorded before stays. Raises WriteError."""
+    """Record files that were downloaded for the first time; earlier records stay. Raises WriteError."""
     told = {path: asdict(first) for path, first in files.items()}
     known = {path: asdict(first) for path, first in read_first_fetches(data, version).items()}
     write_json(data / FIRST_FETCHED, {**_record(data), version: {**told, **known}})
 
 
 def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
-    """What is raised where a file is not what it was when it was first fetched."""
+    """Return the error for a file that differs from its first download."""
     return ChecksumMismatch(
         f"{path} differs from the file that was first downloaded on {first.fetched} from {first.source}: SHA-256 "
         f"was {first.sha256} and is {sha256_of(path)}.",
@@ -67,7 +67,7 @@ def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
 
 
 def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path) -> None:
-    """Raise ChecksumMismatch where a user's file is not the one that is here already, which is never replaced."""
+    """Raise ChecksumMismatch if a user's file differs from the one in the cache, which is never replaced."""
     if sha256_of(present) == sha256_of(given):
         return
     since = "" if first is None else f", first downloaded on {first.fetched} from {first.source}"
@@ -79,9 +79,9 @@ def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path)
 
 
 def check_readable(path: Path, reader: str, source: str) -> None:
-    """Raise ChecksumMismatch for an archive that is none, and for a file in which its reader finds something wrong.
+    """Raise ChecksumMismatch for an invalid archive, and for a file that its reader rejects.
 
-    reader: `module:function`, "" for none. source: where the file came from, for the message.
+    reader: `module:function`, "" for none. source: origin of the file, for the message.
     """
     why, hint = "", "Try again later, or use a complete copy with --from DIR."
     if path.stat().st_size == 0:
@@ -99,9 +99,9 @@ def check_readable(path: Path, reader: str, source: str) -> None:
 
 
 def check_rows(path: Path, rows: int | None) -> None:
-    """Raise ChecksumMismatch for a table or a file of lines that has not as many rows as the published one.
+    """Raise ChecksumMismatch if a table or a file of lines has another number of rows than the published one.
 
-    rows: without the heading of a CSV file, without blank lines; None: not known, nothing is checked.
+    rows: expected number, without the heading of a CSV file and without blank lines; None: unknown, nothing is checked.
     """
     if rows is None:
         return

@@ -18,7 +18,7 @@ OTHER_NAMES = {
     REFERENCES: ("test.refs",),
     KEYS: ("test.2k.txt",),
 }
-"""Names under which the same files go around."""
+"""Other names under which the same files are distributed."""
 EXPECTED = (
     "Expected: train.convos.txt and test.convos.txt (7 tab-separated columns: hash, subreddit, conversation, score, "
     "turn, context, response), and test.refs.txt (hash, then references as score|text). Optional: test.2k.txt (one "
@@ -116,7 +116,7 @@ def _references(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, empty ones left out."""
+    """Yield the lines of a file with their numbers, without empty ones."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
         number = 0
         try:

@@ -1,4 +1,4 @@
-"""The members of one large JSON object, one after the other, without all of it in memory."""
+"""Read the members of one large JSON object one at a time, with little memory."""
 
 import codecs
 import json
@@ -15,10 +15,11 @@ SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[str, Any]]:
-    """Each key and value of the object that a file in UTF-8 holds, in order.
+    """Yield each key and value of the JSON object in a UTF-8 file, in order.
 
-    handle: read forwards, a megabyte at a time. name: of the file, for messages. expected: what it should be. Raises
-    DataError for bytes that are no UTF-8, for what is no object, and for a file that is cut short or goes on behind it.
+    handle: file, which is read forwards, a megabyte at a time. name: of the file, for messages. expected: description
+    of the expected content. Raises DataError for invalid UTF-8, for something other than an object, and for a file that
+    is truncated or continues after the object.
 
     >>> import io
     >>> list(json_members(io.BytesIO(b'{"a": [1], "b": {}}'), "x.json", ""))
@@ -44,7 +45,7 @@ def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[s
 
 
 class _Text:
-    """What was read and not yet used of a file."""
+    """Characters of a file that were read and not yet used."""
 
     def __init__(self, handle: BinaryIO, name: str, expected: str):
         self.handle, self.name, self.expected = handle, name, expected
@@ -56,7 +57,7 @@ class _Text:
         return DataError(f"{self.name} is not the expected file: {what}.", self.expected)
 
     def next(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """Return the next character that is not white space; empty at the end."""
         blank = 0
         while True:
             self.at = SPACE.match(self.buffer, self.at).end()  # type: ignore[union-attr]
@@ -90,7 +91,7 @@ class _Text:
                 if self.ended:
                     raise self.cut() from error
             else:
-                # a number may go on in the next piece
+                # a number may continue in the next piece
                 if end < len(self.buffer) or self.ended:
                     self.at = end
                     return value

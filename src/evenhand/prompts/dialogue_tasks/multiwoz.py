@@ -1,7 +1,7 @@
-"""MultiWOZ 2.0 as its owners released it: dialogues with belief states, read from their archive or a folder.
+"""Read the published MultiWOZ 2.0, dialogues with belief states, from its archive or a folder.
 
-Each user turn gets the system turn in front of it and the slot values that are new in the belief state behind it, as
-the preprocessing of TRADE derives them, which RedditBias built on.
+Each user turn gets the preceding system turn and the slot values that are new in the belief state after it, as in the
+preprocessing of TRADE, which RedditBias uses.
 """
 
 import re
@@ -21,7 +21,7 @@ DOMAINS = ("taxi", "restaurant", "hospital", "hotel", "attraction", "train", "po
 DATA, ONTOLOGY, TEST_LIST, DEV_LIST = "data.json", "ontology.json", "testListFile.json", "valListFile.json"
 FILES = (DATA, ONTOLOGY, TEST_LIST, DEV_LIST)
 MOST_WORDS = 50
-"""Dialogues with a longer turn are left out, as TRADE does."""
+"""Maximum number of words of a turn; dialogues with a longer turn are left out, as in TRADE."""
 MOST_BYTES = 1 << 25
 """Maximum size of each file except data.json; the published files have less than 1 MB."""
 UNTOUCHED = ("", "not mentioned")
@@ -84,7 +84,7 @@ def read_multiwoz(source: Path | str) -> MultiWoz:
 
 
 def normalised(text: str) -> str:
-    """Lower case, marks apart, "/" and "-" as words: as TRADE writes texts and values.
+    """Return a text or value in the form of TRADE: lower case, punctuation separated, "/" and "-" replaced.
 
     >>> normalised("I'd like the B&B - it's 4-star (cheap)!")
     "i'd like the bed and breakfast it s 4 star cheap !"
@@ -94,7 +94,7 @@ def normalised(text: str) -> str:
     text = text.replace("\u2018", "'").replace("\u2019", "'").replace(";", ",").replace("/", " and ")
     text = re.sub(r"[\"<>@()]", "", text.replace("-", " "))
     for mark in (r"\?", r"\.", ",", "!", "'s"):
-        # between digits a mark belongs to the number
+        # between digits, a mark belongs to the number
         text = re.sub(rf"(?<![0-9])({mark})|({mark})(?![0-9])", r" \1\2 ", text)
     text = re.sub(r"^'|'$", "", text)
     text = re.sub(r"'\s|\s'", " ", text)
@@ -108,9 +108,9 @@ def normalised(text: str) -> str:
 
 
 def belief_state(metadata: Mapping[str, Any]) -> list[SlotValue]:
-    """The slot values that a belief state holds, in TRADE's order: domains as in DOMAINS, booking slots first.
+    """Return the slot values of a belief state in TRADE's order: domains as in DOMAINS, booking slots first.
 
-    metadata: of a system turn. Raises KeyError, TypeError or AttributeError for another form.
+    metadata: of a system turn. Raises KeyError, TypeError or AttributeError for another structure.
 
     >>> belief_state({"hotel": {"book": {"booked": [], "stay": "2"}, "semi": {"area": "dont care", "type": ""}}})
     [('hotel-book stay', '2'), ('hotel-area', 'dontcare')]
@@ -131,7 +131,7 @@ def belief_state(metadata: Mapping[str, Any]) -> list[SlotValue]:
 
 
 def _turns(name: str, dialogue: Any, source: Path) -> list[Turn] | str:
-    """The turns of a dialogue, or why it is left out."""
+    """Return the turns of a dialogue, or the reason why it is left out."""
     try:
         log = dialogue["log"]
         if len(log) % 2:
@@ -162,7 +162,7 @@ Opened = Callable[[str], Any]
 
 
 def _opened(source: Path, stack: ExitStack) -> Opened:
-    """A way to open the files of the archive or folder by their last names."""
+    """Return a function that opens the files of the archive or folder by their base names."""
     if is_folder(source):
         return lambda name: _found(sorted(source.rglob(name)), name, source).open("rb")
     if not is_file(source):
@@ -181,7 +181,8 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
                 yield handle  # type: ignore[misc]
         except (zipfile.BadZipFile, EOFError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
             raise DataError(f"{source}: {name} in the archive is damaged: {error}.", EXPECTED) from error
-        except (RuntimeError, NotImplementedError) as error:  # a password, a packing that Python has not
+        # a password, or a compression that Python does not support
+        except (RuntimeError, NotImplementedError) as error:
             raise DataError(f"{source}: {name} in the archive cannot be read: {error}.", EXPECTED) from error
 
     return member

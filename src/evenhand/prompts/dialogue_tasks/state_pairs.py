@@ -1,4 +1,4 @@
-"""Dialogue state tracking as a question of yes or no: does this slot value belong to what the user just said?"""
+"""Dialogue state tracking as a yes-no question: does the user's utterance add this slot value?"""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ REMAPPED = {
     "arriveby": "train-arrive by",
     "leaveat": "train-leave at",
 }
-"""The slot under which the published program looks up these values, in every domain."""
+"""Slots under which the published program looks up these values, in every domain."""
 
 
 @dataclass(frozen=True)
@@ -126,5 +126,5 @@ def _key(slot: str, as_published: bool) -> str:
 
 
 def _by_plain_name(data: MultiWoz) -> dict[str, tuple[str, ...]]:
-    """Values by slot without blanks, as belief states write them ("pricerange" for "price range")."""
+    """Return values by slot in the spelling of belief states ("pricerange" for "price range")."""
     return {slot.replace(" ", "").lower(): values for slot, values in data.ontology.items()}

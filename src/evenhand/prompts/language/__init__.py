@@ -1,4 +1,4 @@
-"""Our own sentences: templates, what fills them, and texts that probe classifiers."""
+"""evenhand's own sentences: templates, the words that fill them, and texts for testing classifiers."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Compose our own sentence set: every descriptor with every noun in every template, as one frame."""
+"""Combine every descriptor with every noun in every template, as one table of evenhand's own sentences."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -209,7 +209,7 @@ def _selected_nouns(lexicon: Lexicon, wanted: Collection[str] | None) -> tuple[N
 
 
 def _phrases(descriptors: Sequence[Descriptor], nouns: Iterable[Noun]) -> list[tuple[object, ...]]:
-    """(noun, gender, singular, plural, headless) of each noun phrase these descriptors make."""
+    """Return (noun, gender, singular, plural, headless) of each noun phrase that can be made from these descriptors."""
     gender = next((d.gender for d in descriptors if d.gender), None)
     if any(d.form == "phrase" for d in descriptors):
         forms = (noun_phrase(descriptors, None), noun_phrase(descriptors, None, plural=True))
@@ -234,13 +234,13 @@ def _compatible(a: Descriptor, b: Descriptor) -> bool:
 
 
 def _spoken_order(a: Descriptor, b: Descriptor) -> tuple[Descriptor, ...]:
-    """The order in the noun phrase: adjectives, then the phrase, then what follows the noun."""
+    """Return two descriptors in the order of the noun phrase: adjectives, phrase, postmodifiers."""
     place = {"adjective": 0, "phrase": 1, "postmodifier": 2}
     return tuple(sorted(in_english_order([a, b]), key=lambda d: place[d.form]))
 
 
 def _sentences(phrases: pl.DataFrame, templates: Sequence[Template]) -> pl.DataFrame:
-    """Phrases × templates, phrase by phrase."""
+    """Return all combinations of phrases and templates, ordered by phrase."""
     frames = pl.DataFrame(
         {
             "template": [t.text for t in templates],

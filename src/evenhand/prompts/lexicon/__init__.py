@@ -1,4 +1,4 @@
-"""Our own words for people: 13 axes of descriptors and the nouns they combine with, as readable TOML."""
+"""evenhand's own words for people: 13 axes of descriptors, and the nouns with which they are combined, as TOML."""
 
 import lazy_loader
 

@@ -12,9 +12,10 @@ from typing import Literal, Protocol, TypeVar
 
 Form = Literal["adjective", "postmodifier", "phrase"]
 
-VOWEL_LETTER_NAMES = frozenset("AEFHILMNORSX")  # "ay", "ee", "ef", "aitch", ... but "you" and "double-u"
+# spoken as "ay", "ee", "ef", "aitch", ...; not U ("you") and W ("double-u")
+VOWEL_LETTER_NAMES = frozenset("AEFHILMNORSX")
 
-# Capital words that are read as words. Every other short capital word is read letter by letter.
+# words in capitals that are read as words; other short words in capitals are read letter by letter
 _WORDS = """
     AIDS AWOL BAME BIPOC DACA DARE DINK FAFSA FEMA FIFA FLINTA FOMO GIF HEPA HIPAA HUD LARP LASER LEED LEGO
     MAGA MASH MENA MENSA MERS MOOC NAFTA NASA NASCAR NASDAQ NATO NEET NIMBY NORAD RADAR RAM REM RICO RINO ROM
@@ -22,12 +23,12 @@ _WORDS = """
 """
 SPOKEN_AS_WORDS = frozenset(_WORDS.split())
 
-# Initialisms with a vowel letter, which look like words in lower-cased text.
+# initialisms with a vowel, which look like words in lower case
 SPELLED_IN_LOWER_CASE = frozenset({"adhd", "afab", "amab", "hiv", "lgbtqia", "mba", "ngo", "ufo"})
 
 TITLES_READ_AS_WORDS = frozenset({"mr", "mrs", "ms", "mx", "dr", "st", "jr", "sr"})
 
-_CONSONANT_SOUND = re.compile(  # begins with a vowel letter, spoken with /j/ or /w/
+_CONSONANT_SOUND = re.compile(  # begins with a vowel letter but a spoken /j/ or /w/
     r"eu|ew(?:e|er)s?\b|one\b|ones\b|oneself|oneness|once\b|ouija|oaxaca"
     r"|uni(?!n|m(?!od)|d(?!ir)|de|ll)|unanim|ubiq|uk|us[aeiu]|usual|ute\b|utes\b|utah|utensil|uter|util|utop"
     r"|ulys|uruguay|ugand|uyghur|uighur|ur[aio]|uvul|ufolog"
@@ -64,7 +65,7 @@ def article(phrase: str) -> Literal["a", "an"]:
 
 
 def with_article(phrase: str) -> str:
-    """A phrase behind its indefinite article.
+    """Return a phrase with its indefinite article.
 
     >>> with_article("heir")
     'an heir'
@@ -167,7 +168,7 @@ def pluralise(noun: str) -> str:
 
 
 class Modifier(Protocol):
-    """What a noun phrase needs to know of a descriptor (`evenhand.prompts.lexicon.Descriptor` is one)."""
+    """Interface of a descriptor in a noun phrase (`evenhand.prompts.lexicon.Descriptor` implements it)."""
 
     @property
     def descriptor(self) -> str: ...
@@ -182,7 +183,7 @@ class Modifier(Protocol):
 
 
 class NounForms(Protocol):
-    """A noun with both its forms (`evenhand.prompts.lexicon.Noun` is one)."""
+    """Interface of a noun with singular and plural (`evenhand.prompts.lexicon.Noun` implements it)."""
 
     @property
     def singular(self) -> str: ...
@@ -219,7 +220,7 @@ def noun_phrase(
     """
     if isinstance(descriptors, str) or not isinstance(descriptors, Sequence):
         descriptors = [descriptors]
-    before: list[tuple[str, str | None]] = []  # words, and the article they insist on
+    before: list[tuple[str, str | None]] = []  # words, and their special article, if any
     heads: list[tuple[str, str | None]] = [] if noun is None else [(_noun_form(noun, plural), None)]
     after: list[str] = []
     for descriptor in descriptors:
@@ -239,7 +240,7 @@ def noun_phrase(
             f"A noun phrase needs one head but has {len(heads)} ({listed}): give a noun, or one descriptor of "
             "form 'phrase' and noun=None."
         )
-    after.sort(key=_is_clause)  # stable: prepositional phrases first, each kind in the order given
+    after.sort(key=_is_clause)  # a stable sort: prepositional phrases first, each kind in the given order
     tail = [
         ("and " if i and _is_clause(after[i - 1]) == _is_clause(words) else "") + words
         for i, words in enumerate(after)

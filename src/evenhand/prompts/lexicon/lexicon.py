@@ -325,7 +325,7 @@ def _read_descriptor(entry: Any, form: Form, where: str, faults: list[DataError]
 
 
 def needs_plural(descriptor: str, form: Form) -> bool:
-    """Whether a descriptor reads differently in the plural, so that its plural must be written down.
+    """Return whether the plural of a descriptor differs, so that it must be listed.
 
     >>> needs_plural("who is blind", "postmodifier"), needs_plural("with asthma", "postmodifier")
     (True, False)

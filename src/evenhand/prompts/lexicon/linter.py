@@ -1,4 +1,4 @@
-"""Finds faults in a lexicon that its file format cannot rule out."""
+"""Find errors in a lexicon that its file format cannot exclude."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.prompts.lexicon.grammar import article, pluralise
 from evenhand.prompts.lexicon.lexicon import Descriptor, Lexicon, read_folder
 
-ARTICLE_EXCEPTIONS = frozenset({"Ewe"})  # the people, /ˈeɪweɪ/; the sound rule reads the animal
+ARTICLE_EXCEPTIONS = frozenset({"Ewe"})  # the people Ewe is spoken /ˈeɪweɪ/, but the rule reads the animal
 _AGREES = re.compile(r"who (?:\w+s|doesn't|isn't|hasn't)\b")  # a verb in the third person singular
 _ARTICLE_FIRST = re.compile(r"(?:an?|the) ")
 

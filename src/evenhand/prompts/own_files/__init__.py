@@ -1,4 +1,4 @@
-"""Files of the user: prompts to be asked, and texts to be measured."""
+"""Read files of the user: prompts for a model, and texts to be measured."""
 
 import lazy_loader
 

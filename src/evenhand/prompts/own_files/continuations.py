@@ -1,4 +1,4 @@
-"""Continuations that somebody already has, judged or not: CSV, JSON Lines or Parquet in, a checked table out."""
+"""Read existing continuations, with or without labels, from CSV, JSON Lines or Parquet, and check them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ CONTINUATION_FORMAT = (
 )
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "y", "t", "1.0"), ("false", "0", "no", "n", "f", "0.0")
 NEGATIVE_LABELS = ("negative", "toxic", "offensive", "hateful")
-"""Labels that say by themselves that a text is negative, in any case of letters."""
+"""Labels that mark a text as negative without a threshold, in upper or lower case."""
 OTHER_LABELS = (
     "positive",
     "neutral",
@@ -41,21 +41,21 @@ OTHER_LABELS = (
     "not offensive",
 )
 PROMPT_COLUMNS = ("prompt_id", "text", "prompt")
-"""What says which prompt a row answers, the first that is there."""
+"""Columns that can identify the prompt of a row; the first that exists is used."""
 _SCORE_HINT = "A score belongs in a column 'score' or 'ROLE_score', with --threshold."
 PARTS = ("negative", "score", "label", "scores")
 
 
 @dataclass(frozen=True)
 class UserContinuations:
-    """Return a checked table: one row per continuation, with the columns that a benchmark's analysis needs in addition
-    to its groups."""
+    """A checked table of continuations, with the columns that a benchmark's analysis needs in addition to groups."""
 
     frame: pl.DataFrame
-    """The user's columns; `prompt_id`, `sample`, `continuation`, `finish`, `token_count`, `log_likelihood` and
-    `error`; of each role in `judged` the columns `<role>_label`, `_score`, `_negative`, `_scores`, `_error`."""
+    """The user's columns; `prompt_id`, `sample`, `continuation`, `finish`, `token_count`, `log_likelihood` and `error`;
+    and for each role in `judged` the columns `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
+    """
     judged: tuple[str, ...]
-    """The roles whose judgements the file holds."""
+    """Roles whose labels the file contains."""
 
 
 @checked
@@ -111,10 +111,10 @@ def read_continuations(
 
 
 def _check_groups(frame: pl.DataFrame, path: Source) -> None:
-    """A row with an axis must name a group, and vice versa; otherwise its loss would not be noticed."""
+    """Raise DataError for a row with an axis but no group, or vice versa; the row would be lost unnoticed."""
     if not {"axis", "group"} <= set(frame.columns):
         return
-    # "null" is HolisticBias's own axis of sentences about nobody in particular.
+    # HolisticBias uses the axis "null" for sentences without a group
     axis, group = pl.col("axis"), pl.col("group")
     for what, nameless in (
         ("an axis and no group", group.is_null() & axis.is_not_null() & (axis != "null")),
@@ -129,7 +129,9 @@ def _check_groups(frame: pl.DataFrame, path: Source) -> None:
 
 
 def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
-    """Samples must name their prompt; otherwise each would count as a separate prompt and overstate the evidence."""
+    """Raise DataError for samples without a prompt, because each would count as a separate
+    prompt and overstate the evidence.
+    """
     named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
     if named is not None:
         nameless = frame.select(
@@ -157,7 +159,9 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
 
 
 def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
-    """The columns that hold a role's judgement, by part; those without the role's name where it stands alone."""
+    """Return the columns of a role's labels by their part; columns without the role's name are
+    used if it is the only role.
+    """
     named = {part: f"{role}_{part}" for part in PARTS}
     plain = {part: part for part in PARTS if alone and part in frame.columns}
     return plain | {part: column for part, column in named.items() if column in frame.columns}
@@ -287,7 +291,7 @@ def _negative_labels(labels: pl.Series, role: str, path: Source) -> pl.Series:
 
 
 def score_lists(values: pl.Series, path: Source) -> pl.Series:
-    """A column of lists of numbers, in text files written as JSON; raises DataError for anything else."""
+    """Return a column of lists of numbers, which text files contain as JSON. Raise DataError for other values."""
     if values.dtype != pl.String:
         return values
     try:

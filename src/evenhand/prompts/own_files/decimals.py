@@ -1,4 +1,4 @@
-"""Read numbers as people write them: decimal point or comma, marks between thousands, currencies and percent signs."""
+"""Read numbers as people write them: decimal point or comma, thousands separators, currencies and percent signs."""
 
 import polars as pl
 
@@ -21,16 +21,16 @@ _BODIES = {
 _SIGN = r"[+-]?"
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 MARKS = {mark: f"^{_SIGN}{body}$" for mark, body in _BODIES.items()}
-"""A number by its decimal mark; the other mark, blanks or apostrophes may separate thousands."""
+"""Pattern of a number by its decimal mark; the other mark, spaces or apostrophes may separate thousands."""
 CURRENCY = (
     r"(?:[A-Z]{0,3}\p{Sc}|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|RUB|UAH|BRL|MXN"
     r"|ZAR|KRW|ILS|SGD|HKD|THB|[Ee]uros?|[Dd]ollars?|Fr\.|SFr\.|kr\.?|zł|Kč|Ft)"
 )
-"""A currency sign, alone or behind letters (US$), a code, or a word."""
+"""Pattern of a currency: a sign, alone or after letters (US$), a code, or a word."""
 PERCENT = "%‰"
 _UNIT = f"(?:{CURRENCY}|[{PERCENT}])"
 _EMPTY_DECIMALS = r"([.,])[-–—]{1,2}$"
-"""The dash of "38.100,-" in place of decimals."""
+"""Pattern of the dash in "38.100,-", which replaces decimals."""
 NUMBERS = (
     rf"^{_SIGN}(?:{CURRENCY} ?)?{_SIGN}(?:{_BODIES['.']}|{_BODIES[',']})(?:[.,][-–—]{{1,2}})?(?: ?{_UNIT})?$"
 )
@@ -38,33 +38,33 @@ NUMBERS = (
 _SPELLINGS = {"€": "EUR EURO EUROS", "£": "GBP", "$": "USD US$ DOLLAR DOLLARS", "¥": "JPY", "₹": "INR"}
 _SPELLINGS |= {"CHF": "FR. SFR.", "KR": "KR.", "PLN": "ZŁ", "CZK": "KČ", "HUF": "FT"}
 _SAME = {spelling: sign for sign, spellings in _SPELLINGS.items() for spelling in spellings.split()}
-"""Currencies, in capitals, by the one sign that stands for all spellings."""
+"""Currencies in capitals, with the sign that represents all spellings."""
 
 
 def plain_numbers(
     values: pl.Series, path: object, *, decimal: str | None = None, notes: list[str] | None = None
 ) -> pl.Series:
-    """Return a column with its numbers as computers write them, in one convention for the whole column.
+    """Return a column with its numbers in standard notation, read by one convention for the whole column.
 
-    A currency or a percent sign is removed; "12 %" becomes 12. A value that is not a number is returned as it is.
+    A currency or a percent sign is removed; "12 %" becomes 12. A value that is not a number is returned unchanged.
 
     Parameters
     ----------
     values : Series of String
         Another type is returned unchanged.
     path
-        What an error calls the table.
+        Name of the table in errors.
     decimal : "." or ",", optional
-        The decimal mark; by default the mark that all numbers of the column fit. Where a currency is written and a
-        mark would give an amount three decimals, the mark separates thousands: "$74,500" is 74500.
+        The decimal mark. Default: the mark that fits all numbers of the column. For amounts of money, a mark that would
+        give three decimals separates thousands: "$74,500" is 74500.
     notes : list of str, optional
-        Takes sentences on what the units were read as.
+        Receives sentences on how units were read.
 
     Raises
     ------
     DataError
-        Numbers that fit both marks and mean something else by each (41.000 in a column without other decimals),
-        several currencies, and percentages mixed with numbers that have no percent sign. The error names the row.
+        Numbers fit both marks with different meanings (41.000 in a column without other decimals), there are several
+        currencies, or percentages are mixed with numbers without a percent sign. The error names the row.
 
     >>> plain_numbers(pl.Series("pay", ["1.250,5", "3"]), "a.csv").to_list()
     ['1250.5', '3']
@@ -109,7 +109,7 @@ def plain_numbers(
 
 
 def _normalized(values: pl.Series) -> pl.Series:
-    """The texts without blanks around them, with plain blanks, apostrophes and minus signs inside them."""
+    """Return texts without surrounding spaces, and with plain spaces, apostrophes and minus signs inside."""
     return (
         values.str.strip_chars()
         .str.replace_all("[\u00a0\u2007\u2009\u202f]", " ")
@@ -119,7 +119,7 @@ def _normalized(values: pl.Series) -> pl.Series:
 
 
 def _split(words: pl.Series) -> pl.DataFrame:
-    """`number` (the text without its unit) and `unit` (one sign for all spellings; null without one) of each text."""
+    """Return `number` (the text without its unit) and `unit` (one sign for all spellings, or null) of each text."""
     form = (
         rf"^(?<sign>{_SIGN})(?<before>{CURRENCY})? ?(?<body>{_SIGN}[\d.,' eE+-]*?(?:[.,][-–—]{{1,2}})?)"
         rf" ?(?<after>{_UNIT})?$"
@@ -137,7 +137,7 @@ def _split(words: pl.Series) -> pl.DataFrame:
 
 
 def _check_units(numbers: pl.DataFrame, name: str, path: object, notes: list[str] | None) -> bool:
-    """Return whether the column holds amounts of money; refuse units that cannot be compared.
+    """Return whether the column contains amounts of money; raise DataError for units that cannot be compared.
 
     numbers: row, word, number and unit of each value that is a number.
     """
@@ -167,7 +167,7 @@ def _check_units(numbers: pl.DataFrame, name: str, path: object, notes: list[str
 
 
 def _readings(known: pl.Series, in_currency: bool) -> list[str]:
-    """The decimal marks that all numbers fit; of amounts of money without those that give three decimals."""
+    """Return the decimal marks that fit all numbers; for amounts of money, without those that give three decimals."""
     fitting = [mark for mark, form in MARKS.items() if known.str.contains(form).all()]
     if not in_currency or len(fitting) < 2:
         return fitting
@@ -176,7 +176,7 @@ def _readings(known: pl.Series, in_currency: bool) -> list[str]:
 
 
 def _has_only_threes(words: pl.Series) -> bool:
-    """Whether all numbers that have a point have it before exactly three digits: 41.000."""
+    """Return whether each point in the numbers is followed by exactly three digits: 41.000."""
     with_point = words.filter(words.str.contains(".", literal=True).fill_null(False))
     return len(with_point) > 0 and bool(with_point.str.contains(r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$").all())
 

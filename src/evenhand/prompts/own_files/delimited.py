@@ -1,7 +1,7 @@
-"""Text with a row a line, as spreadsheets and statistics programs save it: any delimiter, several encodings.
+"""Read text tables of spreadsheets and statistics programs, with any delimiter and several encodings.
 
-The heading decides the delimiter and the first bytes the encoding. What had to be guessed is told, with the flag that
-states it; where two readings are possible, none is taken.
+The heading determines the delimiter, and the first bytes the encoding. Every guess is reported, with the flag that sets
+it. If two readings are possible, an error is raised.
 """
 
 import csv
@@ -19,14 +19,14 @@ import polars as pl
 from evenhand.schema import DataError, UsageError
 
 CALLED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Delimiters by what they are called."""
+"""Delimiters by name."""
 BY_WORD = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 WINDOWS = "cp1252"
 _FLAG = re.compile(r" \(--[^)]*\)\.$")
 _LOOKED_AT = 200
 _BEGINNING = 65_536
-"""Characters in which a line end is looked for."""
+"""Number of characters in which a line end is searched."""
 
 
 def read_delimited(
@@ -37,20 +37,34 @@ def read_delimited(
     encoding: str | None = None,
     told: list[str] | None = None,
 ) -> pl.DataFrame:
-    """A table from text; all columns come as text, so that a group such as "007" does not change.
+    """Read a table from a text file; all columns are text, so that a group such as "007" does not change.
 
-    path: .csv or .tsv, not empty. delimiter: one character, or the word tab; None: by the heading. encoding: any that
-    Python knows; None: UTF-8, or UTF-16 if the file begins with its mark. told: takes what was guessed, in sentences;
-    if it is given, text that is not UTF-8 is read as Windows-1252 and several delimiters in the heading are tried.
-    Raises DataError naming line or row: bytes that are no text, zero bytes, a column named twice, rows of another
-    length than the heading, two possible delimiters.
+    Parameters
+    ----------
+    path : path
+        A .csv or .tsv file that is not empty.
+    expected : str
+        The documented format, for messages.
+    delimiter : str, optional
+        One character, or the word tab. Default: determined from the heading.
+    encoding : str, optional
+        Any encoding of Python. Default: UTF-8, or UTF-16 if the file begins with its mark.
+    told : list of str, optional
+        Receives sentences on what was guessed. If it is given, text that is not UTF-8 is read as Windows-1252, and
+        several delimiters are tried.
+
+    Raises
+    ------
+    DataError
+        Bytes are not text or are zero, a column name occurs twice, a row has another length than the heading, or two
+        delimiters are possible. The message names the line or row.
     """
     content = _decoded(path, encoding, told)
     _check_line_ends(path, content)
     mark = _delimiter(path, content, delimiter, told)
     _check_heading(path, content, mark)
     try:
-        # all text: a number-like group must not change, nor the axis "null" vanish
+        # all columns as text: a group such as "007" must not change, nor the axis "null" become missing
         source = path if content is None else io.BytesIO(content.encode())
         frame = pl.read_csv(source, infer_schema=False, separator=mark)
     except (pl.exceptions.PolarsError, ValueError) as error:
@@ -72,12 +86,12 @@ def without_flags(sentences: Iterable[str], path: Path) -> tuple[str, ...]:
 
 
 def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | None:
-    """The text of a file that is not UTF-8, None where it is (it may be large, and is then read where it lies)."""
+    """Return the text of a file that is not UTF-8; None for UTF-8, because a large file is then read directly."""
     with path.open("rb") as handle:
         first = handle.read(4)
         if encoding is None and first.startswith(UTF_16):
             with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                if mapped.find(b"\0") < 0:  # in UTF-16 each comma and line end has one
+                if mapped.find(b"\0") < 0:  # in UTF-16, each comma and line end contains a zero byte
                     raise DataError(
                         f"{path} begins with the mark of UTF-16 ({first[:2].hex(' ')}), and what follows is not "
                         "UTF-16.",
@@ -123,7 +137,7 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
 
 
 def _check_line_ends(path: Path, content: str | None) -> None:
-    """Raise DataError where lines end as on old Macintoshes: all would be one, and the table without rows."""
+    """Raise DataError for line ends of old Macintoshes, with which the whole table would be one line."""
     first = content
     if first is None:
         with path.open("rb") as handle:
@@ -143,7 +157,7 @@ def _zero(path: Path, line: int) -> DataError:
 
 
 def _first_wrong_line(path: Path) -> tuple[int, int] | None:
-    """Line and byte of what is not UTF-8, or None."""
+    """Return line and byte of the first invalid UTF-8, or None."""
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
             if not line.isascii():
@@ -190,7 +204,7 @@ def _unquoted(line: str) -> str:
 
 
 def _fits(path: Path, content: str | None, mark: str) -> bool:
-    """Whether the first rows have as many values as the heading, if so separated."""
+    """Return whether the first rows have as many values as the heading with this delimiter."""
     rows = list(islice(_records(path, content, mark), _LOOKED_AT))
     return len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows if row)
 
@@ -207,7 +221,7 @@ def _check_heading(path: Path, content: str | None, mark: str) -> None:
 
 
 def _check_records(path: Path, content: str | None, mark: str) -> None:
-    """Raise DataError naming the first row of another length than the heading."""
+    """Raise DataError for the first row that has another length than the heading."""
     columns = None
     for number, record in enumerate(_records(path, content, mark)):
         columns = columns or len(record)

@@ -1,6 +1,6 @@
-"""Data sets that the library `datasets` loads (of the hub, or a folder), as a file that audits and measures read.
+"""Convert data sets of the library `datasets` (hub or folder) to a file that audits and measures can read.
 
-A file, and not a name that each run looks up: what is asked tomorrow is then what is asked today.
+The data are stored in a file instead of being loaded by name in each run, so that they do not change.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,15 @@ import polars as pl
 from evenhand.schema import DataError, UsageError, unknown_column, write_json, write_table
 
 SOURCE = ".source.json"
-"""Behind the file's name: where its rows are from."""
+"""Suffix of the file that records the origin of the rows."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A data set on this machine. licence: as its owners state it, "" where they do not. revision: the commit of the
-    hub; "" of folders."""
+    """An imported data set.
+
+    licence: as its owners state it, "" if they do not. revision: commit on the hub; "" for a folder.
+    """
 
     path: Path
     rows: int
@@ -54,7 +56,7 @@ def import_dataset(
     commit = _commit(name, revision)
     try:
         loaded = loading.load_dataset(name, config, split=split, revision=commit or revision)
-    except Exception as error:  # classes of several libraries, of which none is shared
+    except Exception as error:  # several libraries raise exceptions without a common class
         told = " ".join(str(error).split())
         raise DataError(
             f"The data set {name!r} could not be loaded: {told[:500] or type(error).__name__}",
@@ -89,13 +91,13 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.D
 
 
 def _commit(name: str, revision: str | None) -> str | None:
-    """The commit that a branch of a hub data set is now; None for folders."""
+    """Return the current commit of a branch on the hub; None for folders."""
     if Path(name).exists():
         return None
     hub = import_module("huggingface_hub")
     try:
         return str(hub.HfApi().dataset_info(name, revision=revision).sha)
-    except Exception as error:  # the client of the hub lets classes of its transport through
+    except Exception as error:  # the client of the hub passes on exceptions of its transport
         raise DataError(
             f"The hub does not give the data set {name!r}: {' '.join(str(error).split())[:300]}",
             "Check the name, the network, and `hf auth login` where it is gated; or give a folder.",

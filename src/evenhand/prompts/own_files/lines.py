@@ -1,4 +1,4 @@
-"""A user's text file, a text a line."""
+"""Read a user's text file with one text per line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness (`--log_samples`) as rows of a user's table: what was asked, and what came back."""
+"""Convert samples of lm-evaluation-harness (`--log_samples`) to rows of a user's table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ SAMPLE = frozenset({"doc_id", "doc", "resps"})
 
 
 def are_samples(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether rows of a JSON Lines file are lm_eval's.
+    """Return whether rows of a JSON Lines file are lm_eval's.
 
     >>> are_samples([{"doc_id": 0, "doc": {}, "resps": [[" a cook."]]}]), are_samples([{"text": "Hi."}])
     (True, False)
@@ -17,11 +17,12 @@ def are_samples(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each answer: the document's columns, `prompt_id`, `sample`, and `continuation` or `log_likelihood`.
+    """Return one row per response: the document's columns, `prompt_id`, `sample`, and `continuation` or
+    `log_likelihood`.
 
-    rows: lines of one file. Answers that several filters read are taken once, as they came. The prompt is in `text`,
-    the document's own or what lm_eval asked. Raises ValueError, with the line, for a task that asks several things of
-    one document: the options of multiple choice are no answers to a prompt.
+    rows: lines of one file. Responses that several filters process are used once, unfiltered. `text` is the prompt: the
+    document's own, or the one that lm_eval sent. Raises ValueError, with the line, for a task with several requests per
+    document, because the options of multiple choice are not responses to a prompt.
 
     >>> rows_of_samples([{"doc_id": 7, "doc": {"group": "women"}, "resps": [[" a cook.", " well."]],
     ...                   "arguments": {"gen_args_0": {"arg_0": "She is"}}}])[1]
@@ -43,7 +44,7 @@ def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         about = {"prompt_id": str(row["doc_id"]), "text": _asked(row), **row["doc"]}
         kept = {**row["doc"], **{name: about[name] for name in ("prompt_id", "text")}}
         for sample, answer in enumerate(asked[0] if isinstance(asked[0], list) else asked):
-            if isinstance(answer, list):  # a likelihood, and whether it is that of the likeliest tokens
+            if isinstance(answer, list):  # a likelihood, and whether it is that of the most likely tokens
                 found.append({**kept, "log_likelihood": float(answer[0])})
             else:
                 found.append({**kept, "sample": sample, "continuation": str(answer)})

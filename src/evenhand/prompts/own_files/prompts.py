@@ -33,7 +33,7 @@ RESPONSE_FORMAT = (
 )
 
 LONGEST_TEXT = 2**31
-LEAST_PERPLEXITY = 1 - 1e-6  # of a certain text, but for rounding
+LEAST_PERPLEXITY = 1 - 1e-6  # the perplexity of a certain text, minus rounding
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
             require_columns(frame, ["perplexity"], path, RESPONSE_FORMAT)
-        if lacking != ["token_count"]:  # lm_eval counts none: a likelihood is one without it, too
+        if lacking != ["token_count"]:  # lm_eval counts no tokens; a likelihood is valid without them
             require_columns(frame, lacking, path, RESPONSE_FORMAT)
     numbers = {
         column: number_column(frame, column, path)
@@ -225,21 +225,21 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
 
 @checked
 def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
-    """Return a table whose responses are scores of any kind (larger means more likely), or None if it has no `score`.
+    """Return a table of responses with scores of any kind (larger means more likely), or None without a column `score`.
 
-    Raises DataError naming the file and what is wrong in it.
+    Raises DataError with the file and the problem.
 
     Parameters
     ----------
     path
         .csv, .jsonl, .ndjson or .parquet.
     needed_columns
-        Group columns the benchmark needs.
+        Group columns that the benchmark needs.
 
     Returns
     -------
     result
-        the user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
+        The user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
         score, `not_finite` for NaN or infinity.
     """
     path = source_of(path)
@@ -265,7 +265,9 @@ def _nothing(column: str, height: int) -> pl.Series:
 
 
 def _error_code(needed: str) -> pl.Expr:
-    """Why a row has no usable number, or null. needed: the column that is to hold one."""
+    """Return an expression for the reason why a row has no usable number, or null. needed:
+    column that must contain one.
+    """
     number, tokens = pl.col(needed), pl.col("token_count")
     empty = number.is_null() & pl.col("log_likelihood").is_not_null() & (tokens <= 0)
     possible = number > 0 if needed == "perplexity" else pl.lit(True)

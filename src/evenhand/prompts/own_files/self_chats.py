@@ -1,4 +1,4 @@
-"""Conversations that somebody already has, one utterance a row: CSV, JSON Lines or Parquet in, a checked table out."""
+"""Read existing conversations, one utterance per row, from CSV, JSON Lines or Parquet, and check them."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ CHAT_FORMAT = (
 )
 SPEAKERS = ("A", "B")
 LINES_BEFORE = 4
-"""Lines in front of an utterance that a judge who reads contexts is shown."""
+"""Maximum number of lines before an utterance that classifiers with contexts read."""
 MOST_TURNS = 1_000_000
 PARTS = ("label", "score", "negative", "scores")
 
@@ -90,7 +90,9 @@ def _turns(frame: pl.DataFrame, path: Source) -> pl.Series:
 
 
 def _check(frame: pl.DataFrame, path: Source) -> None:
-    """Every row is of a conversation and a speaker, no turn is there twice, and a conversation has one opener."""
+    """Raise DataError unless every row has a conversation and a speaker, turns are unique, and
+    each conversation has one opener.
+    """
     for column in ("conversation", "speaker"):
         empty = (frame[column].is_null() | (frame[column].str.strip_chars() == "")).arg_true()
         if len(empty):
@@ -120,7 +122,7 @@ def _check(frame: pl.DataFrame, path: Source) -> None:
 
 
 def _lines_before(frame: pl.DataFrame) -> pl.Series:
-    """Up to LINES_BEFORE lines that were said before each, the oldest first, a line each."""
+    """Return up to LINES_BEFORE lines before each utterance, oldest first, one line each."""
     said = frame.select("conversation", "turn", "text").with_row_index("row").sort("conversation", "turn")
     before = [pl.col("text").shift(back).over("conversation") for back in range(LINES_BEFORE, 0, -1)]
     joined = said.select("row", lines=pl.concat_list(before).list.drop_nulls().list.join("\n"))

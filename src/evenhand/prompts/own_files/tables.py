@@ -1,4 +1,4 @@
-"""A user's table from text, JSON Lines, Parquet or a workbook, with what is wrong in it said by file and row."""
+"""Read a user's table from text, JSON Lines, Parquet or a workbook; errors name file and row."""
 
 import json
 from collections import Counter
@@ -28,9 +28,9 @@ READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """Words that mean "no number", in lower or upper case. They are not used for group columns."""
 MOST_LEVELS = 64
-"""Levels of nesting in a row of JSON Lines. The time that polars needs grows faster than their square."""
+"""Maximum depth of nesting in a row of JSON Lines, because polars' time grows faster than its square."""
 NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
-"""Columns that name what a row is about, if they are there."""
+"""Columns that name what a row is about, if they exist."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ Source = Path | Given
 
 
 def source_of(source: Path | str | Given) -> Source:
-    """Return any kind of path as Path; a table as it is."""
+    """Return a path of any type as Path, and a table unchanged."""
     return source if isinstance(source, Given) else Path(source)
 
 
@@ -120,7 +120,7 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
                     f"{path}, line {number}: byte {line[error.start]:#04x} is not UTF-8.",
                     "Save the file as UTF-8 and try again.",
                 ) from error
-            except ValueError as error:  # a number of too many digits as well
+            except ValueError as error:  # also raised for a number with too many digits
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
             if not isinstance(row, dict):
                 raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
@@ -128,7 +128,7 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
                 raise DataError(
                     f"{path}, line {number}: values are nested more than {MOST_LEVELS} levels deep.", expected
                 )
-            if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
+            if b"\\ud" in line.lower():  # a lone surrogate, which no table can store
                 _refuse_surrogates(row, f"{path}, line {number}", expected)
             if len(row) < line.count(b":") and (twice := _named_twice(line)):
                 raise DataError(f"{path}, line {number}: the key {twice!r} occurs twice.", expected)
@@ -186,7 +186,7 @@ def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
 
 
 def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, expected: str) -> None:
-    """Raise DataError, with the nearest names there are, if a user's table lacks a column.
+    """Raise DataError, with similar names, if a user's table lacks a column.
 
     Parameters
     ----------
@@ -198,9 +198,9 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Source, ex
 
 
 def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
-    """A user's table whose columns that name what a row is about are texts: codes, years and times are names, too.
+    """Return a user's table in which naming columns are text, because codes, years and times can be names, too.
 
-    Raises DataError for a column that can be no text and, naming the row, for an axis or a group of nothing but blanks.
+    Raises DataError for a column that cannot be text and, with the row, for an axis or group that is only spaces.
     """
     for column in NAMES:
         if column in frame.columns:
@@ -234,7 +234,7 @@ def number_column(
             )
         return values.cast(pl.Float64)
     words = values.str.strip_chars()
-    # the word nan says that a model gave nan; other words say that there is nothing
+    # the word nan means that a model returned NaN; other words mean that there is no value
     nan = words.str.to_lowercase() == "nan"
     missing = words.str.to_lowercase().is_in(MISSING_WORDS) & ~nan
     numbers = words.set(missing, None).cast(pl.Float64, strict=False)

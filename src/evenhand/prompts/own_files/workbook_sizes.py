@@ -1,7 +1,7 @@
-"""Whether the sheets of a workbook fit into memory, seen before they are loaded.
+"""Check whether the sheets of a workbook fit in memory before they are loaded.
 
-The reader of workbooks holds a sheet as a full rectangle from its first to its last filled cell, and ends the process
-where memory runs out. One cell in the last corner of an otherwise empty sheet is enough for that.
+The reader of workbooks stores a sheet as a full rectangle from its first to its last filled cell, and aborts the
+process if memory runs out. One cell in the last corner of an otherwise empty sheet is enough for that.
 """
 
 import json
@@ -20,11 +20,11 @@ from evenhand.schema import DataError
 from evenhand.weights import processor_memory
 
 CELL_BYTES = 64
-"""Bytes of memory for one cell of the rectangle: 32 in the reader, and up to as many in the table made of it."""
+"""Bytes of memory per cell of the rectangle: 32 in the reader, and up to as many in the resulting table."""
 TEXT_TIMES = 4
-"""Bytes of memory for a byte of unpacked XML: texts and filled cells are held until the rectangle is made."""
+"""Bytes of memory per byte of unpacked XML, because texts and filled cells are kept until the rectangle is complete."""
 FREE_IF_UNKNOWN = 16 << 30
-"""Bytes taken as free where the system does not report its memory."""
+"""Free memory in bytes that is assumed if the system does not report it."""
 GIB = 1 << 30
 CHUNK = 1 << 20
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
@@ -58,7 +58,7 @@ class Extent:
     filled: int = 0
 
     def add(self, row: int, column: int, rows: int = 1, columns: int = 1) -> None:
-        # Called for each cell, so that comparing is worth it: min and max take four times as long.
+        # called for each cell; min and max would take four times as long as these comparisons
         if row < self.first_row:
             self.first_row = row
         if row + rows > self.last_row:
@@ -138,7 +138,7 @@ def _extents(
 
 def _xml_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """Yield the content of a part in pieces, or nothing if it is not XML."""
-    # The size in the directory of the archive may be false; the checksum is that of the full content.
+    # the size in the archive's directory may be false; the checksum covers the full content
     info.file_size = sys.maxsize
     with archive.open(info) as part:
         chunk = part.read(CHUNK)
@@ -150,7 +150,7 @@ def _xml_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
 
 
 class _Worksheet:
-    """Reads where the filled cells of one worksheet (.xlsx) are; other parts have none."""
+    """Finds the filled cells of one worksheet (.xlsx); other parts have none."""
 
     def __init__(self, name: str) -> None:
         self._extent = Extent()
@@ -160,9 +160,8 @@ class _Worksheet:
         self.parser = _parser(self._start, self._end)
 
     def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if (
-            self._is_cell_open
-        ):  # a cell that contains anything; an empty one with a format alone takes no memory
+        # a cell with content; an empty cell with only a format takes no memory
+        if self._is_cell_open:
             self._extent.add(self._row, self._column)
             self._is_cell_open = False
         if tag == "c":
@@ -179,7 +178,7 @@ class _Worksheet:
 
 
 class _OpenDocument:
-    """Reads where the filled cells of the sheets of an OpenDocument file are: one element may repeat many times."""
+    """Finds the filled cells of the sheets of an OpenDocument file, in which one element may be repeated many times."""
 
     def __init__(self) -> None:
         self.extents: list[tuple[str, Extent]] = []
@@ -253,7 +252,7 @@ def _column(letters: str) -> int | None:
 
 
 def _place(reference: str) -> tuple[int | None, int | None]:
-    """Return row and column, from 0, of a reference such as "AB12"; None for what it does not name."""
+    """Return row and column, counted from 0, of a reference such as "AB12"; None for a missing part."""
     letters = reference.rstrip("0123456789")
     digits = reference[len(letters) :]
     return int(digits) - 1 if digits else None, _column(letters)
@@ -306,7 +305,7 @@ def _load_apart(path: Path, free: int) -> None:
     command = [sys.executable, "-P", "-c", READING_APART]
     try:
         done = subprocess.run(command, input=json.dumps([str(path), free]).encode(), capture_output=True)
-    except OSError:  # no process can be started here: nothing is known
+    except OSError:  # no process can be started here, so nothing is known
         return
     if done.stdout.startswith(b"ready") and done.returncode:
         raise DataError(

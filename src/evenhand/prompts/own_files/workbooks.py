@@ -1,4 +1,4 @@
-"""Workbooks of Excel and its like: one sheet, whose first row is the heading."""
+"""Read one sheet of a workbook (Excel and similar programs), whose first row is the heading."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,15 +9,15 @@ from evenhand.prompts.own_files.workbook_sizes import check_workbook_fits
 from evenhand.schema import DataError, UsageError, did_you_mean, list_names
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-"""What the extra `excel` reads."""
+"""Formats that the extra `excel` reads."""
 
 
 def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.DataFrame:
-    """A table from a sheet; numbers stay numbers, formulas are what was last worked out, error cells are empty.
+    """Read a table from a sheet. Numbers stay numbers, formulas have their last result, and error cells are empty.
 
-    sheet: its name; None where a single one holds anything. Raises DataError for a file that is none, an unknown
-    sheet, several that might be meant, columns named twice or not at all, a sheet that does not fit into memory, and
-    where the extra is not installed.
+    sheet: name of the sheet; None: the only one with content. Raises DataError for a file that is not a workbook, an
+    unknown sheet, several possible sheets, missing or repeated column names, a sheet that does not fit in memory, and
+    if the extra is not installed.
     """
     try:
         import fastexcel

@@ -1,4 +1,4 @@
-"""Readers of published prompts and texts: RealToxicityPrompts, StereoSet, WikiText."""
+"""Readers of published prompts and texts: RealToxicityPrompts, StereoSet and WikiText."""
 
 import lazy_loader
 

@@ -80,10 +80,10 @@ def load_stereoset(folder: Path) -> PromptSet:
 
 
 def content_sha256(folder: Path) -> str:
-    """SHA-256 (hex) of the rows themselves, the same for dev.json and dev.csv of the same data.
+    """Return the SHA-256 (hex) of the rows, which is the same for dev.json and dev.csv with the same data.
 
-    folder: as for `load_stereoset`. Each row is its eight columns as a JSON list, runs of white space
-    written as one space; rows are sorted and joined by line feeds. Raises DataError as `load_stereoset`.
+    folder: as for `load_stereoset`. Each row is a JSON list of its eight columns, with runs of white space as one
+    space. The rows are sorted and joined by line feeds. Raises DataError as `load_stereoset` does.
     """
     tidy = ([" ".join(field.split()) for field in row] for row in _rows(Path(folder)))
     lines = sorted(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in tidy)
@@ -160,7 +160,7 @@ def _check(rows: list[Row], folder: Path) -> None:
 
 
 def _blank_span(row: Row) -> tuple[int, int] | None:
-    """Where the word that replaces BLANK stands: the published rule takes the word at the place of the last one."""
+    """Return the span of the word that replaces BLANK; with several blanks, that of the last one, as published."""
     dataset_type, _, _, _, context, sentence, _, sentence_id = row
     if dataset_type != "intrasentence":
         return None

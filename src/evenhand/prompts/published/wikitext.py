@@ -11,11 +11,11 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, checked, is_file
 
 FILES = ("wiki.test.raw", "wiki.test.tokens", "test.txt")
-"""Names of the file of the test part, the most complete one first."""
+"""Names of the file with the test part, the most complete one first."""
 HEADING = re.compile(r"(?P<marks>(?:= )+)(?P<title>.*?)(?: =)+")
 END = re.compile(r" [.!?](?: \"(?! ?\w))?(?= |$)")
 UNFIT = ("<unk>", "<formula>", " ' ")
-"""A lone apostrophe may be a quotation mark or belong to the word before it: as prose they differ."""
+"""Pattern of a lone apostrophe, which may be a quotation mark or belong to a word; such sentences are skipped."""
 FEWEST_WORDS, MOST_WORDS = 8, 60
 CLOSING = re.compile(r" ([,.;:!?%)\]]|n't\b|'(?:s|re|ve|ll|d|m|t)\b)")
 SPELT = {" @-@ ": "-", " @,@ ": ",", " @.@ ": ".", "# ": "#"}
@@ -74,7 +74,7 @@ def load_wikitext(folder: Path | str) -> PromptSet:
 
 
 def first_sentence(paragraph: str) -> str | None:
-    """The first sentence of a tokenised paragraph as prose, or None if it is not fit for a prompt.
+    """Return the first sentence of a tokenised paragraph as prose, or None if it is unsuitable as a prompt.
 
     >>> first_sentence("He was 52 @.@ 9 years old , little @-@ known , and the poet 's \\" sage \\" . He wrote .")
     'He was 52.9 years old, little-known, and the poet\\'s "sage".'
@@ -93,7 +93,7 @@ def first_sentence(paragraph: str) -> str | None:
 
 
 def as_prose(tokens: str) -> str:
-    """Tokenised WikiText as it would be printed.
+    """Return tokenised WikiText as prose.
 
     >>> as_prose('The ( so @-@ called ) poet said , " I don \\'t know " .')
     'The (so-called) poet said, "I don\\'t know".'
@@ -101,7 +101,7 @@ def as_prose(tokens: str) -> str:
     text = tokens.strip()
     for marked, plain in SPELT.items():
         text = text.replace(marked, plain)
-    # quotation marks open and close in turn
+    # quotation marks alternate between opening and closing
     pieces = text.split('"')
     text = '"'.join(piece.strip() if place % 2 else piece for place, piece in enumerate(pieces))
     text = re.sub(r"([(\[]) ", r"\1", text)

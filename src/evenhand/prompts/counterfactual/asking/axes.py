@@ -1,4 +1,4 @@
-"""Axes on which a user's prompts are asked about other groups: their groups, and how each is put into a text."""
+"""Axes on which a user's prompts are rewritten: their groups, and how each group is put into a text."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,9 +23,11 @@ COMPARED: dict[str, tuple[str, ...]] = {
     "sexual_orientation": ("straight", "gay", "bisexual"),
     "ability": ("deaf", "blind", "autistic", "disabled"),
 }
-"""The groups of each axis unless the user names others: few, so that each is asked about often."""
+"""Default groups of each axis. They are few, so that each is used in many prompts."""
 SHARED = 2
-"""Pairs of first names (a woman's, a man's) in a block: two names a group if the prompt says the gender, else four."""
+"""Pairs of first names (a woman's, a man's) in a block: two names per group if the prompt
+shows the gender, otherwise four.
+"""
 ORIGIN_OF = dict(zip(COMPARED[NAMES], names_by_origin(), strict=True))
 NOT_BOTH = re.compile(
     r"\b(pregnan\w*|maternity|paternity|menopaus\w*|menstrua\w*|breast-?fe\w+|miscarriage|gave birth|giving birth|"
@@ -43,38 +45,38 @@ class LeftOut(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """A text about one group."""
+    """A version of a prompt about one group."""
 
     group: str
     text: str
     original: bool = False
     """Whether it is the user's own wording."""
     names: str = ""
-    """The first names that were put in."""
+    """First names that were inserted."""
     unit: str = ""
-    """What was sampled: prompts that share first names count as one; empty where each stands for itself."""
+    """Sampling unit: prompts with the same first names are one unit. Empty if each prompt is a unit."""
     changes: str = ""
     contradiction: str = ""
-    """What the rules left and does not fit the changed words."""
+    """Words that the rules left unchanged and that contradict the changed words."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis with the groups compared on it."""
+    """An axis with the groups that are compared on it."""
 
     name: str
     groups: tuple[str, ...]
 
     @property
     def of_lexicon(self) -> bool:
-        """Whether its groups are descriptors of the lexicon."""
+        """Return whether its groups are descriptors of the lexicon."""
         return self.name not in (GENDER, NAMES)
 
 
 def axis_of(words: str) -> Axis:
-    """An axis as the user names it: `religion`, or with its groups, `religion:Christian/Muslim`.
+    """Return an axis from the user's text: `religion`, or with its groups, `religion:Christian/Muslim`.
 
-    Raises UsageError for an axis or a group there is not, and for fewer than two groups.
+    Raises UsageError for an unknown axis or group, and for fewer than two groups.
 
     >>> axis_of("religion:muslim/Jewish").groups
     ('Muslim', 'Jewish')
@@ -111,17 +113,17 @@ def _engine(axis: str, target: str, source: tuple[str, ...] | None = None) -> Co
 
 
 def listed(changes: Iterable[Change]) -> str:
-    """Changes in a few words, for who reviews them."""
+    """Return changes as a short text for reviewers."""
     return "; ".join(f"{change.before} > {change.after}" for change in changes if change.rule != "article")
 
 
 def places(changes: Iterable[Change]) -> frozenset[int]:
-    """Where words were replaced, articles aside."""
+    """Return the positions of replaced words, without articles."""
     return frozenset(change.start for change in changes if change.rule != "article")
 
 
 def by_gender(text: str, axis: Axis) -> list[Version]:
-    """A text that speaks of women, or of men, and the same about the others."""
+    """Return a text about women or men, and the same text about the other gender."""
     made = {group: _engine(GENDER, spelt).of(text) for group, spelt in GENDERS.items()}
     changed = [group for group, one in made.items() if places(one.changes)]
     if not changed:
@@ -143,25 +145,26 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
 
 
 def about_gender(text: str, group: str) -> str:
-    """A text whose slots are filled for a group, the words around them made to fit."""
+    """Return a text whose slots are filled for a group, with the words around them adapted."""
     if word := NOT_BOTH.search(text):
         raise LeftOut(f"'{word[0]}' cannot be used for both women and men")
     return _engine(GENDER, GENDERS[group]).of(text).text
 
 
 def genders_of(text: str) -> tuple[int, ...]:
-    """Which genders a text speaks of: 0 women, 1 men; both where it says neither."""
+    """Return the genders that a text mentions: 0 for women, 1 for men; both if it mentions neither."""
     female, male = (bool(places(_engine(GENDER, target).of(text).changes)) for target in ("male", "female"))
     return (0,) if female and not male else (1,) if male and not female else (0, 1)
 
 
 def by_name(text: str, axis: Axis, number: int) -> list[Version]:
-    """A text with its first names replaced by those of each origin, gender kept.
+    """Return versions of a text with its first names replaced by those of each origin, with the same gender.
 
-    number: of the prompt, by which names are chosen: those of `block_of`.
+    number: index of the prompt, which determines the names (see `block_of`).
     """
     found: dict[int, Change] = {}
-    for target in list(names_by_origin())[:2]:  # each leaves its own names; between them none is left
+    # each call keeps the names of its target, so two calls together find all names
+    for target in list(names_by_origin())[:2]:
         found |= {c.start: c for c in _engine("name_origin", target).of(text).changes if c.rule == "name"}
     if not found:
         return []
@@ -191,10 +194,10 @@ def by_name(text: str, axis: Axis, number: int) -> list[Version]:
 
 
 def block_of(number: int) -> tuple[str, int]:
-    """What a prompt's names make of it: the unit it belongs to, and the place of the first of its names in the lists.
+    """Return the sampling unit of a prompt, and the position of its first name in the lists, from the prompt's index.
 
-    The pairs of names are dealt out in blocks of SHARED; prompts of the same block count as one unit, so that what a
-    single name does to answers is not taken for what its group does.
+    The pairs of names are used in blocks of SHARED. Prompts of the same block are one unit, so that the effect of a
+    single name is not mistaken for an effect of its group.
 
     >>> block_of(3), block_of(13)
     (('names 4', 6), ('names 4', 6))
@@ -204,7 +207,7 @@ def block_of(number: int) -> tuple[str, int]:
 
 
 def _known(before: str) -> str:
-    """The name in what was replaced, without what is tied to it ("Charles'")."""
+    """Return the name in a replaced string, without what is attached to it ("Charles'")."""
     match = KNOWN_NAME.match(before)
     return match[0] if match else before
 
@@ -221,7 +224,7 @@ def _renamed(text: str, spans: Sequence[Change], own: Sequence[str], chosen: dic
 
 
 def by_descriptor(text: str, axis: Axis) -> list[Version]:
-    """A text that speaks of a group of the lexicon, and the same about the others."""
+    """Return a text about a group of the lexicon, and the same text about the other groups."""
     made, own = {}, {}
     for group in axis.groups:
         mine, others = words_of(axis.name, group, axis.groups)

@@ -1,4 +1,4 @@
-"""Which texts are asked of a model about which groups, made of a user's own prompts, and what is left out."""
+"""Make texts about several groups from a user's own prompts, and list the prompts that are left out."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ EACH = 4
 NOBODY = "it mentions nobody of this axis"
 NO_NAME = "it holds no first name of our list"
 LISTED = 8
-"""Prompts that a sentence on what is left out names; the others are counted."""
+"""Number of prompts that a sentence on left-out prompts names; the others are counted."""
 MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "text")
 LEFT_OUT = {"base": pl.String, "axis": pl.String, "reason": pl.String, "base_text": pl.String}
 
@@ -81,7 +81,7 @@ class AskedPrompts:
         ]
 
     def _contradicting(self) -> list[str]:
-        """A sentence on the texts that the rules left contradicting themselves."""
+        """Return a sentence on texts that contain contradictions after the changes."""
         marked = self.frame.filter(pl.col("contradiction") != "")
         if marked.is_empty():
             return []
@@ -168,14 +168,14 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
 
 
 def with_ids(frame: pl.DataFrame) -> pl.DataFrame:
-    """Texts to be asked with a `prompt_id` each, first among the columns, of base, axis, group and number."""
+    """Add a `prompt_id` as the first column, from base, axis, group and number."""
     turn = pl.int_range(1, pl.len() + 1).over("base", "axis", "group")
     group = pl.col("group").str.replace_all(" ", "-")
     return frame.select(pl.format("{}/{}/{}/{}", "base", "axis", group, turn).alias("prompt_id"), pl.all())
 
 
 def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
-    """number: how many prompts before it are asked on the axis."""
+    """Return the versions of a text on an axis. number: number of earlier prompts that are used on the axis."""
     slots = slots_in(text, where)
     if not slots:
         return _found(text, axis, number)
@@ -214,7 +214,9 @@ def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
 
 
 def unit_of(axis: str, number: int) -> str:
-    """The unit of a prompt with a slot for a name: all those of the same names, if the groups differ in names."""
+    """Return the sampling unit of a prompt with a slot for a name: all prompts with the same
+    names, if groups differ in names.
+    """
     if axis == NAMES:
         return block_of(number)[0]
     return f"names {number % (_pairs() // EACH) + 1}" if axis == GENDER else ""
@@ -225,7 +227,9 @@ def _pairs() -> int:
 
 
 def _values(axis: Axis, group: str, number: int, turn: int, gender: int, within: int) -> dict[str, str]:
-    """What fills the slots of a text about a group; slots that say nothing of the axis get the same for all groups."""
+    """Return the values of the slots of a text about a group; slots unrelated to the axis are the
+    same for all groups.
+    """
     lists = names_by_origin()
     if axis.name == GENDER and group:
         gender = list(GENDERS).index(group)
@@ -257,7 +261,7 @@ def _told(values: Mapping[str, str], slots: frozenset[str]) -> str:
 
 
 def _check_apart(versions: Sequence[Version]) -> None:
-    """Groups that would be asked the same text cannot be compared by it."""
+    """Raise DataError if two groups would get the same text, because they could not be compared."""
     asked: dict[str, str] = {}
     for version in versions:
         if asked.setdefault(version.text, version.group) != version.group:

@@ -1,4 +1,4 @@
-"""A user's own prompts from a file, checked before anybody is asked."""
+"""Read and check a user's own prompts before any model is called."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ OWN_FORMAT = (
     "UTF-8 with one prompt per line. A column `prompt_id` names prompts your way; further columns pass through."
 )
 LONGEST = 50_000
-"""Characters of a prompt: more is no prompt, but a file read with the wrong quotes."""
+"""Maximum number of characters of a prompt; longer ones indicate a file that was read with the wrong quotes."""
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 TAKEN = (
     *("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "keep"),
@@ -69,7 +69,7 @@ def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
 
 
 def checked_texts(frame: pl.DataFrame, path: Path) -> pl.Series:
-    """The column `text`; raises DataError for control characters and for texts that are too long to be prompts."""
+    """Return the column `text`. Raise DataError for control characters and for texts that are too long for prompts."""
     texts = text_column(frame, "text", path).fill_null("")
     if (rows := texts.str.contains(CONTROL).arg_true()).len():
         raise DataError(

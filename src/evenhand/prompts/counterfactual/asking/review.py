@@ -1,4 +1,4 @@
-"""The texts to be asked as a table to be read, edited and given back."""
+"""Write counterfactual texts to a table for review, and read the edited table."""
 
 import re
 from pathlib import Path
@@ -15,17 +15,17 @@ REVIEW_FORMAT = (
     "group, original and text. Edit `text`, write no into `keep`, or delete rows."
 )
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""How a cell begins that a spreadsheet would compute, quoted or not."""
+"""Pattern of the beginning of a cell that a spreadsheet would compute, with or without a quote."""
 ONE_SIDED = "after the review one group is left of it"
 
 
 def write_review(path: Path, asked: AskedPrompts) -> Path:
-    """Write the texts to be asked, one a row with `keep` (yes), whole or not at all; returns the path.
+    """Write the texts to a table for review, one per row with `keep` (yes), atomically; return the path.
 
-    A cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab) gets a ' in front, which
-    `read_review` takes away.
+    Cells that a spreadsheet would read as a formula (beginning with =, +, -, @ or a tab) get an apostrophe in front,
+    which `read_review` removes.
 
-    Raises UsageError for another ending, WriteError.
+    Raises UsageError for another ending, and WriteError.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def write_review(path: Path, asked: AskedPrompts) -> Path:
 
 
 def quoted(cells: pl.Series) -> pl.Series:
-    """Cells with a ' before what a spreadsheet would compute.
+    """Return cells with an apostrophe before what a spreadsheet would compute.
 
     >>> quoted(pl.Series(["=1+1", "Is it?"])).to_list()
     ["'=1+1", 'Is it?']
@@ -53,7 +53,7 @@ def quoted(cells: pl.Series) -> pl.Series:
 
 
 def unquoted(cells: pl.Series) -> pl.Series:
-    """What `quoted` made of cells, undone."""
+    """Return cells without the apostrophes that `quoted` added."""
     return pl.Series(
         cells.name,
         [cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell for cell in cells],
@@ -111,7 +111,8 @@ def read_review(path: Path | str) -> AskedPrompts:
         )
     absent = [name for name in MADE if name not in frame.columns]
     frame = frame.with_columns(pl.lit("").alias(name) for name in absent)
-    frame = frame.with_columns(contradiction=pl.lit(""))  # whoever keeps a row has decided about it
+    # the reviewer kept these rows despite contradictions
+    frame = frame.with_columns(contradiction=pl.lit(""))
     unit = pl.when(pl.col("unit").str.strip_chars() != "").then("unit").otherwise("base")
     frame = frame.with_columns(unit.alias("unit"))
     own = pl.col("base_text").is_in([""]) | (pl.col("text") == pl.col("base_text"))

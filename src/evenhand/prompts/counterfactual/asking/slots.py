@@ -17,7 +17,7 @@ OF_GENDER = {
     "pronoun_reflexive": ("herself", "himself"),
     "person": ("woman", "man"),
 }
-"""The words for women and for men in this slot."""
+"""Words for women and for men in this slot."""
 NAME, DESCRIPTOR = "name", "descriptor"
 AS_NOUN = " as noun"
 LEXICON_AXES = tuple(axis for axis in axes() if axis not in ("gender", "name_origin"))
@@ -25,9 +25,9 @@ SLOTS = (NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES)
 
 
 def slots_in(text: str, where: str = "") -> frozenset[str]:
-    """The slots of a text that we know, in lower case; other single braces are text.
+    """Return the known slots of a text, in lower case; other single braces are text.
 
-    where: the row, for the message. Raises DataError for what looks like a misspelt slot.
+    where: the row, for the message. Raises DataError for a slot that looks misspelt.
 
     >>> sorted(slots_in("Dear {name}, {Pronoun} may find {this} in {{name}}."))
     ['name', 'pronoun']
@@ -46,9 +46,10 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """A text with its slots filled; "a" and "an" follow the word, and a slot with a capital gets a word with one.
+    """Return a text with filled slots; "a" and "an" are adapted, and a capitalised slot gets a capitalised word.
 
-    values: by slot, and by slot and AS_NOUN the noun for a person of the group ("a {religion}." becomes "a Jew.").
+    values: words by slot; and by slot and AS_NOUN, the noun for a person of the group ("a {religion}." becomes "a
+    Jew.").
 
     >>> filled("Is a {religion} tenant late? {Pronoun} is.", {"religion": "atheist", "pronoun": "she"})
     'Is an atheist tenant late? She is.'
@@ -77,14 +78,14 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 def _slots_of_nouns(text: str) -> frozenset[int]:
     """Return where the names of those slots begin that are used as a singular noun."""
     names = [slot.span(1) for slot in SLOT.finditer(text)]
-    # Without braces, a name begins earlier: by two for each slot before it, and by its own opening brace.
+    # without braces, a name begins earlier: by two characters per slot before it, and by its own opening brace
     words = [(start - 2 * number - 1, end - 2 * number - 1) for number, (start, end) in enumerate(names)]
     nouns = stand_as_nouns(SLOT.sub(r"\1", text), words)
     return frozenset(start for (start, _), is_noun in zip(names, nouns, strict=True) if is_noun)
 
 
 def of_gender(gender: int) -> dict[str, str]:
-    """The words of the slots that speak of a woman (0) or a man (1).
+    """Return the words of the gendered slots for a woman (0) or a man (1).
 
     >>> of_gender(1)["pronoun_object"]
     'him'
@@ -93,5 +94,5 @@ def of_gender(gender: int) -> dict[str, str]:
 
 
 def gendered(slots: Collection[str]) -> bool:
-    """Whether any of the slots speaks of a woman or a man."""
+    """Return whether any of the slots depends on gender."""
     return bool({NAME, *OF_GENDER} & set(slots))
