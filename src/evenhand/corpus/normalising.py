@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from evenhand.schema import without_surrogates
 
 OTHER = "\x01"
-"""What any sign becomes that is neither a word's nor plain punctuation."""
+"""Replacement of any sign that belongs neither to words nor to plain punctuation."""
 GONE = b"\xff"
-"""What stands for a byte that is left out, in no text's UTF-8."""
+"""Placeholder for a removed byte; it occurs in no UTF-8 text."""
 SPACE, LINE_END, HYPHEN, COMMA = b" \n-,"
 _OF_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
 _SPACES = frozenset(b" \t\r\v\f\x1c\x1d\x1e\x1f")
@@ -52,9 +52,9 @@ _PLAIN = (
     | {"\u200b": " ", "\u0130": "i"}
     | dict.fromkeys(map(chr, (0x034F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), "")
 )
-"""Signs outside ASCII by what is put in their place; marks that choose among glyphs, and say nothing, vanish."""
+"""Replacements of non-ASCII signs; marks that only select a glyph are removed."""
 _LONGEST_KEPT = 24
-"""Bytes of a run outside ASCII whose plain spelling is remembered: curly quotes, an accented letter."""
+"""Maximum length in bytes of a non-ASCII run whose plain spelling is cached: curly quotes, an accented letter."""
 
 
 def normalised(text: str) -> str:
@@ -81,10 +81,9 @@ def normalised(text: str) -> str:
 
 
 def normalised_bytes(texts: Sequence[str]) -> bytearray:
-    """Documents normalised as one run of UTF-8, with a zero byte before, between and behind them and nowhere else.
+    """Return normalised documents as joined UTF-8, with a zero byte before, between and after them and nowhere else.
 
-    All bytes above 127 are of words. Zero bytes of documents, and lone surrogates, are no characters: they part like
-    punctuation.
+    All bytes above 127 belong to words. Zero bytes and lone surrogates in documents separate words like punctuation.
     """
     content = joined_bytes(texts)
     spelt = folded(content if content.isascii() else with_replacements(content, replacements(content)))
@@ -92,12 +91,12 @@ def normalised_bytes(texts: Sequence[str]) -> bytearray:
 
 
 def words_alone(content: bytearray) -> bytearray:
-    """Normalised documents with a space for every byte that is of no word; places stay."""
+    """Return normalised documents with spaces in place of all bytes outside words; positions do not change."""
     return content.translate(_WORDS_ALONE)
 
 
 def joined_bytes(texts: Sequence[str]) -> bytes:
-    """Documents as one run of UTF-8, with a zero byte before, between and behind them and nowhere else."""
+    """Return documents as joined UTF-8, with a zero byte before, between and after them and nowhere else."""
     try:
         encoded = [text.encode() for text in texts]
     except UnicodeEncodeError:
@@ -109,14 +108,16 @@ def joined_bytes(texts: Sequence[str]) -> bytes:
 
 
 def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
-    """Stretches of joined documents that are beyond ASCII, and their plain spelling: composed, words case-folded."""
-    beyond = np.frombuffer(content, np.uint8) >= 128  # never the first nor the last byte, which are zero
+    """Return the non-ASCII stretches of joined documents, with their plain spelling: composed, and
+    words case-folded.
+    """
+    beyond = np.frombuffer(content, np.uint8) >= 128  # never the first or the last byte, which are zero
     edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
     found = []
     for first, last in edges.reshape(-1, 2).tolist():
         run = content[first:last]
         plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
-        if plain is None:  # it begins with a mark that may become one letter with what stands before it
+        if plain is None:  # it begins with a mark that may combine with the character before it
             first -= 1
             plain = plainly(content[first:last].decode())
         found.append((first, last, plain))
@@ -124,7 +125,7 @@ def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def with_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) -> bytes:
-    """Joined documents with plain spellings in their places."""
+    """Return joined documents with plain spellings in place of the stretches."""
     pieces: list[bytes] = []
     done = 0
     for first, last, plain in replaced:
@@ -143,7 +144,7 @@ _plain_kept = lru_cache(maxsize=1 << 16)(_plain)
 
 
 def plainly(text: str) -> bytes:
-    """The plain spelling of a stretch of text."""
+    """Return the plain spelling of a stretch of text."""
     return "".join(map(_plain_character, unicodedata.normalize("NFC", text))).encode()
 
 
@@ -161,7 +162,9 @@ def _plain_character(character: str) -> str:
 
 
 def folded(content: bytes) -> bytearray:
-    """Documents in ASCII and words in small letters, with a comma for each hyphen of a dash, a space for others."""
+    """Return ASCII documents and words in lower case, with a comma for each hyphen of a dash, and a
+    space for others.
+    """
     spelt = bytearray(content).translate(_FOLDED)
     array = np.frombuffer(spelt, np.uint8)
     hyphens = np.flatnonzero(array == HYPHEN)
@@ -172,13 +175,13 @@ def folded(content: bytes) -> bytearray:
 
 
 def single_spaces(spelt: bytearray) -> bool:
-    """Change runs of spaces and line ends in place: into one space, a line end if they hold one, or two.
+    """Replace runs of spaces and line ends in place: by a space, or by a line end if they contain one, or two.
 
-    The bytes that are left over become `GONE`; returns whether there are any.
+    Superfluous bytes become `GONE`; returns whether there are any.
     """
     content = np.frombuffer(spelt, np.uint8)
     gap = _is_gap(content)
-    seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all of a run but its first
+    seconds = np.flatnonzero(gap[1:] & gap[:-1]) + 1  # all bytes of a run except the first
     if not len(seconds):
         return False
     new = np.ones(len(seconds), bool)

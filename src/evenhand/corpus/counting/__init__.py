@@ -1,4 +1,4 @@
-"""Hits made into counts that add up exactly, whichever way documents were divided."""
+"""Convert hits to counts that can be added exactly, regardless of how documents were divided."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Whether what a file holds can be counts: a file may be of another program, or of somebody who changed it."""
+"""Check that the content of a file can be counts, because the file may be from another program or edited."""
 
 from dataclasses import fields
 from typing import Any
@@ -11,14 +11,14 @@ from evenhand.corpus.reading import FOLDS
 from evenhand.schema import UNREADABLE, UsageError, read_sealed
 
 MOST = 1 << 53
-"""No count is larger: sums of a thousand such are still integers of 64 bits."""
+"""Largest valid count; the sum of a thousand such counts still fits in 64 bits."""
 MAY_BE_NULL = frozenset({"group", "last", "sha256", "damage"})
 COUNTED = ("terms", "groups", "pairs")
-"""Tables of which each row is of documents of a corpus and fold."""
+"""Tables whose rows count documents of a corpus and fold."""
 
 
 def options_of(stored: Any) -> CountingOptions:
-    """Options as a file has them. Raises ValueError for others than there are, and of other types."""
+    """Return the options in a file. Raise ValueError for unknown options and wrong types."""
     known = {field.name: field.default for field in fields(CountingOptions)}
     if not isinstance(stored, dict) or set(stored) != set(known):
         raise ValueError("its counting options are missing")
@@ -35,7 +35,7 @@ def options_of(stored: Any) -> CountingOptions:
 
 
 def read_rows(name: str, content: bytes) -> pl.DataFrame:
-    """One of TABLES from Parquet. Raises ValueError for other columns and types, nulls, negative and huge numbers."""
+    """Read one of TABLES from Parquet. Raise ValueError for wrong columns or types, nulls, and invalid numbers."""
     schema = TABLES[name]
     try:
         frame = read_sealed(content)

@@ -1,4 +1,6 @@
-"""A few hits of each term with the words around them: those of the smallest keys, however the work was divided."""
+"""Keep a few hits of each term with the words around them: those with the smallest keys, however the
+work was divided.
+"""
 
 import hashlib
 import re
@@ -20,9 +22,9 @@ from evenhand.corpus.reading import Piece
 from evenhand.schema import without_surrogates
 
 AROUND = 60
-"""Characters shown before and after a hit, at most."""
+"""Maximum number of characters before and after a hit."""
 HELD = 1 << 24
-"""Characters of documents that wait to be cut, at most: what is drawn out again by then need not be cut."""
+"""Maximum number of characters of documents that wait to be cut. Hits that are replaced meanwhile need not be cut."""
 BEGUN_WORD = re.compile(r"^\S+\s+(?=\S)")
 UNFINISHED_WORD = re.compile(r"(?<=\S)\s+\S+$")
 LARGEST = np.iinfo(np.uint64).max
@@ -30,12 +32,14 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 Originals = Callable[[Sequence[str], Sequence[int], Sequence[int]], list[tuple[int, int]]]
-"""Texts, starts and surfaces of hits to their first characters and one past their last (`Matcher.originals`)."""
+"""Function from texts, starts and surfaces of hits to their first characters and the ones after
+(`Matcher.originals`).
+"""
 
 
 @dataclass
 class _Drawn:
-    """A hit that is among the kept ones so far; `text` until it is cut."""
+    """A hit in the current sample; `text` is kept until it is cut."""
 
     key: int
     near_person: bool
@@ -48,7 +52,7 @@ class _Drawn:
 
 
 class ContextSample:
-    """The `most` hits of the smallest keys of each term."""
+    """The `most` hits of each term with the smallest keys."""
 
     def __init__(self, order: Order, originals: Originals, most: int, seed: int):
         self._order, self._originals, self._most, self._seed = order, originals, most, seed
@@ -65,7 +69,7 @@ class ContextSample:
         ranks: NDArray[np.int64],
         near: NDArray[np.bool_],
     ) -> None:
-        """Draw from the hits of some documents of a piece. ranks, near: (hits,)."""
+        """Sample from the hits in some documents of a piece. ranks, near: (hits,)."""
         if not self._most or not len(ranks):
             return
         keys = _keys(self._seed, piece, places, hits)
@@ -90,12 +94,12 @@ class ContextSample:
         self._held += sum(len(texts[document]) for document in taken)
         if self._held > HELD:
             waiting = {id(one.text): len(one.text) for one in self._all() if one.text is not None}
-            self._held = sum(waiting.values())  # of what was not drawn out again
+            self._held = sum(waiting.values())  # hits that were replaced no longer count
             if self._held > HELD // 2:
                 self._cut()
 
     def frame(self) -> pl.DataFrame:
-        """CONTEXTS without the corpus."""
+        """Return the table CONTEXTS without the corpus."""
         self._cut()
         rows = [
             (int(self._order.term[rank]), one.key, one.near_person, *one.cut, one.address, one.place)
@@ -125,7 +129,7 @@ class ContextSample:
 
 
 def around(text: str, first: int, last: int) -> tuple[str, str, str]:
-    """What stands before, at, and behind characters first ... last-1 of a text, cut between words.
+    """Return the text before, at and after the characters first to last - 1, cut between words.
 
     >>> around("He said that she was, in his words, a deaf woman of about forty, whom nobody there knew.", 38, 42)
     ('He said that she was, in his words, a ', 'deaf', ' woman of about forty, whom nobody there knew.')
@@ -139,9 +143,9 @@ def around(text: str, first: int, last: int) -> tuple[str, str, str]:
 
 
 def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray[np.uint64]:
-    """(hits,) numbers as if drawn by chance, which follow from the seed and where the hit stands alone.
+    """Return pseudo-random numbers (hits,) that depend only on the seed and the location of the hit.
 
-    Of a file its name within the source counts, where it has one: a corpus that was moved gives the same contexts.
+    For a file, its name within the source is used, if it has one, so that a moved corpus gives the same contexts.
     """
     where = f"{seed}\0{piece.corpus}\0{piece.name or piece.address}"
     digest = hashlib.blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -150,7 +154,9 @@ def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finisher of SplitMix64 (Steele, Lea and Flood 2014): every bit depends on all."""
+    """Return hashed values, by the finisher of SplitMix64 (Steele, Lea and Flood 2014): every bit
+    depends on all bits.
+    """
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -21,7 +21,7 @@ from evenhand.corpus.reading import FOLDS, Batch, Piece
 from evenhand.corpus.terms import TermTable
 
 AT_ONCE = 1 << 24
-"""Characters of documents that are counted at once."""
+"""Characters of documents that are counted at a time."""
 
 
 class Finder(Protocol):
@@ -39,7 +39,7 @@ class Finder(Protocol):
 
 
 class _Source(NamedTuple):
-    """What was read of a piece; the end of SOURCES."""
+    """What was read of a piece; the last columns of SOURCES."""
 
     bytes: int = 0
     documents: int = 0
@@ -126,7 +126,7 @@ class Counter:
         document = hits.document.astype(np.int64)
         rank = order.of_surface[hits.surface]
         fold = folds[document]
-        # so far apart that no word is near to one of the next document
+        # so far apart that no word is near a word of the next document
         first_words = np.cumsum(hits.words + 2 * NEAR) - hits.words
         position = first_words[document] + hits.word
         near = near_person(position, order.person[rank]) | order.names_people[hits.surface]
@@ -152,7 +152,7 @@ class Counter:
     def _add_again(
         self, surface: NDArray[np.int32], rank: NDArray[np.int64], fold: NDArray[np.int64]
     ) -> None:
-        """Count the hits that stand where another term of the group, or axis, is spelt the same and found as well."""
+        """Count hits at which another term of the same group or axis has the same spelling and is found as well."""
         order = self._order
         for tallies, of_rank, many, is_again in (
             (self._groups, order.group, order.groups.height, order.group_again),
@@ -169,7 +169,9 @@ class Counter:
         flags: NDArray[np.integer],
         folds: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Count documents of terms, groups and axes; returns each document's terms, and whether one stood alone."""
+        """Count documents of terms, groups and axes; return each document's terms, and whether
+        a hit was outside longer terms.
+        """
         order = self._order
         keys = (document << order.bits | rank) << FLAGS | flags
         keys.sort()
@@ -189,12 +191,12 @@ class Counter:
         nested: NDArray[np.bool_],
         folds: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """The same of sentences, numbered through the batch."""
+        """Do the same for sentences, which are numbered through the batch."""
         order = self._order
         keys = (sentence << order.bits | rank) << 1 | nested
         keys.sort()
         starts = starts_of(keys >> 1)
-        alone = ~(keys[starts] & 1).astype(bool)  # what is not nested comes first
+        alone = ~(keys[starts] & 1).astype(bool)  # hits outside longer terms are sorted first
         found = keys[starts] >> 1
         sentence, rank = found >> order.bits, found & ((1 << order.bits) - 1)
         fold = folds[sentence]
@@ -211,7 +213,8 @@ class Counter:
             (self._axes, order.axis, order.axes.height),
         ):
             number = of_rank[rank]
-            first = starts_of(whole * many + number)  # side by side, since ranks go by groups
+            # terms of a group are adjacent, because ranks are sorted by group
+            first = starts_of(whole * many + number)
             whole, rank, fold, number = whole[first], rank[first], fold[first], number[first]
             tallies[column].add(fold * many + number)
 
@@ -257,7 +260,7 @@ class Counter:
 
 
 def _parts(batch: Batch) -> Iterator[Batch]:
-    """The documents of a batch, at most AT_ONCE characters at a time, or one that has more."""
+    """Yield the documents of a batch in parts of at most AT_ONCE characters, or of one longer document."""
     begun, characters = 0, 0
     for i, text in enumerate(batch.texts):
         if characters + len(text) > AT_ONCE and i > begun:
@@ -273,10 +276,10 @@ def _part(batch: Batch, first: int, last: int) -> Batch:
 
 
 def near_person(position: NDArray[np.int64], person: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether a person is spoken of within NEAR words of each hit, by another word than its own.
+    """Return whether a word for a person is within NEAR words of each hit.
 
-    position: (hits,) number of the first word of each hit, never falling, NEAR or more. person: (hits,) whether it
-    speaks of a person. A term is not near itself, nor near another term that begins with the same word.
+    position: (hits,) number of the first word of each hit, sorted, at least NEAR. person: (hits,) whether it refers to
+    a person. A term is not near itself, nor near another term that begins with the same word.
 
     >>> near_person(np.array([5, 9, 9, 25]), np.array([False, True, False, True])).tolist()
     [True, False, False, False]

@@ -1,4 +1,4 @@
-"""Counts of a corpus, or of part of it: integers in tables, which add up in any order."""
+"""Counts of a corpus, or of a part of it: tables of integers that can be added in any order."""
 
 from dataclasses import dataclass, field
 
@@ -6,38 +6,39 @@ import polars as pl
 
 from evenhand.corpus.counting.options import CountingOptions
 
-TOTALS = {  # one row a corpus and fold
+TOTALS = {  # one row per corpus and fold
     "corpus": pl.String,
     "fold": pl.UInt8,
     "documents": pl.Int64,
     "sentences": pl.Int64,
-    "windows": pl.Int64,  # possible positions of a window: words
+    "windows": pl.Int64,  # number of possible positions of a window, which is the number of words
     "words": pl.Int64,
     "characters": pl.Int64,
 }
-TERM_COUNTS = {  # one row a corpus, fold and term that was found
+TERM_COUNTS = {  # one row per corpus, fold and term that was found
     "corpus": pl.String,
     "fold": pl.UInt8,
     "term": pl.UInt32,
-    "documents": pl.Int64,  # with at least one hit
+    "documents": pl.Int64,  # documents with at least one hit
     "hits": pl.Int64,
-    "sentences": pl.Int64,  # with at least one hit
-    "documents_exact": pl.Int64,  # as the list spells it: no inflected surface
+    "sentences": pl.Int64,  # sentences with at least one hit
+    "documents_exact": pl.Int64,  # with the spelling of the list, not with an inflected surface
     "hits_exact": pl.Int64,
-    "documents_alone": pl.Int64,  # with a hit outside longer terms
+    "documents_alone": pl.Int64,  # documents with a hit outside longer terms
     "hits_alone": pl.Int64,
-    "sentences_alone": pl.Int64,  # with a hit outside longer terms
-    "hits_near_person": pl.Int64,  # a person noun, pronoun or name within NEAR words, or names people itself
+    "sentences_alone": pl.Int64,  # sentences with a hit outside longer terms
+    # with a person noun, pronoun or name within NEAR words, or if the hit itself names people
+    "hits_near_person": pl.Int64,
     "documents_near_person": pl.Int64,
 }
-GROUP_COUNTS = {  # one row a corpus, fold and group that was found; group null: any term of the axis
+GROUP_COUNTS = {  # one row per corpus, fold and group that was found; group null: any term of the axis
     "corpus": pl.String,
     "fold": pl.UInt8,
     "kind": pl.String,
     "axis": pl.String,
     "group": pl.String,
     "documents": pl.Int64,
-    "hits": pl.Int64,  # a place that two of its terms spell the same counts once
+    "hits": pl.Int64,  # a place at which two of its terms have the same spelling counts once
     "sentences": pl.Int64,
 }
 # One row per corpus, fold and pair of terms first < second that occurred together. Only hits outside longer terms count
@@ -52,15 +53,16 @@ PAIR_COUNTS = {
     "sentences": pl.Int64,
     "windows": pl.Int64,  # pairs of hits at most WINDOW words apart
 }
-PUBLISHED_COUNTS = {  # counted as ROBBIE did, if requested (NLTK word tokens); the totals have their documents
+# counts by ROBBIE's method (NLTK word tokens), if requested; the number of documents is in the totals
+PUBLISHED_COUNTS = {
     "corpus": pl.String,
     "term": pl.UInt32,
     "documents": pl.Int64,  # as published
-    "documents_here": pl.Int64,  # same documents, with a hit by evenhand's method
+    "documents_here": pl.Int64,  # the same documents, with a hit by evenhand's method
     "only_published": pl.Int64,
     "only_here": pl.Int64,
 }
-PUBLISHED_GROUPS = {  # the same of documents with any term of a group
+PUBLISHED_GROUPS = {  # the same for documents with any term of a group
     "corpus": pl.String,
     "kind": pl.String,
     "axis": pl.String,
@@ -70,7 +72,8 @@ PUBLISHED_GROUPS = {  # the same of documents with any term of a group
     "only_published": pl.Int64,
     "only_here": pl.Int64,
 }
-CONTEXTS = {  # a few hits of each term, those of the smallest keys, so that any division draws the same
+# a few hits of each term, those with the smallest keys, so that any division of the work gives the same
+CONTEXTS = {
     "corpus": pl.String,
     "term": pl.UInt32,
     "key": pl.UInt64,
@@ -82,7 +85,7 @@ CONTEXTS = {  # a few hits of each term, those of the smallest keys, so that any
     "place": pl.Int64,
 }
 SKIPPED = {"corpus": pl.String, "reason": pl.String, "documents": pl.Int64}
-SOURCES = {  # provenance: one row a piece that was read
+SOURCES = {  # provenance: one row per piece that was read
     "corpus": pl.String,
     "address": pl.String,
     "kind": pl.String,
@@ -90,9 +93,9 @@ SOURCES = {  # provenance: one row a piece that was read
     "last": pl.Int64,
     "bytes": pl.Int64,
     "documents": pl.Int64,
-    "sha256": pl.String,  # of the stored file, if all of it was read; otherwise the store's version
+    "sha256": pl.String,  # of the stored file if all of it was read; otherwise the storage's version
     "damage": pl.String,  # what ended reading before the end of the file; null if nothing did
-    "lost": pl.Int64,  # stored bytes after the damage; half of a truncated file
+    "lost": pl.Int64,  # stored bytes after the damage; half of the size for a truncated file
 }
 TABLES = {
     "totals": TOTALS,

@@ -1,4 +1,4 @@
-"""Dense counts as tables, without the corpus: a row for what was found, none for what was not."""
+"""Convert dense arrays of counts to tables without the corpus, with rows only for what was found."""
 
 import numpy as np
 import polars as pl
@@ -8,15 +8,15 @@ from evenhand.corpus.counting.order import Order
 from evenhand.corpus.reading import FOLDS
 
 EXACT, ALONE, NEAR_PERSON = 1, 2, 4  # bits 0, 1, 2
-"""Flags of a hit, or of all hits of a document: three bits."""
+"""Flags of a hit, or of all hits of a document, as three bits."""
 FLAGS = 3
-"""Bits of the three."""
+"""Number of combinations of the three flags."""
 
 Numbers = NDArray[np.int64]
 
 
 def term_frame(order: Order, hits: Numbers, documents: Numbers, sentences: Numbers) -> pl.DataFrame:
-    """Columns of TERM_COUNTS.
+    """Return a table with the columns TERM_COUNTS.
 
     hits, documents: counts of codes (fold * terms + rank) * 8 + flags. sentences: of (fold * terms + rank) * 2 + alone.
     """
@@ -37,10 +37,10 @@ def term_frame(order: Order, hits: Numbers, documents: Numbers, sentences: Numbe
 def group_frame(
     order: Order, hits: Numbers, groups: dict[str, Numbers], axes: dict[str, Numbers]
 ) -> pl.DataFrame:
-    """Columns of GROUP_COUNTS.
+    """Return a table with the columns GROUP_COUNTS.
 
-    hits: as of `term_frame`. groups, axes: counts of documents, sentences, and hits of the same place again (which are
-    taken off), of codes fold * groups + group.
+    hits: as for `term_frame`. groups, axes: counts of documents, of sentences, and of repeated hits at the same place
+    (which are subtracted), by codes fold * groups + group.
     """
     of_terms = hits.reshape(FOLDS, order.size, 1 << FLAGS).sum(axis=2)
     whole = order.axes.with_columns(group=pl.lit(None, dtype=pl.String))

@@ -1,4 +1,4 @@
-"""Counts of parts added to those of the whole: integers, so that the order is free and the sum exact."""
+"""Add the counts of parts. They are integers, so the order does not matter and the sum is exact."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -52,7 +52,7 @@ def merged(several: Sequence[Counts]) -> Counts:
 
 
 def in_order(name: str, frame: pl.DataFrame, contexts: int) -> pl.DataFrame:
-    """One table of counts as it is kept: a row for each thing counted, sorted."""
+    """Return one table of counts in its stored form: one sorted row for each counted thing."""
     schema = TABLES[name]
     if name == "sources":
         return frame.sort("corpus", "address", "first", "last")
@@ -79,7 +79,7 @@ def _refuse_others(one: Counts, other: Counts) -> None:
 
 
 def _refuse_overlaps(sources: pl.DataFrame) -> None:
-    """A piece that was read twice would count twice."""
+    """Raise DataError if a piece was counted in two parts."""
     several = sources.sort("corpus", "address", "first", "last", nulls_last=True)
     whole = pl.col("last").is_null()
     same = pl.col("corpus").eq(pl.col("corpus").shift(-1)) & pl.col("address").eq(pl.col("address").shift(-1))

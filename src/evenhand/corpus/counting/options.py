@@ -1,4 +1,4 @@
-"""What is counted, and how: two counts with other options are not of the same thing."""
+"""Options of a count; counts with different options are not comparable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PERSON_KINDS = ("person_noun", "pronoun", "name")
 WINDOW = 10
 """Default of the maximum distance in words at which two hits count as a pair."""
 CONTEXTS = 5
-"""Contexts of each term that are kept, unless another number is given."""
+"""Default number of contexts per term that are kept."""
 DEFAULT_PAIRS = ("default",)
 
 

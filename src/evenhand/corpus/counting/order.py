@@ -1,4 +1,4 @@
-"""The order in which terms are counted: those of a group side by side, so that one sorting serves all levels."""
+"""The order in which terms are counted: terms of a group are adjacent, so that one sort serves all levels."""
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ from evenhand.corpus.terms import TermTable
 
 
 class Order:
-    """Ranks of a table's terms, sorted by kind, axis, and group, with what counting asks of each."""
+    """Ranks of a table's terms, sorted by kind, axis and group, with the properties that counting needs."""
 
     def __init__(self, table: TermTable):
         terms = table.terms.sort("kind", "axis", "group", "term", nulls_last=False)
@@ -28,30 +28,34 @@ class Order:
         self.kind = (
             terms["kind"].replace_strict(self.kinds, range(len(self.kinds)), return_dtype=pl.Int64).to_numpy()
         )
-        """(size,) place among `kinds` of each rank."""
+        """(size,) index in `kinds` of each rank."""
         self.person = terms["kind"].is_in(PERSON_KINDS).to_numpy()
-        """(size,) whether a hit of it speaks of a person."""
+        """(size,) whether a hit of the term refers to a person."""
         naming = (terms["kind"] == DESCRIPTOR) & ~terms["ambiguous"]
         self.names_people = table.surfaces["inflected"].to_numpy() & naming.to_numpy()[self.of_surface]
-        """(surfaces,) whether it names people itself: "Californians", made of a descriptor without other senses."""
+        """(surfaces,) whether the surface itself names people: "Californians", from a descriptor
+        without other senses.
+        """
         self.groups = terms.select("kind", "axis", "group").unique(maintain_order=True)
         self.axes = terms.select("kind", "axis").unique(maintain_order=True)
         self.group = _numbered(terms.select("kind", "axis", "group"))
-        """(size,) row of `groups` of each rank, never falling."""
+        """(size,) row of `groups` of each rank, ascending."""
         self.axis = _numbered(terms.select("kind", "axis"))
-        """(size,) row of `axes` of each rank, never falling."""
+        """(size,) row of `axes` of each rank, ascending."""
         self.group_again = _again(table, "kind", "axis", "group")
-        """(surfaces,) whether another surface of its group is spelt the same: one place of a text is one hit of it."""
+        """(surfaces,) whether another surface of the group has the same spelling; one place in a text
+        then counts once.
+        """
         self.axis_again = _again(table, "kind", "axis")
-        """(surfaces,) the same of its axis."""
+        """(surfaces,) the same for its axis."""
         spelt = table.surfaces.select("text", rank=pl.Series(self.of_surface)).unique()
         both = spelt.join(spelt, on="text").filter(pl.col("rank") < pl.col("rank_right"))
         self.one_spelling = np.unique((both["rank"] * self.size + both["rank_right"]).to_numpy())
-        """Codes first * size + second of two ranks that share a spelling."""
+        """Codes first * size + second of two ranks with a common spelling."""
 
 
 def _again(table: TermTable, *level: str) -> NDArray[np.bool_]:
-    """(surfaces,) whether one before it in the same group or axis has its text."""
+    """Return whether an earlier surface of the same group or axis has the same text, shape (surfaces,)."""
     surfaces = table.surfaces.join(table.terms.select("term", *level), on="term", maintain_order="left")
     again = surfaces.select(pl.int_range(pl.len()).over("text", *level) > 0).to_series()
     return again.to_numpy()

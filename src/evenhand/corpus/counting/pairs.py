@@ -1,4 +1,4 @@
-"""Pairs of terms found together in documents, sentences, and windows of words."""
+"""Count pairs of terms that occur together in documents, sentences and windows of words."""
 
 from enum import IntEnum
 
@@ -14,7 +14,7 @@ from evenhand.corpus.reading import FOLDS
 
 
 class Together(IntEnum):
-    """In what two terms were found."""
+    """Units in which two terms can occur together."""
 
     DOCUMENTS = 0
     SENTENCES = 1
@@ -22,10 +22,10 @@ class Together(IntEnum):
 
 
 class PairTally:
-    """How often each two terms were found together.
+    """Counts of pairs of terms.
 
-    A code is ((fold * size + first) * size + second) * 3 + in what, of ranks. Of windows first may be the higher one:
-    putting them in order costs less where counts are, than where each pair is found.
+    The code of a pair is ((fold * size + first) * size + second) * 3 + unit, with ranks as terms. For windows, `first`
+    may be the larger rank, because sorting the two is cheaper for the counts than for each pair.
     """
 
     def __init__(self, order: Order, pairs: tuple[str, ...]):
@@ -44,8 +44,8 @@ class PairTally:
     ) -> None:
         """Count every two terms of the same document or sentence.
 
-        wholes: (found,) number of the document or sentence, never falling. ranks: (found,) of the terms found in it,
-        each once, rising within it. folds: (found,).
+        wholes: (found,) number of the document or sentence, ascending. ranks: (found,) distinct terms in it, ascending
+        within it. folds: (found,).
         """
         if not self._any:
             return
@@ -62,7 +62,7 @@ class PairTally:
         ranks: NDArray[np.int64],
         folds: NDArray[np.int64],
     ) -> None:
-        """Count every two hits of two terms at most `window` words apart. positions: (hits,) never falling."""
+        """Count every two hits of two terms at most `window` words apart. positions: (hits,), ascending."""
         if not self._any:
             return
         kept = self._paired[ranks]
@@ -95,12 +95,12 @@ class PairTally:
         return wanted
 
     def frame(self) -> pl.DataFrame:
-        """PAIR_COUNTS without the corpus."""
+        """Return the table PAIR_COUNTS without the corpus."""
         size = self._order.size
         each = size**2 * len(Together)
         schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
         frames = [pl.DataFrame(schema=schema)]
-        for fold in range(FOLDS):  # individually, because there may be many millions
+        for fold in range(FOLDS):  # one fold at a time, because there may be many millions of pairs
             codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
             pair, together = np.divmod(codes - fold * each, len(Together))
             one, other = (self._order.term[x] for x in np.divmod(pair, size))

@@ -13,7 +13,9 @@ WAYS = ("documents", "documents_here", "only_published", "only_here")
 
 
 class PublishedTally:
-    """Documents of each term and group by word tokens of NLTK (ROBBIE §B.4), by us, and by one of the two alone."""
+    """Documents of each term and group by NLTK's word tokens (ROBBIE §B.4), by evenhand's
+    method, and by only one of them.
+    """
 
     def __init__(self, table: TermTable):
         self._table = table
@@ -24,7 +26,9 @@ class PublishedTally:
         self._of_groups = _zeros(self._groups.height)
 
     def add(self, texts: Sequence[str], documents: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
-        """Count some documents as published. documents, terms: (found,) what we found in them."""
+        """Count some documents by the published method. documents, terms: (found,) what
+        evenhand's method found in them.
+        """
         from evenhand.corpus.matching import published_documents
 
         here: list[set[int]] = [set() for _ in texts]
@@ -38,7 +42,7 @@ class PublishedTally:
         return {self._group_of[term] for term in terms if term in self._group_of}
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """PUBLISHED_COUNTS and PUBLISHED_GROUPS by the names of their tables, without the corpus."""
+        """Return PUBLISHED_COUNTS and PUBLISHED_GROUPS by the names of their tables, without the corpus."""
         terms = self._table.terms.select("term").with_columns(**self._of_terms)
         groups = self._groups.with_columns(**self._of_groups)
         found = (pl.col("documents") > 0) | (pl.col("documents_here") > 0)

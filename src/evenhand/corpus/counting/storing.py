@@ -1,4 +1,4 @@
-"""Counts as one file: the tables within a sealed Parquet file, on this machine or at an address of fsspec."""
+"""Store counts in one file: tables within a Parquet file with a checksum, local or at a URL of fsspec."""
 
 import json
 from dataclasses import asdict
@@ -72,7 +72,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
     try:
         system, place = _system(str(path))
         system.pipe_file(place, content)
-    except Exception as error:  # every store has different error classes
+    except Exception as error:  # every storage has its own exceptions
         hint = "Check that you can write there, then run again."
         raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
 
@@ -109,7 +109,7 @@ def read_counts(path: Path | str) -> Counts:
         raise DataError(f"{path} cannot be read: {_said(error)}.", hint) from error
     except DataError:
         raise
-    except Exception as error:  # every store has different error classes
+    except Exception as error:  # every storage has its own exceptions
         raise DataError(
             f"{path} cannot be downloaded: {_said(error)}.", "Check that you have permission to read it."
         ) from error
@@ -143,7 +143,7 @@ def is_counts(path: Path) -> bool:
 
 
 def is_address(path: Path | str) -> bool:
-    """Whether this is an address of fsspec.
+    """Return whether this is a URL of fsspec.
 
     >>> is_address("s3://bucket/counts.parquet"), is_address("counts.parquet")
     (True, False)

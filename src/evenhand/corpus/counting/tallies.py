@@ -1,4 +1,4 @@
-"""Accumulators of small codes: how often each was seen, dense where there are few, sparse where there are many."""
+"""Accumulators of integer codes: dense arrays for few possible codes, sparse ones for many."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 WAITING = 1 << 17
-"""Codes that wait before they are counted together, at least: 1 MB."""
+"""Minimum number of codes that are buffered before they are counted: 1 MB."""
 SPARSE_WAITING = 1 << 21
-"""The same of codes that have to be sorted: 8 or 16 MB."""
+"""The same for codes that must be sorted: 8 or 16 MB."""
 WIDEST = (1 << 32) - 1
-"""The highest count that four bytes hold."""
+"""Largest count that fits in four bytes."""
 AT_ONCE = 1 << 20
-"""Pairs that are laid out at once."""
+"""Number of pairs that are computed at a time."""
 
 Codes = NDArray[np.int64]
 
 
 class Tally:
-    """How often each code 0 ... size-1 was added."""
+    """Counts of the codes 0 to size - 1."""
 
     def __init__(self, size: int):
         self._counts = np.zeros(size, dtype=np.int64)
@@ -27,14 +27,14 @@ class Tally:
         self._codes = 0
 
     def add(self, codes: Codes) -> None:
-        """Count some codes more. codes: (any,)."""
+        """Add some codes. codes: (any,)."""
         self._waiting.append(codes)
         self._codes += len(codes)
         if self._codes > max(WAITING, len(self._counts)):
             self._settle()
 
     def counts(self) -> NDArray[np.int64]:
-        """(size,) of each code."""
+        """Return the count of each code, (size,)."""
         self._settle()
         return self._counts
 
@@ -47,27 +47,28 @@ class Tally:
 class SparseTally:
     """Count few distinct codes out of very many possible ones, in two sorted arrays with a buffer.
 
-    size: the highest code plus one. wanted: returns which codes to keep; called from time to time.
+    size: the largest code plus one. wanted: function that returns which codes to keep; it is called from time to time.
     """
 
     def __init__(self, size: int, wanted: Callable[[Codes], NDArray[np.bool_]]):
-        # half the memory, and sorted in half the time
+        # half the memory, and half the time to sort
         self.type: Any = np.uint32 if size <= 1 << 32 else np.int64
         self._wanted = wanted
         self._codes: NDArray[Any] = np.zeros(0, dtype=self.type)
-        self._counts: NDArray[Any] = np.zeros(0, dtype=np.uint32)  # wider when one of them needs it
+        # converted to a wider type when a count needs it
+        self._counts: NDArray[Any] = np.zeros(0, dtype=np.uint32)
         self._waiting: list[NDArray[Any]] = []
         self._held = 0
 
     def add(self, codes: NDArray[Any]) -> None:
-        """Count some codes more. codes: (any,) of `type`."""
+        """Add some codes. codes: (any,) of `type`."""
         self._waiting.append(codes)
         self._held += len(codes)
         if self._held > SPARSE_WAITING:
             self._settle()
 
     def counts(self, first: int, last: int) -> tuple[Codes, Codes]:
-        """Codes first ... last-1 that were seen, sorted, and how often: two arrays (codes,)."""
+        """Return the codes from first to last - 1 that occurred, sorted, and their counts: two arrays (codes,)."""
         self._settle()
         some = slice(*(int((self._codes < edge).sum()) for edge in (first, last)))
         return self._codes[some].astype(np.int64), self._counts[some].astype(np.int64)
@@ -96,7 +97,7 @@ class SparseTally:
 
 
 def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Where runs of equal values begin.
+    """Return the starts of runs of equal values.
 
     >>> starts_of(np.array([3, 3, 5, 5, 5, 7])).tolist()
     [0, 2, 5]
@@ -107,9 +108,9 @@ def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:
 
 
 def sums(ends: NDArray[np.intp], first: NDArray[Any], second: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """`first` of each element + `second` of every one behind it up to its own end, some at a time: memory stays flat.
+    """Yield `first` of each element plus `second` of every later one up to its end, in parts with limited memory.
 
-    ends: (elements,) one past the last partner of each. first, second: (elements,).
+    ends: (elements,) position after the last partner of each element. first, second: (elements,).
 
     >>> ends, tens, ones = np.array([3, 3, 3, 4]), np.array([10, 20, 30, 40]), np.array([1, 2, 3, 4])
     >>> [several.tolist() for several in sums(ends, tens, ones)]

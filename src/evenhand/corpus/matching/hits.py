@@ -1,4 +1,4 @@
-"""What the matcher found in a batch of documents: flat arrays, one entry a hit."""
+"""Hits: what the matcher found in a batch of documents, as flat arrays with one entry per hit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -33,7 +33,7 @@ class Hits:
 
 
 def joined(parts: Sequence[Hits]) -> Hits:
-    """The hits of several runs of documents as those of one run."""
+    """Join the hits of consecutive batches of documents."""
     if len(parts) == 1:
         return parts[0]
     columns = {

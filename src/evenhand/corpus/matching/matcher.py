@@ -1,4 +1,4 @@
-"""Finds all terms of a table in documents, in one pass however many terms there are."""
+"""Find all terms of a table in documents, in one pass regardless of the number of terms."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -16,12 +16,12 @@ from evenhand.schema import DataError
 
 CORPUS_COMMAND = "pip install 'evenhand[corpus]'"
 AT_ONCE = 1 << 18
-"""Characters that are looked through at a time, unless one document has more."""
+"""Characters that are searched at a time, unless one document has more."""
 SPACE, LINE_END = b" \n"
 
 
 def automaton(patterns: list[bytes]) -> Any:
-    """An Aho-Corasick automaton; raises DataError where the extra `corpus` is not installed."""
+    """Return an Aho-Corasick automaton. Raise DataError if the extra `corpus` is not installed."""
     try:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError as error:
@@ -34,7 +34,7 @@ def automaton(patterns: list[bytes]) -> Any:
 class Matcher:
     """Finds the terms of a table in documents.
 
-    Use it to look at single hits; `count_batch` counts them.
+    Use it to examine single hits; `count_batch` counts them.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ class Matcher:
 
     Notes
     -----
-    A hit is an occurrence of the normalised surface in the normalised document. No letter, digit, mark or
-    underscore may be directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and
-    kinds of spaces and apostrophes.
+    A hit is an occurrence of the normalised surface in the normalised document. No letter, digit, mark or underscore
+    may be directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and kinds of spaces and
+    apostrophes.
 
     - "he" is not in "the" or "hé".
     - "women" is in "women's", "white" is in "white-collar", and "Muslim" is in "non-Muslim".
     - "African American" is in "African-American", also across a line end, but not in "African, American".
 
-    In text without spaces between words (Chinese, Thai), terms are found only between punctuation. All hits
-    are found, including nested and overlapping surfaces, and several terms with the same surface.
+    In text without spaces between words (Chinese, Thai), terms are found only between punctuation. All hits are found,
+    including nested and overlapping surfaces, and several terms with the same surface.
 
-    A document is searched as a whole. A document of n bytes needs about 10 n bytes of memory, or 80 n if it
-    consists only of hits.
+    A document is searched as a whole. A document of n bytes needs about 10 n bytes of memory, or 80 n if it consists
+    only of hits.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Matcher:
         )
 
     def _hits(self, content: bytearray, words: bytearray) -> tuple[Places, Places, Places]:
-        """Surface, first byte and one past the last of each hit, by first byte, longer ones first."""
+        """Return surface, first byte and byte after the last of each hit, by first byte, longer hits first."""
         found = self._automaton.find_matches_as_indexes(words, overlapping=True) if self._automaton else []
         flat = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3)
         pattern, start = flat[:, 0], flat[:, 1] + 1
@@ -153,7 +153,7 @@ class Matcher:
         kept = self._agrees(np.frombuffer(content, np.uint8), surface, start)
         surface, start = surface[kept], start[kept]
         length = self._lengths[surface]
-        # surfaces that share a place come in the order of their rows, which a stable sort keeps
+        # surfaces at the same place are in the order of their rows, which a stable sort keeps
         order = np.argsort(start * (self._longest + 1) - length, kind="stable")
         return surface[order], start[order], (start + length)[order]
 
@@ -174,7 +174,7 @@ class Matcher:
 
 
 def _in_parts(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Places between which documents are looked through at a time: about as many bytes as a processor's cache holds."""
+    """Yield the ranges of documents that are searched at a time; each has about as many bytes as a CPU cache."""
     size = np.cumsum([len(text) for text in texts])
     if not texts:
         yield 0, 0
@@ -187,10 +187,10 @@ def _in_parts(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _nested(start: Places, end: Places) -> NDArray[np.bool_]:
-    """Whether each hit lies within a longer one; hits by start, longer ones first."""
+    """Return whether each hit is within a longer one. Hits are sorted by start, longer ones first."""
     if not len(start):
         return np.zeros(0, bool)
-    new = np.ones(len(start), bool)  # hits of one place, of terms that share it, do not nest in each other
+    new = np.ones(len(start), bool)  # hits at the same place, of terms with the same spelling, are not nested
     new[1:] = (start[1:] != start[:-1]) | (end[1:] != end[:-1])
     spans = end[new]
     reached = np.maximum.accumulate(spans)

@@ -1,4 +1,4 @@
-"""Number the words and sentences of a document, to look up those of a place in normalised text."""
+"""Number the words and sentences of a document, to look up the numbers at a place in normalised text."""
 
 from functools import cached_property
 
@@ -8,30 +8,30 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 SPACE, LINE_END, FULL_STOP, EXCLAMATION, QUESTION, APOSTROPHE = b" \n.!?'"
 CLOSING = np.isin(np.arange(256), list(b"\"')]}"))
-"""Bytes that may stand between the end of a sentence and the space behind it, two at most."""
+"""Bytes that may be between the end of a sentence and the following space, at most two."""
 TITLES = ("mr", "ms", "mx", "dr", "st", "jr", "sr", "vs", "mrs")
-"""Words whose full stop ends no sentence; nor does one behind a single letter ("J. K.", "U.S.", "e.g.")."""
+"""Words whose full stop does not end a sentence; nor does that of a single letter ("J. K.", "U.S.", "e.g.")."""
 
 
 class Numbering:
     """The words and sentences of documents that were normalised together.
 
-    A word is a run of letters, digits, marks and underscores; an apostrophe between two does not part it ("don't" is
-    one, "African-American" two). A sentence ends at . ! or ? with a space behind it (closing quotes and brackets may
-    stand between), at a line end, and at the document's; not behind `TITLES` and single letters. One without a word is
-    none. Other abbreviations ("etc.", "Prof.") end sentences here.
+    A word is a run of letters, digits, marks and underscores. An apostrophe inside does not divide it: "don't" is one
+    word, and "African-American" two. A sentence ends at . ! or ? before a space (with closing quotes and brackets in
+    between), at a line end, and at the end of the document, but not after `TITLES` and single letters. A sentence
+    without a word does not count. Other abbreviations ("etc.", "Prof.") end sentences here.
     """
 
     def __init__(self, content: bytearray, words: bytearray):
-        """content: as `normalised_bytes` gives it. words: the same, of `words_alone`."""
+        """content: result of `normalised_bytes`. words: result of `words_alone` for it."""
         self._content = np.frombuffer(content, np.uint8)
         self._of_word = np.frombuffer(words, np.uint8) != SPACE
         self.edges: Places = np.flatnonzero(self._content == 0)
-        """(n + 1,) the zero bytes around n documents."""
+        """Positions of the zero bytes around n documents, (n + 1,)."""
 
     @cached_property
     def _rank(self) -> tuple[NDArray[np.uint64], Places]:
-        """Bits that say where words begin, 64 places each, and how many are in front of each 64."""
+        """Return bits that mark where words begin, for 64 positions each, and the number of words before each 64."""
         of_word, apostrophe = self._of_word, self._content == APOSTROPHE
         starts = of_word.copy()
         starts[1:] &= ~of_word[:-1]
@@ -44,7 +44,7 @@ class Numbering:
         return bits, before
 
     def words_before(self, places: Places) -> Places:
-        """How many words begin before each place, all documents counted through."""
+        """Return the number of words that begin before each position, over all documents."""
         bits, before = self._rank
         block = places >> 6
         below = (np.uint64(1) << (places & 63).astype(np.uint64)) - np.uint64(1)
@@ -59,7 +59,7 @@ class Numbering:
 
     @cached_property
     def sentence_ends(self) -> Places:
-        """For each sentence one past its last word, all counted through, rising."""
+        """Return the word after the last one of each sentence, counted over all documents, ascending."""
         content = self._content
         may_end = content == 0
         for sign in (LINE_END, FULL_STOP, EXCLAMATION, QUESTION):

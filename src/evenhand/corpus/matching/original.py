@@ -34,7 +34,7 @@ def places_in_originals(
     single_spaces(spelt)
     array = np.frombuffer(spelt, np.uint8)
     characters = np.flatnonzero(((array & 0xC0) != 0x80) & (array != GONE[0]))
-    # the zero byte in front of a document is its character -1
+    # the zero byte before a document counts as its character -1
     edges = np.flatnonzero(array[characters] == 0)[:-1]
     zeros = np.flatnonzero(np.frombuffer(content, np.uint8) == 0)[:-1].tolist()
     firsts = characters[edges + 1 + np.array(starts, np.int64)].tolist()
@@ -49,19 +49,21 @@ def places_in_originals(
 
 
 class _Origin:
-    """Where bytes of joined documents come from whose stretches beyond ASCII were replaced by their plain spelling."""
+    """Origin of bytes in joined documents whose non-ASCII stretches were replaced by their plain spelling."""
 
     def __init__(self, content: bytes, replaced: list[tuple[int, int, bytes]]):
         self.content, self.replaced = content, replaced
         self._begun: list[int] = []
-        """Where what was put in the place of each stretch begins."""
+        """Start of the replacement of each stretch."""
         longer = 0
         for first, last, plain in replaced:
             self._begun.append(first + longer)
             longer += len(plain) - (last - first)
 
     def character(self, zero: int, place: int) -> int:
-        """The character of a document that a byte comes from. zero: the byte in front of it, before replacing."""
+        """Return the character of a document from which a byte comes. zero: the byte before
+        the document, before replacing.
+        """
         stretch = bisect_right(self._begun, place) - 1
         if stretch >= 0:
             first, last, plain = self.replaced[stretch]
@@ -78,8 +80,8 @@ class _Origin:
 
 
 def _character_of(run: str, place: int) -> int:
-    """The character of a run from which the byte at a place of its plain spelling comes.
+    """Return the character of a run from which the byte at a position of its plain spelling comes.
 
-    Longer beginnings of a run never have shorter plain spellings.
+    It relies on longer beginnings of a run never having shorter plain spellings.
     """
     return bisect_right(range(len(run) + 1), place, key=lambda characters: len(plainly(run[:characters]))) - 1

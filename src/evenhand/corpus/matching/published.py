@@ -1,4 +1,4 @@
-"""Which terms a document mentions, as ROBBIE counted: NLTK's word tokens, lower-cased, looked up in a set."""
+"""Find the terms of a document by ROBBIE's method: NLTK's word tokens in lower case, looked up in a set."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ def _follow(tokens: list[str], first: str, rest: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=2)
 def _phrases(table: TermTable) -> dict[str, list[tuple[tuple[str, ...], set[int]]]]:
-    """By the first token of a term the others that must follow, and the terms that are so spelt."""
+    """Return, by the first token of a term, its further tokens and the terms with this spelling."""
     tokenize = _word_tokenize()
     spelt: dict[tuple[str, ...], set[int]] = defaultdict(set)
     for term, name in table.terms.select("term", "name").iter_rows():

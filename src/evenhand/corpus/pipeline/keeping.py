@@ -1,4 +1,4 @@
-"""Counts of ranks as they are kept, one file each, and all of them added up."""
+"""Store the counts of ranks in one file each, and add them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,9 @@ from evenhand.corpus.counting import Counts, merged, read_counts
 from evenhand.schema import DataError
 
 AT_ONCE = 16
-"""Files added up at a time: two would add large sums again and again, all would fill the memory."""
+"""Number of files that are added at a time: with two, large sums would be added again and
+again; with all, memory would run out.
+"""
 
 
 def rank_file(folder: str, rank: int) -> str:
@@ -79,7 +81,7 @@ def _names(folder: str) -> list[str]:
         return [name.rstrip("/").rpartition("/")[2] for name in system.ls(path, detail=False)]
     except FileNotFoundError:
         return []
-    except Exception as error:  # each store has different error classes
+    except Exception as error:  # every storage has its own exceptions
         reason = str(error).split("\n")[0].rstrip(".")
         raise DataError(
             f"Cannot list {folder}: {type(error).__name__}: {reason}.",

@@ -15,9 +15,9 @@ from evenhand.corpus.pipeline.work import RankDone
 from evenhand.schema import EvenhandError, end_with, one_thread_each, unheard
 
 Count = Callable[[int], RankDone]
-"""Counts a rank and keeps it; can be sent to another process."""
+"""Function that counts a rank and stores the counts; it can be sent to another process."""
 MOST_DEATHS = 5
-"""Times that processes may be ended over one rank while none is finished."""
+"""Number of deaths of processes on one rank, without a finished rank in between, after which counting fails."""
 READY = "ready"
 
 
@@ -38,7 +38,7 @@ def over_processes(
         for rank in ranks:
             yield count(rank)
         return
-    # Spawned, not forked: a fork copies locks of polars' threads and hangs.
+    # spawned instead of forked, because a fork copies locks of polars' threads and hangs
     crew = _Crew(multiprocessing.get_context("spawn"))
     left, deaths = deque(ranks), Counter[int | None]()
     try:
@@ -95,24 +95,24 @@ class _Worker:
     rank: int | None = None
 
     def order(self, rank: int | None) -> None:
-        """Have it count a rank; None: it may end."""
+        """Send the order to count a rank; None: to end."""
         self.rank = rank
         self.tell(rank)
 
     def tell(self, message: Any) -> None:
-        """Send it something, which it reads at once."""
-        with suppress(OSError):  # it has died meanwhile, which is heard next
+        """Send a message, which the worker reads at once."""
+        with suppress(OSError):  # the worker has died; the next read reports it
             self.orders.send(message)
 
     def says(self) -> Any:
-        """What it says, None if it has died."""
+        """Return the next message of the worker; None if it has died."""
         try:
             return self.orders.recv() if self.orders.poll() else None
         except (EOFError, OSError):
             return None
 
     def end(self) -> str:
-        """How it ended, in words."""
+        """Return in words how the worker ended."""
         self.process.join()
         code = self.process.exitcode or 0
         if code >= 0:
@@ -122,7 +122,7 @@ class _Worker:
 
 
 class _Crew:
-    """Processes that count, as many as wanted, all of which end when this one does."""
+    """Processes that count ranks. All of them end when this process ends."""
 
     def __init__(self, context: Any):
         self._context = context
@@ -132,7 +132,7 @@ class _Crew:
 
     @property
     def busy(self) -> int:
-        """Those that have a rank."""
+        """Return the number of processes with a rank."""
         return sum(worker.rank is not None for worker in self.members)
 
     def fill(self, wanted: int) -> None:
@@ -145,7 +145,7 @@ class _Crew:
             self.members.append(_Worker(process, mine))
 
     def heard(self) -> list[_Worker]:
-        """Those that say something, or die."""
+        """Return the workers that sent a message or died."""
         heard = wait([worker.orders for worker in self.members])
         return [worker for worker in self.members if worker.orders in heard]
 
@@ -156,7 +156,7 @@ class _Crew:
         worker.order(None)
 
     def end(self) -> None:
-        """End all at once: what is not kept is counted again."""
+        """End all workers at once; unsaved ranks are counted again later."""
         self._ours.close()
         everybody = self.members + self._dismissed
         for worker in everybody:
@@ -186,5 +186,5 @@ def _work(orders: Connection, parent: Connection) -> None:
                 said = error
             try:
                 orders.send(said)
-            except (TypeError, AttributeError, ValueError):  # an error that cannot be sent
+            except (TypeError, AttributeError, ValueError):  # an exception that cannot be sent
                 orders.send(RuntimeError("".join(traceback.format_exception(said))))  # type: ignore[arg-type]

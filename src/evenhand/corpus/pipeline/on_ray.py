@@ -18,10 +18,10 @@ from evenhand.services import ray_cluster
 def on_ray(
     on: str, work: Work, stage: Stage, ranks: Sequence[int], workers: int | None
 ) -> Generator[RankDone, None, None]:
-    """Do ranks of a stage in a cluster (see `ray_cluster`); yields each as it is kept.
+    """Process ranks of a stage in a cluster (see `ray_cluster`); yield each when it is saved.
 
-    workers: tasks side by side; None: as many as the cluster has processors. Close it to stop.
-    Raises what counting raises, EvenhandError for a rank whose process ends again and again.
+    workers: number of parallel tasks; None: one per processor of the cluster. Close the generator to stop. Raises the
+    errors of counting, and EvenhandError for a rank whose process ends repeatedly.
     """
     with ray_cluster(on) as ray:
         yield from _tasks(ray, work, stage, ranks, workers)
@@ -59,7 +59,7 @@ def _result(ray: Any, work: Work, rank: int, reference: Any) -> RankDone:
                 "Install the same evenhand[corpus], with the same packages, on every machine of the cluster.",
             ) from error
         raise
-    except ray.exceptions.RayError as error:  # its process or machine was lost, or the memory did not suffice
+    except ray.exceptions.RayError as error:  # its process or machine was lost, or memory ran out
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise EvenhandError(
             f"Rank {rank} was lost {MOST_DEATHS} times: {reason}. It reads {work.reads(rank)}.",

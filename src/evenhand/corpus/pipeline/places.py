@@ -1,4 +1,4 @@
-"""Where ranks are counted: processes here, datatrove here, Slurm, or Ray."""
+"""Places where ranks are counted: local processes, local datatrove, Slurm, or Ray."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field

@@ -1,13 +1,13 @@
-"""How the pieces of a corpus are dealt to ranks: parts that are counted, kept and lost as one."""
+"""Divide the pieces of a corpus into ranks: units of work that are counted and saved as a whole."""
 
 from collections.abc import Sequence
 
 from evenhand.corpus.reading import Piece
 
 LARGEST = 256 * 2**20
-"""Bytes as stored of a rank: seconds of work, so that a kill loses little."""
+"""Maximum number of stored bytes of a rank: seconds of work, so that a kill loses little."""
 SMALL = 8 * 2**20
-"""Bytes that are not worth a further process, which takes seconds to start."""
+"""Minimum number of stored bytes for an additional process, which takes seconds to start."""
 MOST_PIECES = 4096
 """Maximum number of pieces per rank, so that many small files do not make one rank too long."""
 

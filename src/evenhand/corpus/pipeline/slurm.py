@@ -1,4 +1,4 @@
-"""Ranks counted by jobs of Slurm, which go on when the command that sent them has ended."""
+"""Count ranks in Slurm jobs, which continue after the command that submitted them has ended."""
 
 import os
 import shutil
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from evenhand.corpus.pipeline.trove import Slurm
 
 LOOK = 2.0
-"""Seconds between looks for counts that have come."""
+"""Seconds between checks for new counts."""
 ASK = 20.0
-"""Seconds between questions whether jobs are still there."""
+"""Seconds between checks whether jobs still exist."""
 SENT = "slurm-job.json"
 NEEDED = ("partition", "time")
 TAKEN = (
@@ -26,7 +26,7 @@ TAKEN = (
     *("env_command", "condaenv", "venv_path", "sbatch_args", "srun_args", "max_array_size", "requeue"),
     *("requeue_signals", "mail_type", "mail_user", "slurm_logs_folder", "with_srun", "job_id_position"),
 )
-"""Options of datatrove's SlurmPipelineExecutor that may be given."""
+"""Options of datatrove's SlurmPipelineExecutor that are allowed."""
 
 
 def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
 def on_slurm(
     work: Work, stage: Stage, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
 ) -> Generator[RankDone, None, None]:
-    """Send jobs for the ranks of a stage that are not done, unless those sent before still run; yields what has come.
+    """Submit jobs for the unfinished ranks of a stage, unless earlier jobs still run; yield finished ranks.
 
-    Close it to leave them running. Raises UsageError as `checked_slurm`, EvenhandError where jobs have ended and
-    ranks are missing.
+    Close the generator to leave the jobs running. Raises UsageError as `checked_slurm` does, and EvenhandError if jobs
+    have ended and ranks are missing.
     """
     named = checked_slurm(options)
     total = len(work.ranks)
@@ -94,7 +94,8 @@ def on_slurm(
         if gone:
             raise _ended(work, job, logs, sorted(set(range(total)) - told))
         if time.monotonic() - asked > ASK:
-            asked, gone = time.monotonic(), not _runs(job)  # what came in the last moment is still taken
+            # counts that arrive at the last moment are still used
+            asked, gone = time.monotonic(), not _runs(job)
         if not gone:
             time.sleep(LOOK)
 
@@ -102,7 +103,7 @@ def on_slurm(
 def _send(executor: "Slurm") -> str:
     from datatrove.utils.logging import logger
 
-    logger.disable("datatrove")  # its lines on standard error; ours say the same
+    logger.disable("datatrove")  # its lines on standard error repeat ours
     try:
         executor.run()
     except (OSError, subprocess.CalledProcessError) as error:
@@ -123,13 +124,13 @@ def _sent(logs: Path) -> str | None:
 
 
 def _runs(job: str) -> bool:
-    """Whether Slurm still has a job, waiting or running."""
+    """Return whether Slurm still has a job, waiting or running."""
     if shutil.which("squeue") is None:
         return True
     asked = subprocess.run(["squeue", "-h", "-o", "%i", "-j", job], capture_output=True, text=True)
     if asked.returncode == 0:
         return bool(asked.stdout.strip())
-    return "invalid job id" not in asked.stderr.lower()  # a Slurm that does not answer may still have it
+    return "invalid job id" not in asked.stderr.lower()  # if Slurm does not respond, the job may still exist
 
 
 def _ended(work: Work, job: str, logs: str, missing: list[int]) -> EvenhandError:

@@ -1,4 +1,4 @@
-"""Stages of counting, each rank by rank; documents that repeat others are looked for in all of them before."""
+"""The stages of counting, each divided into ranks. Duplicates are found in all ranks before counting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,9 +36,9 @@ class Stage:
 
 
 def count_rank(work: Work, rank: int) -> RankDone:
-    """Count a rank and keep its counts.
+    """Count a rank and store its counts.
 
-    Raises DataError for files that are gone or were changed, WriteError.
+    Raises DataError for missing or changed files, and WriteError.
     """
     counters = Counters(work.table, work.counting)
     known = known_repeats(work, rank)
@@ -58,9 +58,9 @@ def hash_rank(work: Work, rank: int) -> RankDone:
 
 
 def known_repeats(work: Work, rank: int) -> Repeats:
-    """Places of the documents of a rank that repeat others, by piece; none where they count.
+    """Return the positions of duplicates among a rank's documents, by piece; empty if duplicates are counted.
 
-    Raises DataError for a file of them that is missing or damaged.
+    Raises DataError if a file of duplicates is missing or damaged.
     """
     if work.reading.duplicates == "keep":
         return {}
@@ -75,9 +75,9 @@ def are_repeats_known(work: Work) -> bool:
 
 
 def find_all_repeats(work: Work) -> int:
-    """Find in the hashes of all ranks which documents repeat others; returns how many.
+    """Find duplicate documents from the hashes of all ranks, and return their number.
 
-    Raises DataError for damaged hashes, WriteError.
+    Raises DataError for damaged hashes, and WriteError.
     """
     ranks = range(len(work.ranks))
     found = find_repeats([_hashes(work, rank) for rank in ranks], [_repeats(work, rank) for rank in ranks])

@@ -22,7 +22,7 @@ except ImportError as error:
     ) from error
 
 CHARACTERS = 4_000_000
-"""That are counted at a time."""
+"""Number of characters that are counted at a time."""
 
 
 class TermCounter(PipelineStep):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
         """Yield the documents unchanged. The counts are written after the last one."""
-        self._read, self._pieces = [], {}  # of the task before, in the same process
+        self._read, self._pieces = [], {}  # reset what an earlier task in the same process read
         counters = Counters(self.table, self.options)
         waiting: dict[Piece, list[tuple[str, int, int]]] = defaultdict(list)
         size = 0
@@ -94,7 +94,7 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
         self._count(waiting, counters)
         for batch, piece in self._read:
             counters.of(piece.corpus).add(batch, piece)
-        counters.of(self.corpus)  # where there was nothing, too, the task has counted
+        counters.of(self.corpus)  # create a counter even without documents, so that the task has counts
         write_counts(rank_file(self.folder, rank), counters.counts())
 
     def _count(self, waiting: dict[Piece, list[tuple[str, int, int]]], counters: Counters) -> None:
@@ -186,7 +186,7 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
 
 
 class RankStep(PipelineStep):  # type: ignore[misc]
-    """One rank of a stage that is none of documents."""
+    """A step that processes one rank of a stage without documents."""
 
     name, type = "evenhand rank", "Stage"
 
@@ -197,7 +197,7 @@ class RankStep(PipelineStep):  # type: ignore[misc]
     def run(
         self, data: "DocumentsPipeline" = None, rank: int = 0, world_size: int = 1
     ) -> Iterator["Document"]:
-        """Does it, and hands on what comes."""
+        """Process the rank, and pass on the incoming documents."""
         yield from data or ()
         self.stage.run(self.work, rank)
 

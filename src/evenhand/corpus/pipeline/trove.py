@@ -1,4 +1,4 @@
-"""Ranks counted by executors of datatrove, whose word for a rank that is done is the file of its counts."""
+"""Count ranks with executors of datatrove; a rank counts as finished if the file with its counts exists."""
 
 import contextlib
 import io
@@ -18,39 +18,40 @@ except ImportError as error:
 
 
 def steps_of(work: Work, stage: Stage) -> list[Any]:
-    """The pipeline of a stage: documents are read, counted, and go nowhere."""
+    """Return the pipeline of a stage: documents are read and counted, and not passed on."""
     from evenhand.corpus.pipeline.steps import CorpusReader, RankStep, TermCounter
 
     if stage is not COUNTING:
         return [RankStep(work, stage)]
-    # every rank has a piece, so its counter never needs a name for documents of no corpus
+    # every rank has a piece with a corpus, so the counter needs no default name
     corpus = work.ranks[0][0].corpus
     counter = TermCounter(work.table, work.folder, corpus=corpus, options=work.counting)
     return [CorpusReader(work.ranks, work.reading, counter=counter, work=work), counter]
 
 
 class KeptRanks:
-    """In front of an executor: a rank is done when what it gives is kept.
+    """Mixin for an executor: a rank is complete when its result is stored.
 
-    datatrove's own markers are by number, so that those of other work would count, and outlive what they stand for.
+    datatrove's own markers are only numbered. Those of other work would count, and they remain when results are
+    deleted.
     """
 
     work: Work
     stage: Stage
 
     def is_rank_completed(self, rank: int) -> bool:
-        """Whether a rank is done."""
+        """Return whether a rank is complete."""
         return rank in self.stage.kept(self.work)
 
     def get_incomplete_ranks(self, ranks: Any = None, skip_completed: bool | None = None) -> list[int]:
-        """Ranks that are not, in order."""
+        """Return the incomplete ranks, in order."""
         kept = self.stage.kept(self.work)
         every = range(len(self.work.ranks)) if ranks is None else ranks
         return [rank for rank in every if rank not in kept]
 
 
 class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
-    """Datatrove's executor for one machine, used for one rank at a time.
+    """datatrove's executor for one machine, used for one rank at a time.
 
     Its own pool waits forever for a killed process; `over_processes` counts that rank again.
     """
@@ -61,13 +62,13 @@ class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
 
     def count(self, rank: int) -> RankDone:
         """Count a rank; its log and statistics are in the folder of logs."""
-        with contextlib.redirect_stderr(io.StringIO()):  # which the log holds as well
+        with contextlib.redirect_stderr(io.StringIO()):  # the log contains the same lines
             self._run_for_rank(rank, local_rank=1)
         return self.stage.tell(self.work, rank)
 
 
 class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
-    """datatrove's executor for Slurm; Slurm takes back a job whose machine is lost."""
+    """datatrove's executor for Slurm; Slurm requeues a job whose machine is lost."""
 
     def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
         named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}

@@ -12,7 +12,7 @@ from evenhand.corpus.reading import Piece, ReadingOptions, Reason
 from evenhand.corpus.terms import TermTable
 
 CHOSEN = frozenset({Reason.DUPLICATE, Reason.NOT_SAMPLED, Reason.EMPTY, Reason.OTHER_RECORD})
-"""Reasons that are a choice, or what such files hold; of the others something is wrong with the file."""
+"""Reasons that are a choice or normal for a format; all others are problems of the file."""
 
 
 @dataclass(frozen=True)

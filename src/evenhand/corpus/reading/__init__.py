@@ -1,4 +1,4 @@
-"""Documents from files of any kind and place, what could not be read counted by reason."""
+"""Read documents from files of any format and location; unreadable documents are counted by reason."""
 
 import lazy_loader
 

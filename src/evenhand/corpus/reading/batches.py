@@ -1,4 +1,4 @@
-"""Documents of a piece in batches, in order, with what was left out and why."""
+"""Yield the documents of a piece in batches, in order, with the number of omitted documents by reason."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def read_batches(
                         yield _batch(texts, places, skipped, stored.bytes_read - counted)
                         texts, places, skipped, held, counted = [], [], Counter(), 0, stored.bytes_read
         except Damaged as found:
-            # where a file holds no text, its first piece alone speaks for it
+            # if a file has no text, only its first piece reports it
             if found.reason is not None and not (found.reason is Reason.BINARY and piece.first):
                 skipped[found.reason] += 1
             lost = _lost(piece, found, stored.bytes_read)
@@ -106,9 +106,9 @@ def read_batches(
 
 
 def write_hashes(pieces: Sequence[Piece], options: ReadingOptions, path: Path) -> int:
-    """Write the hashes of all documents of some pieces to a file, for `find_repeats`; returns how many there are.
+    """Write the hashes of all documents of some pieces to a file, for `find_repeats`; return their number.
 
-    Reads what `read_batches` will read with the same options. Raises as it does, and WriteError.
+    It reads the same documents as `read_batches` with the same options, and raises the same errors and WriteError.
     """
     return write_hash_file(path, _all_chunks(pieces, options))
 
@@ -134,14 +134,13 @@ def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[boo
 
 
 def _lost(piece: Piece, found: Damaged, read: int) -> int:
-    """Bytes of a piece whose documents are lost, uncounted."""
-    if found.reason is None or piece.kind == "text/file":  # each that is lost was counted
+    """Return the number of stored bytes of a piece whose documents were neither read nor counted."""
+    if found.reason is None or piece.kind == "text/file":  # each lost document was counted
         return 0
     if found.reason is Reason.BINARY or piece.kind == "parquet":  # nothing of it could be read
         return piece.size
-    if (
-        found.reason is Reason.TRUNCATED
-    ):  # its full length is unknown: assume that as much is missing as was read
+    # the full length is unknown, so assume that as much is missing as was read
+    if found.reason is Reason.TRUNCATED:
         return piece.size // 2
     return max(0, piece.size - (read if found.at is None else found.at))
 

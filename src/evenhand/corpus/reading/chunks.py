@@ -1,4 +1,4 @@
-"""What readers of one format hand to those who make batches: some documents, and what was passed over."""
+"""Chunks: some documents from a reader of one format, with the numbers of omitted ones."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Chunk:
     skipped: Counter[Reason] = field(default_factory=Counter)
 
     def add(self, text: str, place: int) -> None:
-        """Take in a document, or count it as empty."""
+        """Add a document, or count it as empty."""
         if not text or text.isspace():
             self.skipped[Reason.EMPTY] += 1
         else:
@@ -23,7 +23,7 @@ class Chunk:
             self.places.append(place)
 
     def add_bytes(self, content: bytes, place: int) -> None:
-        """Take in a document of plain text, or count why not."""
+        """Add a document of plain text, or count the reason why it is invalid."""
         if b"\0" in content:
             self.skipped[Reason.BINARY] += 1
             return

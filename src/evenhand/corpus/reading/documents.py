@@ -1,4 +1,4 @@
-"""What readers hand on: pieces of sources, and batches of documents with what was skipped."""
+"""Data that readers produce: pieces of sources, and batches of documents with the numbers of omitted ones."""
 
 import zlib
 from collections.abc import Mapping
@@ -17,11 +17,10 @@ class Reason(StrEnum):
     EMPTY = "empty"
     INVALID_UTF8 = "invalid_utf8"
     BINARY = "binary"
-    TRUNCATED = "truncated"  # the file ends within a record or compressed frame: what came before counts
+    # the file ends within a record or compressed frame; documents before it are counted
+    TRUNCATED = "truncated"
     UNREADABLE = "unreadable"  # the file, or a row group, cannot be decoded
-    OTHER_RECORD = (
-        "other_record"  # a WARC record that holds no text for readers (request, metadata, an image)
-    )
+    OTHER_RECORD = "other_record"  # a WARC record without text for readers (request, metadata, an image)
     TOO_LONG = "too_long"  # a document of more than `LONGEST` bytes
     DUPLICATE = "duplicate"
     NOT_SAMPLED = "not_sampled"

@@ -28,16 +28,16 @@ HASH = np.dtype([("high", "<u8"), ("low", "<u8"), ("piece", "<u4"), ("place", "<
 REPEAT = np.dtype([("piece", "<u4"), ("place", "<u8")])
 SLICE = np.dtype([("rows", "<u8"), ("checksum", "<u4")])
 SHARES = 1024
-"""Into which hashes are parted, by their first ten bits: of 600 million documents a share takes 17 MB."""
+"""Number of shares into which hashes are divided by their first ten bits; 17 MB per share for 600 million documents."""
 ROWS_AT_ONCE = 1 << 19
-"""Documents whose hashes are sorted at a time."""
+"""Number of documents whose hashes are sorted at a time."""
 HELD = 1 << 22
-"""Repeats that are held, of all ranks together, before they are written."""
+"""Number of duplicates of all ranks that are buffered before they are written."""
 MAGIC = b"evenhand hashes 1\n"
 
 
 def digests(texts: Sequence[str], corpus: str) -> NDArray[np.void]:
-    """(n,) DIGEST of texts: 128 bits of SHA-256; equal texts of two corpora have two.
+    """Return digests of texts, (n,) DIGEST: 128 bits of SHA-256; equal texts in two corpora have different ones.
 
     >>> one, two, three = digests(["a", "b", "a"], "wiki")
     >>> bool(one == three), bool(one == two), bool(one == digests(["a"], "news")[0])
@@ -53,7 +53,7 @@ def digests(texts: Sequence[str], corpus: str) -> NDArray[np.void]:
 
 
 def draw_texts(chunk: Chunk, corpus: str, options: ReadingOptions) -> Chunk:
-    """A chunk without the documents whose text is not in the sample, where it is texts that are drawn."""
+    """Return a chunk without documents outside the sample, if texts are sampled; otherwise the chunk itself."""
     draw = Draw.of_texts(options)
     if draw.draws_all or not chunk.texts:
         return chunk
@@ -65,7 +65,7 @@ def draw_texts(chunk: Chunk, corpus: str, options: ReadingOptions) -> Chunk:
 
 
 def write_hash_file(path: Path, documents: Iterable[tuple[Piece, Chunk]]) -> int:
-    """Write the hashes of documents to a file, whole or not at all; returns how many there are. Raises WriteError."""
+    """Write the hashes of documents to a file atomically, and return their number. Raises WriteError."""
     gathered: list[NDArray[np.void]] = []
     index: list[NDArray[np.void]] = []
     rows = 0
@@ -106,7 +106,7 @@ def _first_of_shares() -> NDArray[np.uint64]:
 
 
 class _HashFile:
-    """A file of hashes, read a share at a time."""
+    """A file of hashes, which is read one share at a time."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -129,7 +129,7 @@ class _HashFile:
         self._starts = len(MAGIC) + HASH.itemsize * (np.cumsum(rows).reshape(rows.shape) - rows)
 
     def share(self, number: int) -> NDArray[np.void]:
-        """All hashes of a share. Raises DataError for a file that is not as it was written."""
+        """Return all hashes of a share. Raise DataError for a file that was changed."""
         parts = []
         with self.path.open("rb") as handle:
             for about, start in zip(self._index[:, number], self._starts[:, number], strict=True):

@@ -1,4 +1,4 @@
-"""A first look at a source before all of it is read: whether it has the column that is to be read."""
+"""Check whether a source has the required column before all of it is read."""
 
 from itertools import islice
 
@@ -13,9 +13,9 @@ LOOKED_AT = 100
 
 
 def check_column(piece: Piece, column: str) -> bool:
-    """Whether a file shows that it has the column; False for one that is broken or empty, and says nothing.
+    """Return whether a file has the column; False for a broken or empty file, which shows nothing.
 
-    Raises DataError, which lists the columns there, for one without it.
+    Raises DataError, with the existing columns, for a file without it.
     """
     if piece.kind not in ("parquet", "jsonl", "csv"):
         return True

@@ -1,4 +1,4 @@
-"""What is read of documents, and which of them."""
+"""Options for reading documents and selecting them."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Sources made into pieces that can be read apart: small files whole, large ones by ranges of bytes or row groups."""
+"""Divide sources into pieces that can be read separately: small files whole, large ones by bytes or row groups."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ from evenhand.schema import DataError, UsageError, unknown_name
 
 LARGEST = 128 << 20
 LARGEST_DOCUMENT = 100_000
-"""Bytes: where texts of a folder have no more on average, each file is a document; larger ones hold many."""
+"""Mean size in bytes up to which each text file of a folder is a document; larger files contain many documents."""
 BOOKS = (".txt", ".text")
 PACKED_BY = 4
-"""Bytes of text in a packed one, about."""
+"""Approximate ratio of unpacked to packed size of text."""
 
 
 @dataclass(frozen=True)
@@ -218,10 +218,10 @@ def _by_row_groups(piece: Piece, largest: int) -> Iterator[Piece]:
         with Stored(piece.address, piece.version) as stored:
             about = opened(stored).metadata
             sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
-    except Damaged:  # counted where it is read
+    except Damaged:  # counted when the file is read
         yield piece
         return
-    # Scale to stored sizes, because row groups report their unpacked size.
+    # scale to stored sizes, because row groups report their unpacked sizes
     stored_sizes = [size * piece.size / max(sum(sizes), 1) for size in sizes]
     first, held = 0, 0.0
     for group, size in enumerate(stored_sizes):

@@ -1,4 +1,4 @@
-"""What a user names, made into files: `[NAME=]ADDRESS`, of a file, a folder or a pattern, here or in a store."""
+"""Find the files of a source: `[NAME=]ADDRESS`, a file, a folder or a pattern, local or in storage."""
 
 import os
 import re
@@ -33,7 +33,7 @@ NAMED = re.compile(r"([^/\\:=*?\[]+)=(.+)", re.DOTALL)
 SHARD = re.compile(
     r"([-_.]|^)(part|shard)[-_.]?\d+([-_.]?of[-_.]?\d+)?$|[-_.]?\d+[-_.]?of[-_.]?\d+$|^\d+$", re.IGNORECASE
 )
-"""Names of files that are one shard of several. In other names a number may be part of the name (tiny20)."""
+"""Pattern of the names of files that are shards. In other names, a number may be part of the name (tiny20)."""
 NUMBER = re.compile(r"[-_.]\d+$")
 PATTERN = re.compile(r"[*?\[]")
 EXPECTED = (
@@ -49,12 +49,12 @@ class Source:
     corpus: str
     address: str
     named: bool
-    """Whether the user gave the name of the corpus."""
+    """Whether the user named the corpus."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a source. name: its path within the source. kind: by its ending; "text" of any text."""
+    """A file of a source. name: its path within the source. kind: format from its suffix; "text" for any text."""
 
     file: Found
     name: str
@@ -98,7 +98,9 @@ def parse_sources(given: Sequence[str]) -> list[Source]:
 
 
 def _numbered(source: Source) -> tuple[str, str] | None:
-    """The folder of a file and its name without a number behind it; None where there is none, or it was named."""
+    """Return the folder of a file and its name without a number at the end; None without one, or if
+    the user named it.
+    """
     folder, _, file = path_of(source.address).rpartition("/")
     shorter = NUMBER.sub("", source.corpus)
     numbered = not source.named and ending_of(file) and shorter not in ("", source.corpus)
@@ -118,7 +120,7 @@ def _derived(address: str) -> str:
 
 
 def path_of(address: str) -> str:
-    """An address without its scheme, and of the web without what is asked there.
+    """Return a URL without its scheme and query.
 
     >>> path_of("https://x.org/a.jsonl.gz?download=true"), path_of("what?.txt")
     ('x.org/a.jsonl.gz', 'what?.txt')
@@ -163,11 +165,12 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
     odd = []
     files = []
     for file, name in listed:
-        if file.address != without_surrogates(file.address):  # what keeps the division could not hold it
+        # the stored plan of the work could not contain such a name
+        if file.address != without_surrogates(file.address):
             odd.append(without_surrogates(name))
             continue
         ending = ending_of(name)
-        # in folders, .json is mostly what describes the data; lists of rows there end in .jsonl or .json.gz
+        # in folders, .json usually describes the data; rows are in .jsonl or .json.gz
         if kind is None and (not ending or (folder and name.lower().endswith(".json"))):
             passed[PurePosixPath(name).suffix or "no ending"] += 1
             continue
@@ -218,7 +221,7 @@ def _listed(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
 
 
 def _parted(path: str) -> tuple[Path, str]:
-    """The folder in which a pattern begins, and the pattern."""
+    """Return the folder in which a pattern begins, and the pattern."""
     parts = Path(path).parts
     fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
     return Path(*fixed), "/".join(parts[len(fixed) :])

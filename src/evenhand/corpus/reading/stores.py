@@ -33,7 +33,7 @@ MENDING = {
 MENDING["http"] = MENDING["https"]
 PACKAGES = {"s3": "'evenhand[s3]'", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 BLOCK = 8 << 20
-"""Bytes that are asked of a remote store at a time."""
+"""Bytes that are requested from remote storage at a time."""
 
 MOST_UNTOLD = 64 << 30
 """Maximum number of bytes to read from a file if the store does not give its size."""
@@ -41,18 +41,21 @@ MOST_UNTOLD = 64 << 30
 
 @dataclass(frozen=True)
 class Found:
-    """A file in a store. size: 0 also if the store does not give it. version: begins with the size, if it is known, and
-    changes with the content, if the store reports this."""
+    """A file in storage.
+
+    size: 0 also if the storage does not report it. version: begins with the size, if it is known, and changes with the
+    content, if the storage reports this.
+    """
 
     address: str
     size: int
     version: str
     divisible: bool = True
-    """Whether any range of it can be asked for."""
+    """Whether any byte range can be requested."""
 
 
 def scheme_of(address: str) -> str:
-    """The kind of store, "" for this machine.
+    """Return the scheme of a URL, "" for a local path.
 
     >>> scheme_of("s3://bucket/a"), scheme_of("data/a")
     ('s3', '')
@@ -69,14 +72,14 @@ def scheme_of(address: str) -> str:
 
 
 def local(address: str) -> str:
-    """The path of an address on this machine."""
+    """Return the local path of a URL."""
     return address.removeprefix("file://")
 
 
 def store_of(address: str) -> tuple[Any, str]:
-    """The file system of fsspec that keeps an address, and the path within it.
+    """Return the file system of fsspec for a URL, and the path within it.
 
-    Raises DataError where a package is missing or the store cannot be entered.
+    Raises DataError if a package is missing or the storage cannot be accessed.
     """
     scheme = scheme_of(address)
     if scheme == "hf" and not re.match(r"hf://datasets/[\w.-]+/[\w.-]+", address):
@@ -120,7 +123,7 @@ def clear_errors(address: str) -> Iterator[None]:
         raise DataError(
             f"{address} requires a package that is not installed.", f"Install it: pip install {package}"
         ) from error
-    except Exception as error:  # stores raise errors of many libraries without a common class
+    except Exception as error:  # storage libraries raise many exceptions without a common class
         raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
 
 
@@ -149,7 +152,7 @@ def _local(status: os.stat_result) -> tuple[int, str]:
 
 
 def described(address: str, info: dict[str, Any]) -> Found:
-    """A file by what its store lists of it."""
+    """Return a file from its entry in the storage's listing."""
     size = info.get("size")
     known = ("ETag", "etag", "blob_id", "md5Hash", "Last-Modified", "LastModified", "last_modified", "mtime")
     tag = next((f"{name.lower()} {info[name]}".replace('"', "") for name in known if info.get(name)), "")
@@ -158,9 +161,9 @@ def described(address: str, info: dict[str, Any]) -> Found:
 
 
 class Stored:
-    """A file as stored, opened for reading: counts what is read, and hashes it where that is all of it.
+    """A stored file that is opened for reading; it counts the bytes read, and hashes the file if all of it is read.
 
-    Raises DataError for a file that is not there, may not be read, is another than `version`, or is lost on the way.
+    Raises DataError for a file that is missing, unreadable, of another `version`, or lost while reading.
     """
 
     def __init__(self, address: str, version: str = "", *, hashed: bool = False):
@@ -176,7 +179,7 @@ class Stored:
                 self.handle = open(local(address), "rb")  # noqa: SIM115
 
     def check_version(self) -> None:
-        """Raises DataError where the file is not the one that was found when the work was planned."""
+        """Raise DataError if the file is not the one that was found when the work was planned."""
         if not self.version:
             return
         hint = (
@@ -200,7 +203,7 @@ class Stored:
             )
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
         with clear_errors(self.address):
             data: bytes = self.handle.read(size)
         self.bytes_read += len(data)
@@ -214,13 +217,13 @@ class Stored:
         return data
 
     def seek(self, place: int, whence: int = 0) -> int:
-        """Go to a byte; what is read from there is hashed no longer."""
+        """Move to a byte; the file is then no longer hashed."""
         self._digest = None
         with clear_errors(self.address):
             return int(self.handle.seek(place, whence))
 
     def tell(self) -> int:
-        """The byte that is read next."""
+        """Return the position of the next byte."""
         return int(self.handle.tell())
 
     def readable(self) -> bool:
@@ -234,11 +237,11 @@ class Stored:
         return bool(self.handle.closed)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.handle.close()
 
     def identity(self) -> str:
-        """SHA-256 (hex) of the file, the rest of which is read for it; of what was read in parts, its version."""
+        """Return the SHA-256 (hex) of the file, after reading the rest; its version if it was read in parts."""
         if self._digest is None:
             return self.version or found(self.address).version
         while self.read(BLOCK):

@@ -1,4 +1,4 @@
-"""Packed files (.gz, .zst) as a stream of bytes: members and frames one after another, memory that never grows."""
+"""Unpack files (.gz, .zst) as a stream of bytes, member by member, with limited memory."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from evenhand.schema import DataError
 PACKINGS = {".gz": "gzip", ".bgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 UNPACKED_AT_ONCE = 1 << 18
 GZIP_AT_ONCE = 1 << 15
-"""Bytes of gzip that are read at a time: what is behind the end of a member is copied, and crawls have many."""
+"""Bytes of gzip that are read at a time. Bytes after the end of a member are copied, and crawls have many members."""
 FED_AT_ONCE = 1 << 9
-"""Bytes of zstd that are unpacked at a time: at worst, and only in files made to do harm, they become 16 MiB."""
+"""Bytes of zstd that are unpacked at a time. In the worst case (malicious files), they become 16 MiB."""
 LARGEST_WINDOW = 1 << 27
-"""Bytes that unpacking zstd may look back on, as of zstd itself without --long=31."""
+"""Maximum window of zstd in bytes, as for zstd without --long=31."""
 
 
 class Damaged(Exception):
@@ -30,7 +30,7 @@ class Damaged(Exception):
 
 
 def packing_of(address: str) -> str:
-    """How a file is packed, by its ending; "" for plain ones.
+    """Return the compression of a file from its suffix; "" for none.
 
     >>> packing_of("a.json.gz"), packing_of("a.jsonl")
     ('gzip', '')
@@ -40,7 +40,7 @@ def packing_of(address: str) -> str:
 
 
 def unpacked(stored: Stored) -> Iterator[bytes]:
-    """The content of a file in blocks, as its ending says it is packed.
+    """Yield the content of a file in blocks, unpacked according to its suffix.
 
     Raises Damaged after the last block that could be unpacked, if the file is truncated or damaged.
     """
@@ -72,7 +72,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
             data = member.unconsumed_tail
             if block:
                 yield block
-        data = member.unused_data.lstrip(b"\0")  # padding, which tapes and some writers leave
+        data = member.unused_data.lstrip(b"\0")  # padding, which tapes and some programs add
         while not data and (more := stored.read(GZIP_AT_ONCE)):
             data = more.lstrip(b"\0")
         if len(data) == 1:
@@ -83,7 +83,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
 
 
 def _before_damage(member: Any, data: bytes) -> tuple[bytes, int]:
-    """What can be unpacked of data that cannot to its end, and of how many bytes that is."""
+    """Return what can be unpacked before the damage, and from how many bytes."""
     blocks = []
     for place in range(len(data)):
         try:

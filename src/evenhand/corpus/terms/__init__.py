@@ -1,4 +1,4 @@
-"""The terms to be counted, as an immutable table with a hash of its content."""
+"""The terms to count, as an immutable table with a hash of its content."""
 
 import lazy_loader
 

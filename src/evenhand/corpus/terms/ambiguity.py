@@ -1,4 +1,4 @@
-"""Words of people that often mean something else: a wall is white, a pan is for frying."""
+"""Words that name groups of people but often mean something else: a wall is white, and a pan is for frying."""
 
 from evenhand.corpus.normalising import normalised
 

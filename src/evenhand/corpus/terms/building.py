@@ -1,4 +1,4 @@
-"""Makes the table of terms from lists."""
+"""Build the table of terms from lists."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ DEFAULT = ("descriptors", "pronouns")
 """Names of the lists that are counted by default. They need no download."""
 NAME = "name"
 ALWAYS = "person_nouns"
-"""By them it is seen whether a hit is near a word for a person."""
+"""Lists that are always included, because their hits show whether a person is mentioned near a term."""
 
 
 def build_terms(
@@ -125,7 +125,7 @@ def _path(folder: Path | str | None) -> Path | None:
 
 
 def _each_once(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Candidates in order, those that are spelt the same in one list, axis and group as one."""
+    """Return candidates in order; those with the same spelling in one list, axis and group become one."""
     found: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for each in sorted(set(candidates)):
         found[each.source, each.kind, each.axis, each.group, as_surface(each.name)].append(each)
@@ -154,10 +154,10 @@ def _table(candidates: Sequence[Candidate], inflections: bool) -> TermTable:
 
 
 def _spelling(candidate: Candidate) -> str:
-    """What shares plurals; "Christians" are no people of that name."""
+    """Return the key under which candidates share plurals; names of people ("Christian") are separate."""
     return f"{as_surface(candidate.name)}{' (name)' * (candidate.kind == NAME)}"
 
 
 def as_surface(spelling: str) -> str:
-    """A spelling as it is looked for."""
+    """Return the normalised form of a spelling."""
     return normalised(spelling).strip()

@@ -1,4 +1,4 @@
-"""Descriptors of people, from our lexicon and from HolisticBias, with the plurals that count as them."""
+"""Descriptors of people from evenhand's lexicon and from HolisticBias, with plurals that count as them."""
 
 import re
 from collections.abc import Iterator
@@ -15,18 +15,20 @@ from evenhand.prompts.lexicon import pluralise
 OWN = "evenhand"
 KIND = "descriptor"
 NAMING_PEOPLE = ("race_ethnicity", "nationality", "religion", "sexual_orientation", "political_ideologies")
-"""Axes whose adjectives name people in the plural ("Asians", "gays"); of others that makes other words ("shorts")."""
+"""Axes whose adjectives have plurals that name people ("Asians", "gays"). On other axes,
+plurals are other words ("shorts").
+"""
 NEVER_PLURAL = re.compile(
     r"(?:ish|ese|ch|ed|ing|less|ous)$|^(?:anti|pro|far|alt)-|^spiritual$|^normal$", re.IGNORECASE
 )
-"""Axes whose adjectives do not name people in the plural: "left wings" are of planes, "spirituals" are sung."""
+"""Axes whose adjectives do not name people in the plural: "left wings" are of planes, and "spirituals" are songs."""
 NONE = "(none)"
 NOUNS = "-nouns"
-"""Ends what noun phrases of HolisticBias name as their source."""
+"""Suffix of the source of HolisticBias' noun phrases."""
 
 
 def lexicon_descriptors() -> Iterator[Candidate]:
-    """All descriptors of our lexicon; group: their bucket."""
+    """Yield all descriptors of evenhand's lexicon; group: their bucket."""
     for each in load_lexicon().descriptors:
         written = None if each.form == "adjective" else each.plural
         plurals = plurals_of(each.axis, each.descriptor, written)
@@ -38,12 +40,11 @@ def lexicon_descriptors() -> Iterator[Candidate]:
 def holisticbias_descriptors(
     folder: Path | None, version: str | None = None, *, nouns: bool = False
 ) -> Iterator[Candidate]:
-    """The descriptors of a published version, which the paper counts; group: their bucket.
+    """Yield the descriptors of a published version, as the paper counts them; group: their bucket.
 
-    nouns: the noun phrases of its other file ("a wheelchair user") instead, which have no bucket.
-
-    folder, version: as `published_holisticbias` and `dataset_folder` take them; None: version 1.1, or the one that the
-    folder holds. Raises DatasetMissing where it is not here, ChecksumMismatch where it is not what was published.
+    nouns: yield the noun phrases of its other file ("a wheelchair user") instead, which have no bucket. folder,
+    version: as in `published_holisticbias` and `dataset_folder`; None: version 1.1, or the version in the folder.
+    Raises DatasetMissing if it is not installed, and ChecksumMismatch if it differs from the published one.
     """
     if version is None:
         sentences = published_holisticbias(folder)
@@ -61,7 +62,7 @@ def holisticbias_descriptors(
 
 
 def _descriptor_of(phrase: HolisticBiasPhrase) -> tuple[str, str | None] | None:
-    """The descriptor and the plural it is written with; None for a phrase that shows no descriptor by itself."""
+    """Return the descriptor in a noun phrase and its plural; None for a phrase without a separate descriptor."""
     match phrase.noun_phrase_type:
         case "descriptor":
             return phrase.descriptor, None
@@ -73,10 +74,9 @@ def _descriptor_of(phrase: HolisticBiasPhrase) -> tuple[str, str | None] | None:
 
 
 def plurals_of(axis: str, name: str, written: str | None) -> tuple[str, ...]:
-    """What counts as the plural of a descriptor besides itself.
+    """Return the words that count as the plural of a descriptor.
 
-    written: the plural its list gives; None for adjectives, of which the grammar makes one on axes where they name
-    people.
+    written: the plural in its list; None for adjectives, whose plural is formed by rule on axes where it names people.
 
     >>> plurals_of("nationality", "Kenyan", None), plurals_of("body_type", "short", None)
     (('Kenyans',), ())

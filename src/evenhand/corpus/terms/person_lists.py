@@ -1,4 +1,4 @@
-"""Words that stand for a person: pronouns, nouns and first names."""
+"""Words for a person: pronouns, nouns and first names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,27 +15,27 @@ PRONOUNS = {
     "he": ("he", "him", "his", "himself"),
     "they": ("they", "them", "their", "theirs", "theirself", "themself", "themselves"),
 }
-"""ROBBIE, section B.4.1, which has them from Chowdhery et al. 2022."""
+"""Pronouns by list. Source: ROBBIE, section B.4.1, after Chowdhery et al. 2022."""
 LEAST_BIRTHS = 10_000
-"""Births from 1920 to 2019 of a name of the list `births`: some 2,500 names."""
+"""Minimum number of births from 1920 to 2019 for a name of the list `births` (about 2,500 names)."""
 
 
 def pronouns() -> Iterator[Candidate]:
-    """The three lists of the paper."""
+    """Yield the three lists of pronouns in the paper."""
     for group, words in PRONOUNS.items():
         for word in words:
             yield Candidate("pronoun", "pronouns", group, word, "robbie")
 
 
 def person_nouns() -> Iterator[Candidate]:
-    """Our lexicon's words for a person; group: their gender."""
+    """Yield the lexicon's nouns for a person; group: their gender."""
     for noun in load_lexicon().nouns:
         plurals = () if noun.plural == noun.singular else (noun.plural,)
         yield Candidate("person_noun", "person_nouns", noun.gender, noun.singular, OWN, plurals)
 
 
 def names(source: Path | str, births: Path | str | None) -> Iterator[Candidate]:
-    """First names of a list as `load_names` takes it; group: gender, behind race and ethnicity where known."""
+    """Yield the first names of a list of `load_names`; group: gender, after race and ethnicity if known."""
     listed = load_names(source, births=births)
     for name, gender, race in listed.select("name", "gender", "race_ethnicity").unique().iter_rows():
         group = gender if race is None else f"{race} {gender}"
@@ -43,7 +43,7 @@ def names(source: Path | str, births: Path | str | None) -> Iterator[Candidate]:
 
 
 def names_of_births(births: Path | str) -> Iterator[Candidate]:
-    """Names that at least LEAST_BIRTHS people got; group: the gender of most."""
+    """Yield names that were given at least LEAST_BIRTHS times; group: the more frequent gender."""
     of_all = pl.col("female") + pl.col("male")
     frequent = read_births(births).filter((of_all >= LEAST_BIRTHS) & (pl.col("female") != pl.col("male")))
     for name, female, male in frequent.select("name", "female", "male").iter_rows():

@@ -1,4 +1,4 @@
-"""The table of terms that are counted: frozen, sorted, with a hash that merged counts must share."""
+"""The immutable, sorted table of terms to count, with a hash that all merged counts must share."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +15,19 @@ HINT = "Expected a table written by `TermTable.write`. Create it again with `bui
 
 TERM_COLUMNS = {
     "term": pl.UInt32,  # 0 ... k-1, the row of the term
-    "name": pl.String,  # as it is shown: "African American"
-    "kind": pl.String,  # descriptor, pronoun, name, person_noun, or a user's own word for a list
-    "axis": pl.String,  # gender_and_sex, race_ethnicity, ..., pronouns, names, or the user's
-    "group": pl.String,  # bucket of a descriptor, she/he/they, origin or gender of a name; null where there is none
+    "name": pl.String,  # as it is displayed: "African American"
+    "kind": pl.String,  # descriptor, pronoun, name, person_noun, or the kind in a user's list
+    "axis": pl.String,  # gender_and_sex, race_ethnicity, ..., pronouns, names, or the axis in a user's list
+    # bucket of a descriptor; she, he, they; origin or gender of a name; null if there is none
+    "group": pl.String,
     "source": pl.String,  # evenhand, holisticbias-v1.1, the file's name, ...
-    "ambiguous": pl.Boolean,  # known to have senses that are not of people (white, pan)
+    "ambiguous": pl.Boolean,  # known to have senses that do not refer to people (white, pan)
 }
 SURFACE_COLUMNS = {
     "surface": pl.UInt32,  # 0 ... s-1, the row of the surface
     "term": pl.UInt32,
-    "text": pl.String,  # what is looked for, normalised as documents are
-    "inflected": pl.Boolean,  # a plural or possessive that was made here, not written in the list
+    "text": pl.String,  # what is searched, normalised in the same way as documents
+    "inflected": pl.Boolean,  # a plural or possessive that was formed here and is not in the list
 }
 
 
@@ -63,7 +64,7 @@ class TermTable:
         return self.surfaces.filter(term=term)["text"].to_list()
 
     def write(self, path: Path | str) -> Path:
-        """Write the table, with its hash, as JSON; returns the path. Raises WriteError."""
+        """Write the table, with its hash, as JSON, and return the path. Raises WriteError."""
         content = {"layout": LAYOUT, "content_hash": self.content_hash}
         return write_json(
             path, content | {part: getattr(self, part).to_dict(as_series=False) for part in _PARTS}

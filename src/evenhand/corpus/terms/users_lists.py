@@ -1,4 +1,4 @@
-"""Terms of a user: any table with a term a row."""
+"""Terms of a user: any table with one term per row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +58,7 @@ def users_terms(path: Path) -> list[Candidate]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The place of each row in the file, and what it holds."""
+    """Yield the place of each row in the file, and its content."""
     if path.suffix.lower() == PLAIN:
         for number, line in enumerate(read_lines(path, FORMAT), 1):
             if line.strip():
@@ -67,7 +67,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     frame = read_table(path, FORMAT)
     frame = frame.rename({name: name.strip().lower() for name in frame.columns}, strict=False)
     require_columns(frame, ["term"], path, FORMAT)
-    for name in frame.columns:  # a misspelt column would be left out without notice
+    for name in frame.columns:  # a misspelt column would be ignored without notice
         absent = [column for column in OPTIONAL if column not in frame.columns]
         if name not in ("term", *OPTIONAL) and (near := nearest_names(name, absent, most=1, similarity=0.75)):
             raise DataError(

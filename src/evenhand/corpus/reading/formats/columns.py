@@ -1,4 +1,4 @@
-"""Parquet: the column of texts alone, a row group after another; a damaged group loses its own rows and no others."""
+"""Read Parquet: only the column of texts, one row group at a time; a damaged group loses only its own rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ from evenhand.corpus.reading.unpacking import Damaged
 from evenhand.schema import DataError
 
 MOST_ROWS = 8192
-"""Of a batch."""
+"""Maximum number of rows of a batch."""
 NUMBER = 8
-"""Bytes of a row, at most, that is but the number of a text."""
+"""Maximum number of bytes per row that is only an index into a dictionary of texts."""
 
 BUFFER = 1 << 22
-"""Bytes of a column that are read ahead: without a limit it is all of a row group, which may be all of a file."""
+"""Bytes of a column that are read ahead. Without a limit, it is a whole row group, which may be the whole file."""
 
 
 def opened(stored: Stored, *dictionaries: str) -> Any:
@@ -127,7 +127,7 @@ def _chunk_of(file: Any, group: int, column: str) -> Any:
 
 
 def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
-    """Rows that hold about a batch of text."""
+    """Return the number of rows that contain about one batch of text."""
     chunk = _chunk_of(file, group, options.column)
     return int(
         np.clip(options.batch_bytes * chunk.num_values // max(chunk.total_uncompressed_size, 1), 1, MOST_ROWS)
@@ -135,7 +135,7 @@ def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
 
 
 def _repeats_few(file: Any, group: int, column: str) -> bool:
-    """Whether rows are no more than numbers of a few texts, which together may be far larger than the file."""
+    """Return whether rows are only indices into few texts, which may together be far larger than the file."""
     chunk = _chunk_of(file, group, column)
     if not chunk.has_dictionary_page or chunk.dictionary_page_offset is None:
         return False
@@ -144,10 +144,10 @@ def _repeats_few(file: Any, group: int, column: str) -> bool:
 
 
 def _texts(batch: Any, column: str) -> Any:
-    """The column of a batch that holds it alone, inside however many records."""
+    """Return the column of a batch, inside any number of records."""
     values = batch.column(0)
     while hasattr(values.type, "num_fields") and str(values.type).startswith("struct"):
-        import pyarrow.compute  # which takes long, and few files need it
+        import pyarrow.compute  # this import is slow, and few files need it
 
         values = pyarrow.compute.struct_field(values, [0])
     return values
@@ -181,7 +181,7 @@ def _chunk(values: Any, first: int, draw: Draw) -> Chunk:
 
 
 def _python(values: Any) -> list[str | bytes | None]:
-    """Values as Python's; bytes where some are no UTF-8."""
+    """Return values as Python objects; bytes if some are not UTF-8."""
     import pyarrow
 
     try:

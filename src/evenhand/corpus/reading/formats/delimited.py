@@ -1,4 +1,4 @@
-"""CSV and TSV: rows under a heading, whose fields may hold line ends within quotation marks."""
+"""Read CSV and TSV: rows below a heading, whose fields may contain line ends within quotation marks."""
 
 import csv
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from evenhand.corpus.reading.unpacking import Damaged
 
 ROWS_AT_ONCE = 512
 END = "\x1eend of rows\x1e"
-"""Behind the last line."""
+"""Marker after the last line."""
 
 
 def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
@@ -44,12 +44,12 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
 
 
 class _Lines:
-    """Lines of a file as text, and behind them one more, by which it shows whether a quotation mark is still open."""
+    """Lines of a file as text, followed by a marker that shows whether a quotation mark is still open."""
 
     def __init__(self, stored: Stored, piece: Piece):
         self._stored, self._lines = stored, self._read(lines_of(stored, piece))
         self.read = 0
-        """Bytes of the unpacked file that were handed on."""
+        """Number of bytes of the unpacked file that were passed on."""
         self._unpacked = 0
 
     def stored_at(self, place: int) -> int:

@@ -1,6 +1,6 @@
-"""The text of a web page, lightly: what stands outside of tags, a line a block; menus and footers are text, too.
+"""Extract the text of a web page: everything outside tags, one line per block, including menus and footers.
 
-Scripts, styles and other things that are not read are left out. For cleaner texts extract them beforehand, or read WET.
+Scripts, styles and other unread elements are left out. For cleaner texts, extract them beforehand or read WET.
 """
 
 import codecs
@@ -16,10 +16,10 @@ WITHIN_A_LINE = (
     "strong sub sup time tt u var wbr"
 )
 INLINE = frozenset(WITHIN_A_LINE.split())
-"""Elements within a line; all others end one."""
+"""Elements within a line; all others end a line."""
 NAME = re.compile(r"<(/?)([a-z][^\s/>]*+)", re.IGNORECASE)
 TAG_END = re.compile(r"""[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*+>""")
-"""The rest of a tag, in which a > within quotation marks does not end it."""
+"""Pattern of the rest of a tag, in which a > within quotation marks does not end it."""
 END = "\x1e"
 META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 DECLARED_WITHIN = 1024
@@ -32,11 +32,11 @@ READ_AS = {
     "gbk": "gb18030",
     "euc_kr": "cp949",
 }
-"""What browsers take these names for. Source: WHATWG, Encoding Standard."""
+"""Encodings that browsers use for these names. Source: WHATWG, Encoding Standard."""
 
 
 def page_text(page: str) -> str:
-    """The text of HTML, a line a block.
+    """Return the text of HTML, one line per block.
 
     >>> page_text("<title>A &amp; B</title><p>one <b>two</b><script>x()</script><p>three")
     'A & B\\none two\\nthree'
@@ -55,7 +55,7 @@ def page_text(page: str) -> str:
             place = start + 1
             continue
         end = TAG_END.match(page, start + 1) if quoted else None
-        # a quotation mark that is never closed: none after it can be relied on
+        # an unclosed quotation mark; no later one can be trusted
         quoted = end is not None
         place = end.end() if end else _behind(page.find(">", start), 1, page)
         element = name[2].lower() if name else ""
@@ -75,9 +75,9 @@ def _behind(found: int, length: int, page: str) -> int:
 
 
 def decoded(page: bytes, declared: str | None = None) -> str:
-    """A page as text: by its byte order mark, else the charset of its HTTP header, of its meta tag, or UTF-8.
+    """Decode a page by its byte order mark, else the charset of its HTTP header or meta tag, or UTF-8.
 
-    Nothing is guessed and nothing replaced: raises UnicodeDecodeError for a page that is not what it says it is.
+    Nothing is guessed or replaced: raises UnicodeDecodeError for a page with invalid bytes.
     """
     marked = next((name for mark, name in MARKS.items() if page.startswith(mark)), None)
     said = META.search(page[:DECLARED_WITHIN])
@@ -91,13 +91,13 @@ def decoded(page: bytes, declared: str | None = None) -> str:
     try:
         return page.decode(READ_AS.get(name, name))
     except UnicodeDecodeError:
-        if READ_AS.get(name) == "cp1252":  # bytes that Windows leaves open are control characters
+        if READ_AS.get(name) == "cp1252":  # bytes that Windows does not define are control characters
             return page.decode("latin-1")
         raise
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's name of a charset; None for an unknown one, which is passed over as browsers do."""
+    """Return Python's name of a charset; None for an unknown one, which browsers ignore, too."""
     if not label:
         return None
     try:

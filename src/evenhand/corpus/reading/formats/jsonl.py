@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, whose text stands under a key, or under one within records."""
+"""Read JSON lines: one object per line, with the text under a key or within nested records."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
             text = value_of(row, options.column, keys)
             if not isinstance(text, str):
                 chunk.skipped[Reason.NO_TEXT] += 1
-            elif by_python and without_surrogates(text) != text:  # the faster reader takes none
+            elif by_python and without_surrogates(text) != text:  # the faster reader rejects lone surrogates
                 chunk.skipped[Reason.INVALID_UTF8] += 1
             else:
                 chunk.add(text, place)
@@ -49,7 +49,7 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
 
 
 def _otherwise(line: bytes) -> Any:
-    """A row that only Python's reader takes (NaN, lone surrogates), or the reason why there is none."""
+    """Return a row that only Python's reader accepts (NaN, lone surrogates), or the reason why there is none."""
     if not line.strip():
         return Reason.EMPTY
     try:

@@ -28,28 +28,28 @@ MAGIC = {
     b"\xfe\xff": "text in UTF-16",
     b"ARROW1": "Arrow",
 }
-"""How files begin that hold no lines in UTF-8."""
+"""First bytes of files that do not contain lines in UTF-8."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Whole lines one after another."""
+    """Some consecutive complete lines."""
 
     place: int
     """Position of the first byte in the unpacked file."""
     content: bytes
     too_long: int = 0
-    """Lines of more than LONGEST bytes, whose content is not here."""
+    """Number of lines longer than LONGEST bytes, whose content is left out."""
 
     def spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(n,) where lines start and (n,) where they end in `content`, without their line feeds."""
+        """Return the starts (n,) and ends (n,) of lines in `content`, without their line feeds."""
         ends = np.flatnonzero(np.frombuffer(self.content, dtype=np.uint8) == ord("\n"))
         if not self.content.endswith(b"\n"):
             ends = np.append(ends, len(self.content))
         return np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1] + 1]), ends
 
     def drawn(self, draw: Draw) -> tuple[list[tuple[int, int]], dict[Reason, int]]:
-        """Starts and ends of the lines that are drawn, and how many are not, or are too long."""
+        """Return the starts and ends of the sampled lines, and the numbers of omitted and too long ones."""
         if not self.content:
             return [], {Reason.TOO_LONG: self.too_long}
         starts, ends = self.spans()
@@ -64,16 +64,16 @@ class Lines:
 
 
 def check_head(head: bytes) -> None:
-    """Raises Damaged, as BINARY, for the beginning of a file that holds no text in UTF-8."""
+    """Raise Damaged, as BINARY, for the first bytes of a file that is not UTF-8 text."""
     kind = next((told for magic, told in MAGIC.items() if head.startswith(magic)), None)
     if kind or b"\0" in head[:HEAD]:
         raise Damaged(Reason.BINARY, f"it is {kind or 'binary'}, not UTF-8 text")
 
 
 def content_from(stored: Stored, piece: Piece) -> tuple[int, Iterator[bytes]]:
-    """The first line of a piece: its place, and the content of the file from there on.
+    """Return the position of the first line of a piece, and the content of the file from there on.
 
-    Raises Damaged where the file begins as no text does; for all but the first range of it with nothing to count.
+    Raises Damaged if the file does not begin as text; for all but the first range, it counts nothing.
     """
     if packing_of(piece.address):
         return 0, _headed(unpacked(stored))
@@ -111,9 +111,9 @@ def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
 
 
 def line_blocks(place: int, blocks: Iterator[bytes], last: int | None) -> Iterator[Lines]:
-    """Lines from a stream that begins with one.
+    """Yield lines from a stream that begins with a line.
 
-    place: of the first byte of the stream. last: where no line begins that is wanted; None: all are.
+    place: position of the first byte of the stream. last: position from which lines are not wanted; None: all are.
     """
     pending: list[bytes] = []
     held, skipping = 0, False

@@ -1,4 +1,4 @@
-"""Plain text in UTF-8: a document a line, a paragraph (lines up to a blank one), or a file."""
+"""Read plain text in UTF-8: one document per line, per paragraph (lines up to a blank one), or per file."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def read_paragraphs(stored: Stored, piece: Piece, options: ReadingOptions) -> It
     """
     draw = Draw.of_places(options, piece.name)
     begin, blocks = content_from(stored, piece)
-    # a line in the midst of a paragraph belongs to the piece before
+    # a line inside a paragraph belongs to the previous piece
     theirs = begin > 0 and not _follows_a_blank_line(piece, begin)
     first, held, gathered = 0, 0, list[bytes]()
     for lines in line_blocks(begin, blocks, None):
@@ -84,7 +84,7 @@ def _add(chunk: Chunk, gathered: list[bytes], held: int, first: int, draw: Draw)
 
 
 def _follows_a_blank_line(piece: Piece, place: int) -> bool:
-    """Whether the line before the one at `place` is blank, or there is none."""
+    """Return whether the line before the one at `place` is blank or missing."""
     with Stored(piece.address) as stored:
         end = place - 1  # its line feed
         while end > 0:

@@ -1,4 +1,4 @@
-"""Records of web crawls: the texts of WET, and of WARC and ARC the pages, from which tags are taken off."""
+"""Read records of web crawls: the texts of WET, and the pages of WARC and ARC without tags."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,16 +17,16 @@ PAGES = ("text/html", "application/xhtml+xml")
 
 
 class _Stream:
-    """What warcio reads from: the unpacked file."""
+    """The unpacked file, as a stream for warcio."""
 
     def __init__(self, blocks: Iterator[bytes]):
         self._blocks, self._rest = blocks, b""
         self.damage: Damaged | None = None
         self.ended = False
         self.given = 0
-        """Bytes that were read of it."""
+        """Number of bytes that were read."""
         self.tail = b""
-        """The last bytes that were read: of a whole file, the blank lines that end a record."""
+        """The last bytes that were read; at the end of a complete file, the blank lines that end a record."""
 
     @property
     def ends_with_a_record(self) -> bool:
@@ -36,7 +36,7 @@ class _Stream:
         while not self._rest and not self.ended:
             try:
                 self._rest = next(self._blocks, b"")
-            except Damaged as damage:  # kept, as warcio would pass over it
+            except Damaged as damage:  # kept for later, because warcio would ignore it
                 self.damage = damage
             self.ended = not self._rest
             self.tail = (self.tail + self._rest[-4:])[-4:]
@@ -57,7 +57,8 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     draw = Draw.of_places(options, piece.name)
     stream = _Stream(unpacked(stored))
     records = iter(ArchiveIterator(stream))
-    held: Chunk | None = None  # whether a record is whole shows when the next one begins, or the file ends
+    # whether a record is complete shows only when the next one begins or the file ends
+    held: Chunk | None = None
     whole, arc, place, good = True, False, 0, 0
     while True:
         chunk = Chunk()
@@ -71,7 +72,7 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             whole = _add(chunk, record, place, draw)
         except EvenhandError:
             raise
-        except Exception as error:  # warcio trips over half a record in many ways
+        except Exception as error:  # warcio raises many kinds of exceptions for an incomplete record
             if held:
                 yield held
             if stream.damage:
@@ -127,7 +128,7 @@ def _add(chunk: Chunk, record: Any, place: int, draw: Draw) -> bool:
 
 
 def _reader_of(record: Any) -> str | None:
-    """text, page, or None for a record without a text for readers: a request, metadata, an image, an error page."""
+    """Return "text", "page", or None for a record without text for readers (request, metadata, image, error page)."""
     if record.rec_type == "conversion":
         kind = _media_type(record.rec_headers.get_header("Content-Type"))
         return "text" if kind in (*TEXTS, "") else None
@@ -156,7 +157,7 @@ def _charset(record: Any) -> str | None:
 
 
 def _read(stream: Any) -> bytes:
-    """The content of a record, no more of it than shows that it is too long."""
+    """Return the content of a record, up to the length at which it is too long."""
     content = bytearray()
     while len(content) <= LONGEST and (block := stream.read(1 << 16)):
         content += block
