@@ -37,9 +37,9 @@ RELIABILITY = {
 
 
 def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, seed: int) -> pl.DataFrame:
-    """Krippendorff's alpha and agreement item by item; see `PeopleTables.agreement`.
+    """Return Krippendorff's alpha and the agreement per item (see `PeopleTables.agreement`).
 
-    votes: those that count. questions: as the study has them, for the order of options.
+    votes: included judgements. questions: as in the study, for the order of options.
     """
     order = {question.get("id"): question for question in questions}
     rows = []
@@ -70,7 +70,7 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
 
 
 def reliability(votes: pl.DataFrame, *, alpha: float, seed: int) -> pl.DataFrame:
-    """How reliable persons are, as a distribution; see `PeopleTables.reliability`."""
+    """Return the distribution of annotators' reliabilities (see `PeopleTables.reliability`)."""
     rows = []
     for question in questions_of(votes, (PREFERENCE, "nominal", "ordinal")):
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
@@ -126,7 +126,7 @@ def _coded(
     """
     level: MeasurementLevel = "nominal"
     if measurement in get_args(MeasurementLevel):
-        level = measurement  # type: ignore[assignment]  # one of its names, as just seen
+        level = measurement  # type: ignore[assignment]  # it was just checked to be one of the levels
     if level != "nominal":
         listed = {option["id"]: float(place) for place, option in enumerate(question.get("options", ()))}
         by_place = pl.col("answer").replace_strict(listed, default=None, return_dtype=pl.Float64)

@@ -1,4 +1,4 @@
-"""Who came, who was lost where, and how many votes and answers count: each person and each vote in one row."""
+"""Attrition: how many annotators joined, where they left, and how many judgements are included; each is in one row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ ATTRITION = {"state": pl.String, "n_persons": pl.Int64, "n_votes": pl.Int64, "n_
 
 
 def attrition(votes: pl.DataFrame, stored: pl.Series) -> pl.DataFrame:
-    """One row a state in which anybody or any vote ended; see `PeopleTables.attrition`.
+    """Return one row per final state of annotators and judgements (see `PeopleTables.attrition`).
 
-    votes: VOTES, `excluded` as the rules have it. stored: `excluded` as the export has it, by which people passed the
-    onboarding or did not.
+    votes: VOTES, with `excluded` according to the rules. stored: `excluded` in the export, which shows who passed the
+    onboarding.
     """
     real = pl.col("role") == "real"
     rows = votes.with_columns(stored=stored, state=_state_of_row())
@@ -79,9 +79,9 @@ def _state_of_row() -> pl.Expr:
 
 
 def told_attrition(table: pl.DataFrame) -> str:
-    """Where persons were lost, in a sentence.
+    """Return a sentence on where annotators were lost.
 
-    table: of `attrition`.
+    table: result of `attrition`.
     """
     ended: Mapping[str, Any] = dict(table.select("state", "n_persons").iter_rows())
     total = sum(ended.values())

@@ -1,4 +1,4 @@
-"""Carrying an analysis out: which answers count, and everything they say."""
+"""Run an analysis: select the included judgements, and compute all results."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ from evenhand.measures import side_effect, win_rates
 from evenhand.schema import DataError, unknown_name
 
 MOST_TEXTS = 40
-"""Free texts of a question that a page lists: enough to see how people wrote; the export holds all."""
+"""Maximum number of free texts per question that a page lists; the export contains all."""
 
 
 @dataclass(frozen=True)
 class FreeTexts:
-    """What people wrote to one question, some of it drawn: (what it is of, text)."""
+    """Free texts of annotators for one question, possibly a sample: (what the text is about, text)."""
 
     question: str
     drawn: tuple[tuple[str, str], ...]
@@ -44,38 +44,38 @@ class FreeTexts:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What came of people's answers, and what it rests on."""
+    """The results of an analysis, and the judgements on which they are based."""
 
     export: Export
     options: AnalysisOptions
     rules: RuleSet
     votes: pl.DataFrame
-    """VOTES, `excluded` as the rules have it."""
+    """VOTES, with `excluded` according to the rules."""
     tables: PeopleTables
     texts: tuple[FreeTexts, ...]
     notes: tuple[str, ...]
 
     @property
     def used(self) -> pl.DataFrame:
-        """The answers about real items that count."""
+        """Return the included judgements of real items."""
         return counting(self.votes)
 
     @property
     def questions(self) -> dict[str, str]:
-        """Text of each question by its name, if the export has it."""
+        """Return the text of each question by its name, if the export contains it."""
         listed = self.export.study.get("questions") or ()
         return {one["id"]: one["text"] for one in listed if "id" in one and "text" in one}
 
 
 def analysed(export: Export, options: AnalysisOptions) -> Analysis:
-    """Everything that an export's answers say; see `evenhand.annotation.analyse`."""
+    """Return all results of an export (see `evenhand.annotation.analyse`)."""
     export = replace(export, votes=with_person_groups(export.votes, options.by))
     _check(export, options)
     rules = rule_set(options.rules, export.study)
     votes = rules.applied(export.votes)
     stored = export.votes["excluded"]
     if options.question:
-        # after the rules, which look at all that a person said
+        # after the rules, which use all judgements of an annotator
         about_items = pl.col("role") != "survey"
         kept = votes.select(~about_items | pl.col("question").is_in(options.question)).to_series()
         votes, stored = votes.filter(kept), stored.filter(kept)
@@ -155,7 +155,9 @@ def _check(export: Export, options: AnalysisOptions) -> None:
 
 
 def _other_rules(export: Export, chosen: RuleSet) -> Iterator[RuleSet]:
-    """No rules, the study's, the published ones where somebody had an onboarding, and those that were chosen."""
+    """Yield the rule sets to compare: none, the study's, the published ones (if there was an
+    onboarding), the chosen ones.
+    """
     yield rule_set(NONE, export.study)
     yield rule_set(STUDY, export.study)
     if not export.votes.filter(pl.col("role") == "onboarding").is_empty():

@@ -1,11 +1,11 @@
-"""What an analysis is asked to do."""
+"""Options of an analysis."""
 
 from pydantic import Field, field_validator
 
 from evenhand.studies import Options, Seed
 
 STUDY, PUBLISHED, NONE = "study", "published", "none"
-"""Rules of exclusion that have a name; anything else is a file."""
+"""Named sets of exclusion rules; any other value is a file."""
 GROUPS = "groups."
 
 

@@ -1,4 +1,4 @@
-"""people.html: what people said, section by section."""
+"""Write people.html, the page of an analysis, section by section."""
 
 from pathlib import Path
 
@@ -24,11 +24,11 @@ from evenhand.schema import VERSION
 from evenhand.studies import citations
 
 MOST_HEADLINES = 16
-"""Sentences at the top; the sections hold all."""
+"""Maximum number of sentences at the top; the sections contain all."""
 
 
 def title_of(analysis: Analysis) -> str:
-    """What the study is called."""
+    """Return the title of the study."""
     study = analysis.export.study
     names = analysis.export.votes["study"].drop_nulls()
     return str(
@@ -37,7 +37,7 @@ def title_of(analysis: Analysis) -> str:
 
 
 def render_html(analysis: Analysis) -> str:
-    """The page: one HTML document that needs no network, every text escaped, control characters made visible."""
+    """Return the page as one HTML document that needs no network; texts are escaped and control characters visible."""
     told = headlines(analysis)
     more = len(told) - MOST_HEADLINES
     notes = list(analysis.notes)
@@ -61,7 +61,7 @@ def render_html(analysis: Analysis) -> str:
 
 
 def sections(analysis: Analysis) -> list[Section]:
-    """Every section that has anything to show, in the order of the page."""
+    """Return the sections that have something to show, in the order of the page."""
     found = (
         preference_section(analysis),
         ratings_section(analysis),

@@ -1,4 +1,4 @@
-"""Groups of annotators, by what they answered about themselves: results for each (`--by person.QUESTION`)."""
+"""Groups of annotators by their answers about themselves: results for each group (`--by person.QUESTION`)."""
 
 import json
 

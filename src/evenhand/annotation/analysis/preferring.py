@@ -1,4 +1,4 @@
-"""Preferences between models: win rates, the same within levels, under other rules, and the side effect."""
+"""Preferences between models: win rates, also within levels and under other rules, and the side effect."""
 
 from collections.abc import Sequence
 
@@ -26,15 +26,16 @@ PAIR = ("question", "model", "against")
 
 
 def comparing(votes: pl.DataFrame) -> pl.DataFrame:
-    """The rows of pairs whose two models are named, and not the same."""
-    # a comparison with null is null, which no filter keeps
+    """Return the rows of pairs with two different, named models."""
+    # a comparison with null is null, so such rows are filtered out
     return votes.filter((pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b")))
 
 
 def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
-    """Compute win rates within each level of the items' column `key`; each level is tested at alpha / levels.
+    """Return win rates within each level of the items' column `key`; each level is tested at alpha / levels.
 
-    votes: as `comparing` gives them. Returns by, level and the columns of `win_rates`, q multiplied by the levels.
+    votes: result of `comparing`. Returns by, level and the columns of `win_rates`, with q multiplied by the number of
+    levels.
     """
     levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=level_of(key))
     levels = sorted(levelled["level"].drop_nulls().unique().to_list())
@@ -61,9 +62,11 @@ def level_of(key: str) -> pl.Expr:
 def under_rules(
     votes: pl.DataFrame, sets: Sequence[RuleSet], *, baseline: str | None, alpha: float
 ) -> pl.DataFrame:
-    """The win rates under each set of rules, to see what hangs on it; see `PeopleTables.sensitivity`."""
+    """Return the win rates under each set of rules, to show which results depend on them (see
+    `PeopleTables.sensitivity`).
+    """
     found = []
-    # Blocked and rejected annotators are excluded under any rules.
+    # annotators who were blocked or rejected are excluded under any rules
     all_persons = comparing(counting(RuleSet("none", ()).applied(votes)))["person"].n_unique()
     for rules in sets:
         used = comparing(counting(rules.applied(votes)))

@@ -19,8 +19,8 @@ def ratings(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute rates and differences by model, and by the items' column `key`.
 
-    votes: those that count. Texts without a model name form one level in the rates and are excluded from differences.
-    If both models and groups are compared, q and verdicts are corrected for both together.
+    votes: included judgements. Texts without a model name form one level in the rates and are excluded from
+    differences. If both models and groups are compared, q and verdicts are corrected for both together.
     """
     mine = votes.filter(pl.col("measurement").is_in(RATED))
     if mine.is_empty():
@@ -28,7 +28,7 @@ def ratings(
     split = key is not None and mine.select(level_of(key)).to_series().null_count() < mine.height
     ways = [("model", None), *([(key, axis_of_groups(mine, key))] if key is not None and split else [])]
     rates = [rating_rates(_named(mine, way), by=way, within=within) for way, within in ways]
-    # models and groups are two families, of which a study of one model has one
+    # models and groups are two families of tests; a study of one model has only one
     families = max(1, sum(_levels(mine, way) > 1 for way, _ in ways))
     compared = [
         rating_differences(
@@ -44,9 +44,10 @@ def ratings(
 
 
 def axis_of_groups(votes: pl.DataFrame, key: str) -> str | None:
-    """What levels of `key` are compared within: the axis, where items name one and most levels belong to one only.
+    """Return the column within which levels of `key` are compared: the axis, if most levels belong to only one axis.
 
-    A man is compared with a woman and never with a religion; templates, which stand on every axis, with each other.
+    Groups are then compared only within an axis: men with women, but not with a religion. Templates occur on every axis
+    and are compared with each other.
     """
     if key == AXIS:
         return None
@@ -65,7 +66,7 @@ def _named(votes: pl.DataFrame, way: str) -> pl.DataFrame:
 
 
 def marks(votes: pl.DataFrame) -> pl.DataFrame:
-    """How many of the conversations shown got each mark, on any turn and turn by turn; see `PeopleTables.marks`."""
+    """Return the share of conversations with each mark, on any turn and by turn (see `PeopleTables.marks`)."""
     found = list(_marks(votes))
     return pl.concat(found) if found else pl.DataFrame()
 
@@ -74,7 +75,7 @@ def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
     for question in questions_of(votes, (MARKS,)):
         mine = votes.filter((pl.col("question") == question) & (pl.col("measurement") == MARKS))
         shown = mine.unique("presentation", maintain_order=True)
-        # a row without a turn says that nothing was marked
+        # a row without a turn means that nothing was marked
         marked = mine.filter(pl.col("turn").is_not_null())
         for option in sorted(marked["answer"].unique()):
             given = marked.filter(pl.col("answer") == option)
@@ -87,7 +88,9 @@ def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _marked(
     shown: pl.DataFrame, presentations: pl.Series, question: str, option: str, turn: int | None
 ) -> pl.DataFrame:
-    """The share of conversations with a mark as the share of an answer, so that persons and items are as anywhere."""
+    """Return the share of conversations with a mark in the form of a share of answers, with
+    annotators and items as usual.
+    """
     has = pl.col("presentation").is_in(presentations.unique().to_list())
     asked = shown.with_columns(
         pl.col("model").fill_null(UNNAMED),

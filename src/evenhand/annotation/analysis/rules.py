@@ -21,15 +21,15 @@ MOST_PROBLEMS = 5
 
 @dataclass(frozen=True)
 class RuleSet:
-    """Rules that say whose answers count."""
+    """A set of exclusion rules."""
 
     name: str
-    """As a report calls them: "the study's", "published", "none", or the name of a file."""
+    """Name in reports: "the study's", "published", "none", or the name of a file."""
     rules: tuple[Rule, ...] | None
-    """None: the export brought none, and what it marked as excluded stays so."""
+    """The rules. None: the export has none, and its own exclusions remain."""
 
     def applied(self, votes: pl.DataFrame) -> pl.DataFrame:
-        """VOTES with `excluded` as these rules have it; what a reviewer rejected is out under any rules."""
+        """Return VOTES with `excluded` according to these rules; rejected judgements are excluded under any rules."""
         return votes if self.rules is None else excluded(votes, self.rules)
 
 
@@ -57,7 +57,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
 
 
 def rows_of(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
-    """Each rule with what follows and its numbers, as a report shows it."""
+    """Return each rule with its action and its numbers, for reports."""
     return [
         (
             rule.rule.replace("_", " "),

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of sentences, drawings in rows, tables, and texts of people, all of it text."""
+"""Elements of a page: sections with sentences, rows of drawings, tables, and texts of annotators."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ Head = tuple[str, str]
 
 @dataclass(frozen=True)
 class DrawnRow:
-    """A row of a drawing: what it is of, the drawing, and the cells behind it."""
+    """A row of a drawing: label, drawing, and further cells."""
 
     label: str
     under: str
@@ -44,14 +44,15 @@ class DrawnRow:
     cells: tuple[str, ...] = ()
     verdict: str = ""
     note: str = ""
-    """Why there is no interval: a sentence, which wraps where numbers do not."""
+    """Reason why there is no interval: a sentence that may wrap, unlike numbers."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Estimates with their intervals, row by row on one scale.
+    """Estimates with their intervals, one per row on a common scale.
 
-    heads: of label, drawing and value. further: of the cells behind them. left, right: what the two directions mean.
+    heads: headings of label, drawing and value. further: headings of further cells. left, right: meaning of the two
+    directions.
     """
 
     caption: str
@@ -67,7 +68,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Quotes:
-    """What people wrote, folded: (who and of what, text)."""
+    """Collapsed texts of annotators: (annotator and item, text)."""
 
     title: str
     hint: str
@@ -77,7 +78,7 @@ class Quotes:
 
 @dataclass(frozen=True)
 class Folded:
-    """Tables that few want to see at once."""
+    """Collapsed tables, which few readers want to see at once."""
 
     title: str
     tables: Sequence[PlainTable]
@@ -89,12 +90,12 @@ Part = Drawing | PlainTable | Quotes | Folded
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, sentences under it, what it shows, and what to know of it."""
+    """A heading, introductory sentences, the content, and notes."""
 
     anchor: str
     title: str
     short: str
-    """As the links at the top call it."""
+    """Name of the section in the links at the top."""
     parts: tuple[Part, ...]
     lead: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
@@ -110,7 +111,9 @@ def drawn(
     null: float | None = None,
     verdict: str = "",
 ) -> Markup:
-    """One estimate as a row of a drawing; filled where a verdict found something, or none was reached."""
+    """Return one estimate as a row of a drawing; the symbol is filled if a difference was
+    detected, or if there is no verdict.
+    """
     return interval_svg(
         scale,
         estimate,
@@ -124,12 +127,12 @@ def drawn(
 
 
 def axis_of(scale: Scale) -> Markup:
-    """The scale itself, under the rows."""
+    """Return the axis of the scale, which is shown below the rows."""
     return axis_svg(scale)
 
 
 def breakable(text: str) -> Markup:
-    """A name that may go on in the next line behind a slash, hyphen, underscore or dot, rather than within a word.
+    """Return a name that may be broken after a slash, hyphen, underscore or dot, instead of within a word.
 
     >>> str(breakable("org/model-90M<"))
     'org/<wbr>model-<wbr>90M&lt;'

@@ -1,4 +1,4 @@
-"""Scales such as SDO7: scores of persons, and whether who scores high chooses otherwise."""
+"""Scales such as SDO7: annotators' scores, and whether preferences depend on them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ EMPTY = (pl.DataFrame(), pl.DataFrame(), pl.DataFrame())
 
 
 def survey_of(study: Mapping[str, Any]) -> tuple[Block, ...]:
-    """The survey that the export's study has. Raises DataError where it is none."""
+    """Return the survey of the export's study. Raise DataError if it is invalid."""
     try:
         return BLOCKS.validate_python(study.get("survey") or ())
     except ValidationError as error:
@@ -28,9 +28,9 @@ def survey_of(study: Mapping[str, Any]) -> tuple[Block, ...]:
 def scales(
     survey: tuple[Block, ...], votes: pl.DataFrame, *, baseline: str | None, alpha: float
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Scores by third, statements, and win rates by views of every scale; see `PeopleTables`.
+    """Return scores by third, statements, and win rates by views for every scale (see `PeopleTables`).
 
-    votes: all that no rule takes out, those of the survey among them.
+    votes: judgements that no rule excludes, including those of the survey.
     """
     parts = [
         _scale(block, votes, baseline=baseline, alpha=alpha) for block in survey if isinstance(block, Scale)
@@ -53,7 +53,7 @@ def _scale(
         return EMPTY
     name = pl.lit(scale.id).alias("scale")
     middle = (scale.low + scale.high) / 2
-    # Views are of those who also chose; survey rows are found by their questions.
+    # views of annotators who also judged pairs; rows of surveys are identified by their questions
     scores = (
         sdo_scores(rated, signs, middle=middle)
         .group_by("third", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Every table of an analysis, computed from the votes that count."""
+"""All tables of an analysis, computed from the included judgements."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -9,35 +9,44 @@ import polars as pl
 from evenhand.schema import for_spreadsheets, write_table
 
 RATED = ("nominal", "ordinal", "interval")
-"""Measurements of ratings."""
+"""Measurement levels of ratings."""
 PREFERENCE, TEXT, MARKS = "preference", "text", "marks"
 WIN_RATE, PUBLISHED_RATE = "win_rate", "win_rate_published"
 
 
 @dataclass(frozen=True)
 class PeopleTables:
-    """What came of people's answers. Shares are between 0 and 1, limits are of 95 %; no row names a person."""
+    """The tables of an analysis. Shares are between 0 and 1, and intervals are 95% CIs. No row
+    identifies an annotator.
+    """
 
     answers: pl.DataFrame
     """One row per question about items: question, measurement, n (judgements that count), n_missing (skipped by
     annotators who count), n_excluded (judgements that do not count), n_persons, n_items.
     The column seconds has the median time of the judgements that count."""
     attrition: pl.DataFrame
-    """Who answered something and where they ended: state, n_persons, n_votes, n_answers. A vote is all that a person
-    said to one item, an answer what they said to one question of it. Each person, vote and answer is in one row."""
+    """Annotators by their final state: state, n_persons, n_votes, n_answers. A vote is
+    everything that an annotator submitted for one item, and an answer is the judgement on one
+    of its questions. Each annotator, vote and answer is in one row.
+    """
     exclusions: pl.DataFrame
-    """One row a rule that anybody broke, one person in several: rule, n_persons, n_persons_with_votes (who got to
-    the items), n_votes."""
+    """One row per rule that an annotator broke (annotators may be in several): rule, n_persons, n_persons_with_votes
+    (annotators who reached the items), n_votes.
+    """
     win_rates: pl.DataFrame
-    """`evenhand.measures.win_rates`: per question and pair of models `win_rate` (ours) and `win_rate_published`."""
+    """`evenhand.measures.win_rates`: per question and pair of models, `win_rate` (evenhand's) and
+    `win_rate_published`.
+    """
     win_rates_by: pl.DataFrame
-    """`win_rate` within each level of `by`: by, level, and the columns of `win_rates`; q allows for the levels."""
+    """`win_rate` within each level of `by`: by, level, and the columns of `win_rates`; q is corrected
+    for the levels.
+    """
     sides: pl.DataFrame
     """`evenhand.measures.side_effect`."""
     rates: pl.DataFrame
-    """`evenhand.measures.rating_rates`, by model (by "model"), and by what `by` names; groups within their axis."""
+    """`evenhand.measures.rating_rates`, by model (by "model"), and by the column `by`; groups within their axis."""
     differences: pl.DataFrame
-    """`evenhand.measures.rating_differences`, likewise; q allows for models and groups together."""
+    """`evenhand.measures.rating_differences` for the same; q is corrected for models and groups together."""
     agreement: pl.DataFrame
     """One row per question: question, measurement, alpha, low, high (over annotators and items; null with fewer than
     ten annotators). The other columns describe the items with at least two judgements: n_items, n_persons,
@@ -48,29 +57,30 @@ class PeopleTables:
     highest are the quartiles of the reliabilities (Dawid and Skene). n_agreeing of n_compared annotators agree with
     the others beyond chance. obstacle: why there is no estimate."""
     classifiers: pl.DataFrame
-    """`evenhand.measures.classifier_correlation` of each question that classifiers answer, too."""
+    """`evenhand.measures.classifier_correlation` for each question that classifiers answer, too."""
     views: pl.DataFrame
-    """`evenhand.measures.win_rates_by_views` of each scale: scale, and its columns."""
+    """`evenhand.measures.win_rates_by_views` for each scale: scale, and its columns."""
     scores: pl.DataFrame
-    """One row a scale and third: scale, third, n_persons, n (ratings), lowest, mean, highest (of scores)."""
+    """One row per scale and third: scale, third, n_persons, n (ratings), lowest, mean, highest (of scores)."""
     statements: pl.DataFrame
-    """`evenhand.measures.statement_ratings` of each scale: scale, and its columns."""
+    """`evenhand.measures.statement_ratings` for each scale: scale, and its columns."""
     marks: pl.DataFrame
-    """One row a question, option, model and turn (null: any turn): n (conversations shown), n_marked, estimate, low,
-    high, obstacle."""
+    """One row per question, option, model and turn (null: any turn): n (conversations shown),
+    n_marked, estimate, low, high, obstacle.
+    """
     sensitivity: pl.DataFrame
     """The win rates under each set of rules: rules, n_persons_excluded (annotators who count without rules and are
     excluded by these), question, model, against, raw, estimate, low, high, q, verdict, n, n_persons. The columns
     published, p_published and stars have the share without ties and the exact test of `win_rate_published`."""
     about: pl.DataFrame
-    """Answers to questions about persons: question, answer, n_persons."""
+    """Annotators' answers about themselves: question, answer, n_persons."""
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """The tables by name."""
+        """Return the tables by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write each table that has rows as CSV; returns paths by name of file."""
+        """Write each table with rows as CSV; return paths by file name."""
         return dict(self._written(folder))
 
     def _written(self, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -80,18 +90,20 @@ class PeopleTables:
 
 
 def counting(votes: pl.DataFrame) -> pl.DataFrame:
-    """The rows that measures see: answers about real items that no rule takes out."""
+    """Return the rows that measures use: judgements of real items that no rule excludes."""
     return votes.filter((pl.col("role") == "real") & pl.col("excluded").is_null())
 
 
 def questions_of(votes: pl.DataFrame, measurements: Sequence[str]) -> list[str]:
-    """Questions about items with one of these measurements, in the order in which they were answered first."""
+    """Return the questions about items with one of these measurement levels, in the order in
+    which they were first answered.
+    """
     mine = votes.filter((pl.col("role") == "real") & pl.col("measurement").is_in(list(measurements)))
     return mine["question"].unique(maintain_order=True).to_list()
 
 
 def answers(votes: pl.DataFrame) -> pl.DataFrame:
-    """How much was said to each question; see `PeopleTables.answers`."""
+    """Return the number of judgements per question (see `PeopleTables.answers`)."""
     counts = pl.col("excluded").is_null()
     given = pl.col("answer").is_not_null() | (pl.col("measurement") == MARKS)
     said = counts & given
@@ -111,7 +123,7 @@ def answers(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def exclusions(votes: pl.DataFrame) -> pl.DataFrame:
-    """Who broke which rule; see `PeopleTables.exclusions`."""
+    """Return which rules were broken, and by how many annotators (see `PeopleTables.exclusions`)."""
     real = pl.col("role") == "real"
     out = votes.filter(pl.col("excluded").is_not_null()).with_columns(rule=pl.col("excluded").str.split(","))
     return (
@@ -127,7 +139,7 @@ def exclusions(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def about_persons(votes: pl.DataFrame, questions: Sequence[str]) -> pl.DataFrame:
-    """How many persons gave which answer about themselves; see `PeopleTables.about`."""
+    """Return the number of annotators by their answers about themselves (see `PeopleTables.about`)."""
     mine = votes.filter(
         (pl.col("role") == "survey")
         & pl.col("question").is_in(list(questions))

@@ -1,4 +1,4 @@
-"""What people said, in a terminal."""
+"""Print the results of a human evaluation in a terminal."""
 
 import re
 from collections.abc import Mapping
@@ -25,16 +25,16 @@ from evenhand.annotation.analysis.wording import (
 from evenhand.reports import Printer, known, label, number, probability
 
 NUMBERS = 56
-"""Characters that the numbers of a row take in a terminal, with the gaps between them."""
+"""Width of the numbers of a row in a terminal, with the gaps between them."""
 SHOWN = 20
-"""Rows of a table that a terminal shows; the files hold all."""
+"""Maximum number of rows of a table in a terminal; the files contain all."""
 STYLES = {"preferred": "bold", "differs": "bold", "not measurable": "dim"}
 
 
 def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Path] | None = None) -> None:
     """Print the verdicts, win rates, ratings and agreement.
 
-    paths: files to point at in the end.
+    paths: files to list at the end.
     """
     out = Printer(console)
     out.line(f"Human evaluation: {title_of(analysis)}", "bold")

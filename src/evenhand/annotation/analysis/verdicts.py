@@ -1,4 +1,4 @@
-"""What was found, in sentences that page and terminal begin with: models, levels, groups, and what all promises."""
+"""Write the results as sentences, with which page and terminal begin: models, levels, groups, and the error rate."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -37,7 +37,9 @@ NAMED = 3
 
 
 def headlines(analysis: Analysis) -> list[Headline]:
-    """(verdict, sentence) of every question and pair of models, and of every axis of groups: what was found first."""
+    """Return (verdict, sentence) of every question and pair of models, and of every axis; detected
+    differences first.
+    """
     tables = analysis.tables
     told = [preference(row) for row in rows_of(tables.win_rates, WIN_RATE)]
     told += _levels(rows_of(tables.win_rates_by))
@@ -48,7 +50,7 @@ def headlines(analysis: Analysis) -> list[Headline]:
 
 
 def axes(analysis: Analysis) -> list[list[Row]]:
-    """The differences between groups, question by question and axis by axis."""
+    """Return the differences between groups by question and axis."""
     found: dict[tuple[str, str | None], list[Row]] = {}
     for row in rows_of(analysis.tables.differences, DIFFERENCE):
         if row["by"] != "model":
@@ -57,7 +59,7 @@ def axes(analysis: Analysis) -> list[list[Row]]:
 
 
 def asked_within(row: Row) -> str:
-    """The question and the axis that a sentence on groups begins with.
+    """Return the question and the axis with which a sentence on groups begins.
 
     >>> asked_within({"question": "regard", "by": "group", "within": "race_ethnicity"})
     'Regard, race and ethnicity'
@@ -96,7 +98,7 @@ def _groups(rows: Sequence[Row]) -> list[str]:
 
 
 def _worst(found: Sequence[Row], n_groups: int) -> Iterator[str]:
-    """Who got an answer more often than whom: a sentence for each group that did, those above most others first."""
+    """Yield a sentence for each group that got an answer more often than others, those above most others first."""
     above: dict[tuple[str | None, str], list[Row]] = {}
     for row in found:
         higher = row["level"] if row["estimate"] > 0 else row["against"]
@@ -119,7 +121,7 @@ def _worst(found: Sequence[Row], n_groups: int) -> Iterator[str]:
 
 
 def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
-    """The preference within levels of what items say: a sentence for each question and pair of models."""
+    """Yield a sentence on preferences within levels of the items, for each question and pair of models."""
     pairs: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         pairs.setdefault((row["question"], row["model"], row["against"]), []).append(row)
@@ -188,7 +190,7 @@ def _winner(analysis: Analysis) -> str:
 
 
 def _of_pairs(rows: Sequence[Row]) -> list[str]:
-    """One verdict for each pair of groups, whichever answer it rests on."""
+    """Return one verdict per pair of groups, whichever answer it is based on."""
     pairs: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         pairs.setdefault((row["level"], row["against"]), set()).add(verdict_of(row))

@@ -1,4 +1,4 @@
-"""Sentences about people's answers that page and terminal share, and numbers as they write them."""
+"""Sentences on human judgements that page and terminal share, and the format of their numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ Headline = tuple[str, str]
 
 
 def name_of(model: str | None) -> str:
-    """A model, question, option or level as a sentence has it: one line, cut where it is longer than any name.
+    """Return the name of a model, question, option or level for a sentence: on one line, and shortened if very long.
 
     >>> name_of("tuned"), name_of(None)
     ('tuned', '–')
@@ -34,7 +34,7 @@ def name_of(model: str | None) -> str:
 
 
 def percent(share: float | None, places: int = 1) -> str:
-    """A share in percent.
+    """Return a share in percent.
 
     >>> percent(0.5625), percent(None)
     ('56.2%', '–')
@@ -43,7 +43,7 @@ def percent(share: float | None, places: int = 1) -> str:
 
 
 def limits(low: float | None, high: float | None, places: int = 1) -> str:
-    """An interval of shares in percent; empty where it is not known.
+    """Return a confidence interval of shares in percent; "" if it is unknown.
 
     >>> limits(0.5, 0.625), limits(None, 1.0)
     ('50.0 to 62.5', '')
@@ -54,12 +54,12 @@ def limits(low: float | None, high: float | None, places: int = 1) -> str:
 
 
 def points(value: float | None) -> str:
-    """The size of an effect in percentage points."""
+    """Return the size of an effect in percentage points."""
     return smallest_effect(100 * value) if value is not None and known(value) else "–"
 
 
 def detectable_points(row: Row) -> str:
-    """Return the smallest effect that a row would have shown, in points; a dash where it is not measurable at all.
+    """Return the minimum detectable effect of a row in percentage points; a dash if it is not measurable.
 
     >>> detectable_points({"minimum_detectable": 0.36, "verdict": "not measurable"})
     '–'
@@ -111,7 +111,7 @@ def preference_rows(analysis: Analysis) -> list[Row]:
 
 
 def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
-    """A table's rows, or those of a measure; none of a table that was not made."""
+    """Return a table's rows, or those of one measure; empty if the table does not exist."""
     if table.is_empty():
         return []
     return (table if measure is None else table.filter(pl.col("measure") == measure)).to_dicts()
@@ -147,7 +147,7 @@ def share_told(row: Row) -> str:
 
 
 def q_of(row: Row) -> str:
-    """q as sentences have it.
+    """Return q as in sentences.
 
     >>> q_of({"q": 0.0004}), q_of({"q": 0.25}), q_of({"q": None})
     ('q < 0.001', 'q = 0.250', 'q unknown')
@@ -159,7 +159,7 @@ def q_of(row: Row) -> str:
 
 
 def reason(row: Row) -> str:
-    """Why nothing could be said, as a sentence."""
+    """Return the reason why a row is not measurable, as a sentence."""
     told = str(row.get("obstacle") or "there is no test.")
     return told if told.endswith(".") else f"{told}."
 
@@ -173,9 +173,9 @@ def _power(row: Row) -> str:
 
 
 def told_options(analysis: Analysis, question: str) -> list[str | None]:
-    """The options whose shares say all of a question: of two options one, as `rating_differences` tells it.
+    """Return the options whose shares describe a question completely: for two options, the one that is reported.
 
-    [None] where means are compared.
+    [None] if means are compared.
     """
     rates = analysis.tables.rates
     if rates.is_empty():
@@ -197,7 +197,7 @@ def told_options(analysis: Analysis, question: str) -> list[str | None]:
 
 
 def rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
-    """The sentences of each question and pair of models."""
+    """Yield the sentences for each question and pair of models."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows_of(analysis.tables.differences, DIFFERENCE):
         if row["by"] == "model":
@@ -235,18 +235,18 @@ def power_of_rows(rows: Sequence[Row]) -> str:
 
 
 def difference(row: Row, level: str, against: str) -> str:
-    """What differs between two models or groups, by how much, in words."""
+    """Return in words what differs between two models or groups, and by how much."""
     first, second = (level, against) if row["estimate"] > 0 else (against, level)
     return f"{first} {more_of(row)} than {second}, {by_how_much(row)}"
 
 
 def more_of(row: Row) -> str:
-    """What the higher of two got more of."""
+    """Return what the higher of two got more of."""
     return "was rated higher" if row["option"] is None else f"received “{name_of(row['option'])}” more often"
 
 
 def by_how_much(row: Row) -> str:
-    """The size of a difference without its sign, its interval turned the same way, and q.
+    """Return the absolute size of a difference, with its interval in the same direction, and q.
 
     >>> row = {"estimate": -0.1, "low": -0.3, "high": 0.05, "q": 0.2, "option": "yes"}
     >>> by_how_much(row)
@@ -259,12 +259,12 @@ def by_how_much(row: Row) -> str:
 
 
 def size_of(value: float, row: Row) -> str:
-    """A difference: of shares in percentage points, of means on the scale of the question."""
+    """Return a difference as text: of shares in percentage points, of means on the scale of the question."""
     return number(value, 2) if row["option"] is None else number(100 * value, 1)
 
 
 def published_cell(row: Row | None) -> str:
-    """A win rate as the papers print it: whole percent and stars.
+    """Return a win rate as printed in the papers: whole percent and stars.
 
     >>> published_cell({"estimate": 0.5625, "stars": "**"}), published_cell(None)
     ('56**', '')

@@ -1,4 +1,4 @@
-"""What every page needs: the database, signatures, templates, the time, and how often somebody may try."""
+"""The context of every page: database, signatures, templates, clock and rate limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Context:
-    """One application's own; `context_of(request)` finds it."""
+    """The context of one application; `context_of(request)` returns it."""
 
     store: Store
     address: Address
@@ -38,9 +38,9 @@ class Context:
     def page(
         self, template: str, *, status: int = 200, form_token: str | None = None, **values: Any
     ) -> HTMLResponse:
-        """A page. form_token: of the session it is for (`sessions.py`), where it has a form."""
+        """Return a page. form_token: token of the page's session (`sessions.py`), if it has a form."""
         study = self.store.study
-        english = study.language.lower().startswith("en")  # as what the application itself says
+        english = study.language.lower().startswith("en")  # the application's own texts are English
         text = self.templates.get_template(template).render(
             study=study,
             form_token=form_token,
@@ -51,7 +51,7 @@ class Context:
         return HTMLResponse(text, status)
 
     def refusal(self, refused: Refused) -> HTMLResponse:
-        """The page that says why a request is not answered."""
+        """Return the page that states why a request is refused."""
         page = self.page("refused.html.j2", status=refused.status, refused=refused)
         if refused.wait:
             page.headers["Retry-After"] = str(int(refused.wait) + 1)
@@ -59,7 +59,7 @@ class Context:
 
 
 def context_of(request: Request) -> Context:
-    """The context of the application that a request came to."""
+    """Return the context of the application that handles a request."""
     context = request.app.state.context
     assert isinstance(context, Context)
     return context

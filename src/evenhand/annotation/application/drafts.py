@@ -7,23 +7,23 @@ from datetime import datetime, timedelta
 from threading import Lock
 
 Typed = Mapping[str, tuple[str, ...]]
-"""Every value sent for a field, by name."""
+"""Values sent for each field, by name."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """One form of one person."""
+    """Unsent answers of one person to one form."""
 
     page: str
-    """The identifier of the presentation, or of the survey block, that it was typed into."""
+    """Identifier of the presentation, or of the survey block, to which the draft belongs."""
     typed: Typed
     sent: bool
-    """Whether it was meant as an answer, so that what is wrong with it is to be said."""
+    """Whether it was submitted, so that its errors must be shown."""
 
 
 @dataclass
 class Drafts:
-    """The last draft of each person, as long as there is room; gone with the process."""
+    """The last draft of each person, as long as there is room; lost when the process ends."""
 
     clock: Callable[[], datetime]
     most_bytes: int = 32 * 1024 * 1024
@@ -34,7 +34,7 @@ class Drafts:
     _lock: Lock = field(default_factory=Lock)
 
     def keep(self, person: str, page: str, typed: Typed, *, sent: bool) -> None:
-        """Keep a form in the place of the person's last one."""
+        """Store a form, replacing the person's last one."""
         content = json.dumps({name: list(values) for name, values in typed.items()}, ensure_ascii=False)
         written = content.encode("utf-8", "surrogatepass")
         with self._lock:
@@ -45,7 +45,7 @@ class Drafts:
                 self._forget(next(iter(self._kept)))
 
     def of(self, person: str, page: str) -> Draft | None:
-        """What a person typed into a page; None where it is not known, or was typed into another."""
+        """Return a person's draft for a page; None if there is none, or only for another page."""
         with self._lock:
             if person not in self._kept or self._is_old(person) or self._kept[person][1] != page:
                 return None
@@ -54,12 +54,12 @@ class Drafts:
         return Draft(page, {name: tuple(values) for name, values in content.items()}, sent)
 
     def unsent(self, person: str) -> bool:
-        """Whether something is kept of a person."""
+        """Return whether a person has a draft."""
         with self._lock:
             return person in self._kept and not self._is_old(person)
 
     def forget(self, person: str) -> None:
-        """Drop what is kept of a person."""
+        """Delete a person's draft."""
         with self._lock:
             self._forget(person)
 

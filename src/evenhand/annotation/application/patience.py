@@ -1,4 +1,4 @@
-"""An end to what one connection, or one address, may hold: uvicorn waits for ever, and for anybody."""
+"""Limit what one connection or one address may hold, because uvicorn waits forever."""
 
 import asyncio
 import socket
@@ -10,25 +10,27 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from evenhand.annotation.application.protection import network_of
 
 SECONDS = 10.0
-"""Between two looks at a connection; one that both find without a whole request is closed."""
+"""Seconds between two checks of a connection. It is closed if two checks find no complete request."""
 LOOKS = 3
 """The connection is closed after this many checks in a row in which the client read nothing."""
 LITTLE = 16 * 1024
-"""Bytes between two looks; less is not reading."""
+"""Minimum number of bytes that a client must read between two checks."""
 AT_ONCE = struct.pack("ii", 1, 0)
 MOST_OF_ADDRESS = 100
-"""Connections of one address (of IPv6: of one /64) that are open at the same time."""
+"""Maximum number of open connections per address (for IPv6, per /64)."""
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it; who takes longer than two looks to ask for something, or does not read, is let go."""
+    """uvicorn's HTTP protocol, which closes connections without a request for two checks, or
+    whose client does not read.
+    """
 
     looking: asyncio.TimerHandle | None = None
     hesitates = False
     unread = 0
-    """Looks in a row that found an answer waiting, of which little was read since the look before."""
+    """Number of consecutive checks with a waiting response of which little was read since the previous check."""
     waiting = 0
-    """Bytes that the last look found waiting."""
+    """Number of waiting bytes at the last check."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,7 +46,7 @@ class PatientProtocol(H11Protocol):
         super().resume_writing()
 
     def _look(self) -> None:
-        # one that was closed stays, too, as long as there is something to be read from it
+        # a closed connection also stays as long as there is something to read from it
         before, self.waiting = self.waiting, self.transport.get_write_buffer_size()
         reads = self.waiting == 0 or self.waiting <= before - LITTLE
         self.unread = 0 if reads else self.unread + 1
@@ -59,16 +61,15 @@ class PatientProtocol(H11Protocol):
         self.looking = self.loop.call_later(SECONDS, self._look)
 
     def _break_off(self) -> None:
-        # Without this, the system would keep trying to deliver data that the client does not read.
+        # without this, the system would keep trying to deliver data that the client does not read
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self.transport.abort()
 
 
 class SharingProtocol(PatientProtocol):
-    """Where no proxy stands between: one address has an end to its connections, so that others find some left.
+    """The protocol without a proxy: it limits the connections of one address, so that others can connect.
 
-    Beyond it the oldest that waits makes room, which browsers do not mind: they open another. Where all are being
-    answered, the new one is turned away.
+    At the limit, the oldest idle connection is closed, which browsers replace. If none is idle, the new one is refused.
     """
 
     address = ""
@@ -89,6 +90,6 @@ class SharingProtocol(PatientProtocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is being answered: a connection that asked for nothing yet, or not again."""
+        """Return whether no request is being processed: none arrived yet, or all were answered."""
         answered = self.cycle is None or self.cycle.response_complete
         return answered and not self.transport.get_write_buffer_size() and not self.transport.is_closing()

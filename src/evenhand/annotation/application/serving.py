@@ -1,4 +1,4 @@
-"""The application, and serving it."""
+"""Create the application, and serve it."""
 
 import gc
 import socket
@@ -41,9 +41,9 @@ BUSY = Refused(
     wait=5,
 )
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""Newer FastAPIs would tell collectors named in the environment which pages people open."""
+"""Settings that prevent newer versions of FastAPI from sending telemetry to collectors in the environment."""
 TURN = 0.0005
-"""Seconds after which a thread that computes lets others run; of the usual 5 ms a page would wait dozens in a row."""
+"""Seconds after which a computing thread yields to others; with the usual 5 ms, a page would wait dozens of times."""
 SAID = {
     404: ("There is no such page", "Please use the link that you were given."),
     405: ("There is no such page", "Please use the link that you were given."),
@@ -86,7 +86,7 @@ def application(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        redirect_slashes=False,  # they would be made of what the Host header says
+        redirect_slashes=False,  # such redirects would use the Host header
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
@@ -117,7 +117,7 @@ def serve(
     proxied: bool = False,
     announce: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until interrupted (uvicorn): one process, whose threads answer; forms under way are finished first.
+    """Serve until interrupted with uvicorn: one process with threads; forms in progress are finished first.
 
     Raises UsageError if another process serves the study, the port is in use or the interface is not on this machine.
 
@@ -141,12 +141,13 @@ def _run(app: FastAPI, listening: socket.socket, *, proxied: bool) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=PatientProtocol if proxied else SharingProtocol,  # a proxy has all connections
+            # behind a proxy, all connections come from its address
+            http=PatientProtocol if proxied else SharingProtocol,
             ws="none",
             log_level="warning",
-            access_log=False,  # it would keep addresses of people, and the links that let them in
+            access_log=False,  # it would store addresses of people, and invitation links
             server_header=False,
-            proxy_headers=False,  # Gate reads them, and only the last one
+            proxy_headers=False,  # Gate reads these headers, and only the last value
             limit_concurrency=1000,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=20,
@@ -184,7 +185,7 @@ def _routers() -> tuple[APIRouter, ...]:
 
 def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # by its protocol asyncio knows that answers in two pieces must not wait for the first to be acknowledged (40 ms)
+    # with this protocol, asyncio does not wait for acknowledgement between two parts of a response (40 ms)
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -211,7 +212,7 @@ def _no_such_page(request: Request, error: Exception) -> Response:
 
 
 def _not_possible(request: Request, error: Exception) -> Response:
-    """What the database refuses; its message may speak of things that are not for everybody."""
+    """Return the page for an error of the database, without its message, which may contain private data."""
     assert isinstance(error, EvenhandError)
     if isinstance(error, ServiceUnavailable):
         return context_of(request).refusal(BUSY)

@@ -1,4 +1,4 @@
-"""One server process for a study: what it keeps in memory (failed logins, limits, progress) no other process sees."""
+"""Allow only one server process per study, because other processes do not see its memory (failed logins, limits)."""
 
 import logging
 import os
@@ -25,21 +25,21 @@ HINT = "Stop it first, or use the process that is already running. You can serve
 
 @contextmanager
 def sole_server(store: Store, address: str) -> Iterator[None]:
-    """Hold the right to serve a study, of which one process has it at a time; it ends with the process.
+    """Hold the exclusive right to serve a study; it ends with the process.
 
     Parameters
     ----------
     store : Store
-        Of the study.
+        Database of the study.
     address : str
-        Where the study is served; an error of a second process names it.
+        URL at which the study is served; the error of a second process names it.
 
     Raises
     ------
     UsageError
-        If another process serves the study.
+        Another process serves the study.
     WriteError
-        If the file that is locked cannot be made.
+        The lock file cannot be created.
     """
     if store.engine.dialect.name == "sqlite":
         with _locked_file(Path(f"{store.engine.url.database}{ENDING}"), store, address):
@@ -48,19 +48,19 @@ def sole_server(store: Store, address: str) -> Iterator[None]:
     with store.engine.connect() as connection:
         locked = text("SELECT pg_try_advisory_lock(:first, :second)")
         is_ours = connection.execute(locked, {"first": ADVISORY, "second": store.key}).scalar_one()
-        connection.commit()  # the lock belongs to the connection, not to the transaction
+        connection.commit()  # the lock belongs to the connection and not to the transaction
         if not is_ours:
             raise _is_served(store, "")
         try:
             yield
         finally:
-            with suppress(DBAPIError):  # a connection that was lost holds no lock
+            with suppress(DBAPIError):  # a lost connection holds no lock
                 connection.execute(
                     text("SELECT pg_advisory_unlock(:first, :second)"),
                     {"first": ADVISORY, "second": store.key},
                 )
                 connection.commit()
-            connection.invalidate()  # closed, not kept for others
+            connection.invalidate()  # closed, instead of being returned to the pool
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _locked_file(path: Path, store: Store, address: str) -> Iterator[None]:
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()}, {address}"[:LONGEST].encode())
     except OSError:
-        pass  # only the message of a second process is less exact
+        pass  # only the message of a second process is less precise
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def _locked_file(path: Path, store: Store, address: str) -> Iterator[None]:
 
 
 def _opened(path: Path, store: Store) -> int:
-    """The locked file, still under its name: who ends takes the file away, which another may have opened by then."""
+    """Open the lock file, and make sure that it still has its name; the previous holder removes the file at its end."""
     for _ in range(TRIES):
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)

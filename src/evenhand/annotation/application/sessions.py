@@ -24,7 +24,7 @@ from evenhand.annotation.store import people
 Kind = Literal["person", "admin"]
 PERSON_LASTS = timedelta(days=7)
 RETURNS_WITHIN = timedelta(days=30)
-"""How long a browser knows who it let in by a link that many share."""
+"""Time for which a browser remembers the person who arrived by a shared link."""
 LONGEST_TOKEN = 200
 
 
@@ -35,11 +35,11 @@ class Session:
     token: str
     kind: Kind
     subject: str
-    """A person's pseudonym, or the name of an admin's account."""
+    """A person's pseudonym, or the name of an administrator's account."""
 
 
 def session_of(request: Request, kind: Kind) -> Session | None:
-    """The session that the browser's cookie stands for; None without one, or after its end."""
+    """Return the session of the browser's cookie; None without one, or if it has expired."""
     context = context_of(request)
     token = request.cookies.get(_cookie(context, kind), "")
     if not token or len(token) > LONGEST_TOKEN:
@@ -51,7 +51,7 @@ def session_of(request: Request, kind: Kind) -> Session | None:
 def start_session(
     request: Request, response: Response, kind: Kind, subject: str, lasts: timedelta = PERSON_LASTS
 ) -> str:
-    """Give the browser a new session, and forget the one it had; returns its token."""
+    """Start a new session in the browser, end its previous one, and return the token."""
     context = context_of(request)
     _forget(request, kind)
     token = people.open_session(context.store, kind, subject, context.clock(), lasts)
@@ -60,7 +60,7 @@ def start_session(
 
 
 def end_session(request: Request, response: Response, kind: Kind) -> None:
-    """Forget a session, here and in the browser."""
+    """End a session, here and in the browser."""
     context = context_of(request)
     _forget(request, kind)
     _delete(context, response, kind)
@@ -77,7 +77,7 @@ def returning_of(request: Request) -> str | None:
 
 
 def keep_place(request: Request, response: Response, subject: str) -> None:
-    """Have the browser know a person for as long as RETURNS_WITHIN: the link they came by does not."""
+    """Make the browser remember a person for RETURNS_WITHIN, because a shared link does not identify them."""
     context = context_of(request)
     _forget(request, "returning")
     token = people.open_session(context.store, "person", subject, context.clock(), RETURNS_WITHIN)
@@ -85,15 +85,15 @@ def keep_place(request: Request, response: Response, subject: str) -> None:
 
 
 def forget_place(request: Request, response: Response) -> None:
-    """Have the browser forget whom it let in, here and there."""
+    """Make the browser forget its person."""
     _forget(request, "returning")
     _delete(context_of(request), response, "returning")
 
 
 def visitor_of(request: Request, response: Response | None = None) -> str:
-    """A random value in a cookie that ties a form to a browser before there is a session; set where it is missing.
+    """Return a random value in a cookie that ties a form to a browser before there is a session; set it if missing.
 
-    Raises Refused without a response to set it in: then the browser took no cookie.
+    Raises Refused if there is no response in which to set it, because the browser then accepts no cookies.
     """
     context = context_of(request)
     visitor = request.cookies.get(_cookie(context, "visitor"), "")
@@ -112,18 +112,18 @@ def visitor_of(request: Request, response: Response | None = None) -> str:
 
 
 def forget_visitor(request: Request, response: Response) -> None:
-    """Take the visitor's cookie out of the browser."""
+    """Remove the visitor's cookie from the browser."""
     _delete(context_of(request), response, "visitor")
 
 
 def form_token(request: Request, owner: Session | str) -> str:
-    """The token for the forms of a session, or of a visitor."""
+    """Return the token for the forms of a session or of a visitor."""
     secret = owner.token if isinstance(owner, Session) else owner
     return context_of(request).signatures.form_token(secret)
 
 
 def form_of(request: Request, owner: Session | str) -> Form:
-    """What a form sent, without its token; raises Refused unless a page made for this session or visitor sent it."""
+    """Return the content of a form without its token. Raise Refused unless it was made for this session or visitor."""
     context = context_of(request)
     secret = owner.token if isinstance(owner, Session) else owner
     _within(context, "posts_of_session", secret, context.limits.posts_of_session)
@@ -145,13 +145,13 @@ def form_of(request: Request, owner: Session | str) -> Form:
 
 
 def within(request: Request, what: str) -> None:
-    """Count a try of this network (`what` is a field of Limits); raises Refused where it is one too many."""
+    """Count an attempt of this network (`what` is a field of Limits). Raise Refused if it exceeds the limit."""
     context = context_of(request)
     _within(context, what, client_of(request), getattr(context.limits, what))
 
 
 def spent(request: Request, invite: str, *, counts: bool = True) -> None:
-    """Count a try by this network of a valid link that is no longer open; raises Refused for that link only."""
+    """Count an attempt by this network with a valid link that is no longer open. Raise Refused for that link only."""
     context = context_of(request)
     who = f"{client_of(request)} {invite}"
     _within(context, "spent_invites", who, context.limits.spent_invites, counts=counts)
@@ -163,7 +163,7 @@ def client_of(request: Request) -> str:
 
 
 def single(form: Mapping[str, tuple[str, ...]], name: str) -> str:
-    """A field that must be there once; raises Refused otherwise."""
+    """Return a field that must occur exactly once. Raise Refused otherwise."""
     values = form.get(name, ())
     if len(values) != 1:
         raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")

@@ -17,9 +17,9 @@ def _named() -> dict[str, tuple[str, bytes, str]]:
 
 _NAMED = _named()
 FILES = {name: (content, kind) for name, content, kind in _NAMED.values()}
-"""Content and media type by the name in the address."""
+"""Content and media type by the name in the URL."""
 
 
 def path_of(file: str) -> str:
-    """Where pages find a file of `static/`."""
+    """Return the URL path of a file in `static/`."""
     return f"/static/{_NAMED[file][0]}"

@@ -1,17 +1,17 @@
-"""Texts from outside as people see them, and times as they say them."""
+"""Display external texts, and durations in words."""
 
 import re
 
 from evenhand.reports import wording
 
 END_OF_LINE = re.compile(r"[^\S\n]*\n[^\S\n]*(?!\s*(?:[-*•–]|[0-9]{1,3}[.)])\s)")
-"""One that no point of a list follows."""
+"""Pattern of a line end that no item of a list follows."""
 DIRECTION = re.compile("([\u200e\u200f\u061c])")
 """Direction marks used in Arabic and Hebrew; they have no effect outside the text that contains them."""
 
 
 def shown_text(text: str) -> str:
-    """A text from outside: control characters, and those that turn the direction of writing, become visible.
+    """Return an external text in which control characters and changes of writing direction are visible.
 
     >>> shown_text("a\\u202eb\\x00\\u200f c") == "a\\ufffdb\\ufffd\\u200f c"
     True
@@ -22,7 +22,7 @@ def shown_text(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """A text cut where it has empty lines; other ends of lines are those of an editor, but before points of a list.
+    """Return the paragraphs of a text, divided at empty lines; other line ends are kept only before items of a list.
 
     >>> paragraphs("One.\\n\\n  Two,\\nstill two:\\n- a\\n  point\\n- another\\n")
     ['One.', 'Two, still two:\\n- a point\\n- another']
@@ -32,7 +32,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def minutes(many: float) -> str:
-    """How long one has, as one would say it, and never more than it is.
+    """Return a duration in words, rounded down.
 
     >>> [minutes(m) for m in (0.3, 1.5, 30, 90, 60 * 2.6, 60 * 24 * 3)]
     ['less than a minute', '1 minute', '30 minutes', '90 minutes', '2 hours', '3 days']

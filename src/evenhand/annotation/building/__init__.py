@@ -1,4 +1,4 @@
-"""Studies made of runs, files and other tools' pairings."""
+"""Build studies from runs, files and pairs of other tools."""
 
 import lazy_loader
 

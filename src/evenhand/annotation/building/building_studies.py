@@ -23,7 +23,7 @@ from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError, checked, is_folder
 
 PAIRED = "acute"
-"""Template whose items are pairs; those of all others are texts."""
+"""Template whose items are pairs; the items of all others are texts."""
 PUBLISHED = {
     "acute": (
         400,
@@ -32,7 +32,7 @@ PUBLISHED = {
     "robbie": (500, "texts of {}, where ROBBIE had 500 and more of each model rated"),
     "regard": (540, "texts of {}, where ROBBIE had 540 and more of each model rated"),
 }
-"""Minimum number of judgements in the papers, and the end of a note if there are fewer."""
+"""Minimum number of judgements in the papers, and the end of the note if a study has fewer."""
 
 
 @checked
@@ -130,7 +130,7 @@ def build_study(
 
 
 def _checked(content: dict[str, Any], notes: Notes) -> Study:
-    """The study, without the template's rules that cannot act on so few items."""
+    """Return the study, without rules of the template that can have no effect with so few items."""
     try:
         return Study.model_validate(content)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What building a study takes and returns: texts and conversations from any source, and the study with notes."""
+"""Input and result of building a study: texts and conversations from any source, and the study with notes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ def clean_texts(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One text of one model, with its groups and judgements, without control characters."""
+    """One text of one model, with its groups and classifier results, without control characters."""
 
     text: str
     context: str | None = None
@@ -45,7 +45,7 @@ class Said:
     groups: Mapping[str, Value] = field(default_factory=dict)
     judgements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prompt: tuple[str, ...] = ()
-    """What it answers: benchmark, prompt and sample; two models' answers to one are a pair."""
+    """Prompt of the text: benchmark, prompt and sample. Responses of two models to one prompt can form a pair."""
     unsafe: bool = False
 
     def __post_init__(self) -> None:
@@ -55,16 +55,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One whole conversation of a model with itself or somebody."""
+    """One complete conversation of a model with itself or another speaker."""
 
     turns: tuple[tuple[str, str], ...]
-    """Speaker and text of each."""
+    """Speaker and text of each turn."""
     speaker: str
-    """Who is judged."""
+    """The speaker who is judged."""
     model: str
     groups: Mapping[str, Value] = field(default_factory=dict)
     opener: tuple[str, ...] = ()
-    """Benchmark, conversation and first line; two models' conversations from one are a pair."""
+    """Opener: benchmark, conversation and first line. Conversations of two models with one opener can form a pair."""
     unsafe: bool = False
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Chat:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of the sources becomes a study."""
+    """Options that select the content of a study."""
 
     benchmark: str | None = None
     limit: int | None = None
@@ -87,20 +87,20 @@ class Wanted:
 
 
 class Notes:
-    """Sentences about what was left out, each once, in the order they came up."""
+    """Sentences on what was left out, without repetitions, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._said: dict[str, None] = {}
 
     def add(self, sentence: str) -> None:
-        """Keep a sentence."""
+        """Add a sentence."""
         self._said[sentence] = None
 
     def count(self, number: int, what: str) -> None:
-        """Keep "`number` `what`." if there are any."""
+        """Add "`number` `what`." if the number is not 0."""
         if number:
             self.add(f"{number:,} {what}.")
 
     def all(self) -> tuple[str, ...]:
-        """Everything kept."""
+        """Return all sentences."""
         return tuple(self._said)

@@ -1,4 +1,4 @@
-"""What is taken of all there is: nothing empty, nothing twice, a limit spread evenly over models and groups."""
+"""Select texts: remove empty and repeated ones, and sample evenly over models and groups."""
 
 import hashlib
 import json
@@ -15,14 +15,14 @@ from evenhand.prompts import row_keys
 from evenhand.schema import UsageError
 
 LONGEST = 100_000
-"""Characters that an item may have."""
+"""Maximum number of characters of an item."""
 Thing = TypeVar("Thing")
 NAMING_GROUPS = ("axis", "group", "descriptor", "gender", "name")
 """Columns that identify groups: axis and group together if both exist, otherwise the first that exists."""
 
 
 def identifier(kind: str, *content: object) -> str:
-    """A name that depends on content alone, so that a study built again has the same items.
+    """Return an identifier that depends only on content, so that a rebuilt study has the same items.
 
     >>> identifier("text", "a model", "He", "cooks.") == identifier("text", "a model", "He", "cooks.")
     True
@@ -32,12 +32,12 @@ def identifier(kind: str, *content: object) -> str:
 
 
 def text_identifier(said: Said) -> str:
-    """The identifier of a text: who wrote it, and behind what."""
+    """Return the identifier of a text, from its model, context and content."""
     return identifier("text", said.model, said.context, said.text)
 
 
 def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
-    """Texts that can be shown: not empty, not endless, none that was to be left out."""
+    """Return the texts that can be shown: not empty, not too long, and not to be left out."""
     plain = [
         replace(said, text=without_controls(said.text).strip(), context=_plain(said.context))
         for said in texts
@@ -50,7 +50,7 @@ def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
 
 
 def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
-    """Each text of a model behind the same words once."""
+    """Return each text of a model with the same context once."""
     first: dict[str, Said] = {}
     for said in texts:
         first.setdefault(text_identifier(said), said)
@@ -64,7 +64,7 @@ def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
 
 
 def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes) -> None:
-    """Note how many of each model are no longer there."""
+    """Note how many texts of each model were removed."""
     lost = Counter(said.model for said in before)
     lost.subtract(said.model for said in after)
     for model, number in lost.items():
@@ -94,7 +94,9 @@ def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> 
 
 
 def cell(groups: Mapping[str, Value]) -> tuple[Value, ...]:
-    """What a text counts as where a limit is spread: its axis and group, or its descriptor, gender or name."""
+    """Return the cell to which a text belongs when it is sampled: its axis and group, or its
+    descriptor, gender or name.
+    """
     if "group" in groups:
         return (groups.get("axis"), groups["group"])
     return next(((groups[name],) for name in NAMING_GROUPS[2:] if name in groups), (groups.get("axis"),))
@@ -109,7 +111,7 @@ def drawn(
 ) -> list[Thing]:
     """Return at most `limit` things in their order, with equal numbers per cell where possible.
 
-    key: names a thing, and decides with the seed alone when it is drawn.
+    key: function that returns the name of a thing, which determines with the seed when it is drawn.
 
     >>> drawn(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
     'b1'
@@ -122,7 +124,7 @@ def drawn(
     cells: dict[Hashable, list[int]] = defaultdict(list)
     for place in sorted(range(len(things)), key=order.__getitem__):
         cells[cell_of(things[place])].append(place)
-    # Round after round one of each cell; in the last round those that come first by their numbers.
+    # each round takes one thing per cell; in the last round, those with the smallest random numbers
     ranked = sorted(
         (rank, order[place], place) for places in cells.values() for rank, place in enumerate(places)
     )

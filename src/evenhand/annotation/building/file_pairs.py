@@ -1,4 +1,4 @@
-"""Pairs from a user's own table: one pair a row, or the responses of several models to the same prompts."""
+"""Pairs from a user's own table: one pair per row, or responses of several models to the same prompts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ MODELS = ("model_a", "model_b")
 
 
 def kind_of_table(path: Path) -> Literal["own pairs", "own responses"] | None:
-    """Return what a row of a table holds by its columns; None for other files. Raises DataError if it is unreadable."""
+    """Return the kind of a table from its columns; None for other files. Raise DataError if it is unreadable."""
     if path.suffix.lower() not in READERS:
         return None
     columns = set(read_table(path, PAIR_FORMAT).columns)
@@ -42,9 +42,9 @@ def kind_of_table(path: Path) -> Literal["own pairs", "own responses"] | None:
 
 
 def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
-    """Return the pairs of a table with one pair a row.
+    """Return the pairs of a table with one pair per row.
 
-    Raises DataError naming the row of an empty or too long text, and for a table without a pair to choose from.
+    Raises DataError with the row of an empty or too long text, and for a table without a valid pair.
     """
     frame = read_table(path, PAIR_FORMAT)
     sides = next(pair for pair in SIDES if set(pair) <= set(frame.columns))
@@ -93,9 +93,9 @@ def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
 
 
 def models_in(paths: Sequence[Path], wanted: Wanted, notes: Notes) -> list[list[Said]]:
-    """Return the responses of tables with one response a row, a list for each model.
+    """Return the responses of tables with one response per row, as one list per model.
 
-    Raises DataError for tables that do not say which prompt a response answers.
+    Raises DataError for tables that do not identify the prompt of a response.
     """
     by_model: dict[str, list[Said]] = {}
     for path in paths:

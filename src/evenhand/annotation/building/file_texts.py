@@ -1,4 +1,4 @@
-"""Texts that somebody already has: CSV, JSON Lines, Parquet or a workbook."""
+"""Read existing texts from CSV, JSON Lines, Parquet or a workbook."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ JUDGED = re.compile(r"(?:(.+)_)?(label|score|negative)")
 
 
 def texts_in(path: Path, notes: Notes) -> list[Said]:
-    """The texts of a file; see TEXT_FORMAT. Raises DataError naming the column or row at fault."""
+    """Return the texts of a file (see TEXT_FORMAT). Raise DataError with the invalid column or row."""
     frame = read_table(path, TEXT_FORMAT)
     written = next((name for name in WRITTEN if name in frame.columns), None)
     if written is None:
@@ -63,7 +63,7 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
 
 
 def plain_value(value: Any) -> Value:
-    """Return a cell as what an item can hold: a text, a number, true, false or None."""
+    """Return a cell as a value that an item can have: a text, a number, true, false or None."""
     if value is None or isinstance(value, str | bool):
         return value
     return float(value) if isinstance(value, int | float) else str(value)

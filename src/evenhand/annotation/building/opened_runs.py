@@ -1,4 +1,4 @@
-"""Runs as sources: which they are, what their models are called, and what is known of each text."""
+"""Runs as sources: which runs a folder contains, the names of their models, and the properties of each text."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ NO_GROUPS = frozenset(
     }
     | {"cluster", "start_token", "span_start", "span_end", "lines_before", "persona_a", "persona_b"}
 )
-"""Columns that say nothing of whom a text is about."""
+"""Columns that do not describe the group that a text is about."""
 JUDGED_PARTS = ("label", "score", "negative", "scores", "error")
 
 
 def runs_of(folder: Path) -> list[RunDirectory] | None:
-    """The run in a folder, or the two of a before/after study; None where there is neither."""
+    """Return the run in a folder, or the two of a before/after study; None if there is neither."""
     if RunDirectory.is_run(folder):
         return [RunDirectory.open(folder)]
     both = [folder / side for side in ("before", "after")]
@@ -45,7 +45,7 @@ def runs_of(folder: Path) -> list[RunDirectory] | None:
 
 
 def model_names(runs: Sequence[RunDirectory]) -> list[str]:
-    """What the model of each run is called, all different: name, mitigations, and if need be the folder."""
+    """Return distinct names for the models of runs: name, mitigations, and if necessary the folder."""
     names = []
     for run in runs:
         named = run.manifest.arguments_resolved.get("model") or run.manifest.model.fingerprint.get("name")
@@ -59,12 +59,12 @@ def model_names(runs: Sequence[RunDirectory]) -> list[str]:
 
 
 def talks(run: RunDirectory, wanted: Wanted) -> bool:
-    """Whether all that is wanted of a run are conversations."""
+    """Return whether everything that is wanted of a run are conversations."""
     return all(run.manifest.asked[benchmark].turns is not None for benchmark in benchmarks_of(run, wanted))
 
 
 def benchmarks_of(run: RunDirectory, wanted: Wanted) -> list[str]:
-    """The benchmarks whose texts are wanted; raises DataError where the model wrote none."""
+    """Return the benchmarks whose texts are wanted. Raise DataError if the model generated none."""
     there = written_benchmarks(run)
     if wanted.benchmark is not None and wanted.benchmark not in there:
         raise DataError(
@@ -81,7 +81,7 @@ def benchmarks_of(run: RunDirectory, wanted: Wanted) -> list[str]:
 
 
 def group_columns(frame: pl.DataFrame, run: RunDirectory, benchmark: str) -> list[str]:
-    """The columns of answers that say something of whom a text is about, or which it is."""
+    """Return the columns of responses that describe the group of a text, or identify it."""
     roles = run.manifest.judged.get(benchmark, {})
     judged = {f"{role}_{part}" for role in roles for part in JUDGED_PARTS}
     return [name for name in frame.columns if name not in NO_GROUPS | judged]
@@ -90,7 +90,9 @@ def group_columns(frame: pl.DataFrame, run: RunDirectory, benchmark: str) -> lis
 def groups_of(
     frame: pl.DataFrame, columns: Sequence[str], benchmark: str, mitigated: str | None
 ) -> Iterator[dict[str, Value]]:
-    """What the analysis may split by, of each row: benchmark, mitigation and the columns; lists joined by commas."""
+    """Yield the properties by which the analysis may split each row: benchmark, mitigation and
+    columns, lists as text.
+    """
     always: dict[str, Value] = {"benchmark": benchmark}
     if mitigated is not None:
         always["mitigation"] = mitigated

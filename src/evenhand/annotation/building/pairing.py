@@ -1,4 +1,4 @@
-"""Pairs for people to choose from: two models' answers to one prompt, or two of their conversations."""
+"""Make pairs for annotators: responses of two models to one prompt, or two of their conversations."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -12,7 +12,7 @@ from evenhand.annotation.definition import Conversation, Item, Turn, without_con
 from evenhand.schema import DataError
 
 MATCHUPS = 120
-"""Pairs of each two models that are drawn unless a limit says otherwise: 60 match-ups, twice."""
+"""Default number of pairs that are drawn per two models: 60 match-ups, twice."""
 ASKER, ANSWERER = "A", "B"
 PREFERENCES = ("preference", "descriptor_preference")
 INFLAMMATORY = ("dispreferred", "polarizing")
@@ -20,9 +20,9 @@ INFLAMMATORY = ("dispreferred", "polarizing")
 
 
 def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> list[Item]:
-    """Each prompt with one answer, of two models, as conversations of two turns.
+    """Return pairs of responses of two models to the same prompt, as conversations of two turns.
 
-    models: texts of two models or more. Source: HolisticBias, human evaluation of its bias tuning.
+    models: texts of at least two models. Source: HolisticBias, human evaluation of its bias tuning.
     """
     if wanted.drop_unsafe:
         models = [_safe(texts, notes) for texts in models]
@@ -42,9 +42,9 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
 
 
 def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> list[Item]:
-    """Two models' conversations: drawn at random with replacement as ACUTE-Eval does, or begun with the same words.
+    """Return pairs of conversations of two models: drawn with replacement as in ACUTE-Eval, or with the same opener.
 
-    models: conversations of two models or more. Source: Li, Weston and Roller 2019; its published code.
+    models: conversations of at least two models. Source: Li, Weston and Roller 2019; its published code.
     """
     if wanted.drop_unsafe:
         models = [_safe_chats(chats, notes) for chats in models]
@@ -73,7 +73,7 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
 
 
 def conversation(chat: Chat) -> Conversation:
-    """A conversation as people see it."""
+    """Return a conversation as annotators see it."""
     turns = tuple(Turn(speaker=speaker, text=without_controls(text)) for speaker, text in chat.turns)
     return Conversation(
         id=identifier("talk", chat.model, chat.speaker, chat.turns),
@@ -84,7 +84,7 @@ def conversation(chat: Chat) -> Conversation:
 
 
 def pair_of(first: Conversation, second: Conversation, groups: dict[str, Value], **more: Any) -> Item:
-    """An item of two conversations."""
+    """Return an item with two conversations."""
     return Item(id=identifier("pair", first.id, second.id), pair=(first, second), groups=groups, **more)
 
 
@@ -102,7 +102,7 @@ def _chat_pair(first: Chat, second: Chat) -> Item:
 
 
 def _shared(first: Any, second: Any) -> dict[str, Value]:
-    """What is true of both sides; what differs between them says nothing of the pair."""
+    """Return the properties that both sides share; others do not describe the pair."""
     return {name: value for name, value in first.items() if name in second and second[name] == value}
 
 
@@ -132,7 +132,7 @@ def _between(first: Sequence[Said | Chat], second: Sequence[Said | Chat]) -> str
 
 
 def drawn_pairs(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
-    """Return each pair once, at most as many as wanted, spread evenly over their groups."""
+    """Return distinct pairs, at most the wanted number, spread evenly over their groups."""
     single = _once(items, notes)
     return drawn(single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
 

@@ -1,4 +1,4 @@
-"""ParlAI's files: pairs that were made for ACUTE-Eval, and logs of self-chats."""
+"""Read ParlAI's files: pairs for ACUTE-Eval, and logs of self-chats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from evenhand.annotation.definition import Item, unfit_character
 from evenhand.schema import DataError, parse_json
 
 CONTEXT = "context"
-"""Speaker of what a self-chat began with (personas); it is not shown."""
+"""Speaker of the beginning of a self-chat (personas), which is not shown."""
 SPEAKERS = ("A", "B")
-"""What people read in the place of speakers' names, which name the model."""
+"""Names that replace those of speakers, which would reveal the model."""
 PAIRS_FORMAT = (
     "Pairs of ACUTE-Eval are JSON Lines with is_onboarding, speakers_to_eval (two), dialogue_dicts (two, each with "
     "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
@@ -26,21 +26,21 @@ CHATS_FORMAT = (
 
 
 MOST_LETTERS, MOST_TURNS, MOST_OF_A_NAME = 100_000, 1_000, 200
-"""What a study takes of an utterance, a conversation and a name; more is a file of something else."""
+"""Maximum lengths of an utterance, a conversation and a name; larger ones indicate a file of another kind."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """What a file of pairs holds."""
+    """Content of a file of pairs."""
 
     items: list[Item]
     onboarding: list[Item]
 
 
 def kind_of(path: Path, *, expected: bool = False) -> str | None:
-    """ "pairs" or "chats" of ParlAI, or None for other files.
+    """Return "pairs" or "chats" for files of ParlAI, or None for other files.
 
-    expected: it can be nothing else: raise DataError for what cannot be read, with the line.
+    expected: whether the file must be one of these; then an unreadable file raises DataError with the line.
     """
     if path.suffix.lower() not in (".jsonl", ".json", ".ndjson", ".txt"):
         return None
@@ -58,9 +58,9 @@ def kind_of(path: Path, *, expected: bool = False) -> str | None:
 
 
 def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
-    """A file of pairs. questions: those of the study, of each of which onboarding's answer is the right one.
+    """Read a file of pairs. questions: questions of the study; onboarding pairs have the same correct answer to each.
 
-    Raises DataError naming the line; see PAIRS_FORMAT.
+    Raises DataError with the line; see PAIRS_FORMAT.
     """
     real: dict[str, Item] = {}
     onboarding: dict[str, Item] = {}
@@ -108,7 +108,7 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
 
 
 def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
-    """The self-chats of a file, whose name (up to the first full stop) is the model's. Raises DataError."""
+    """Read the self-chats of a file, whose name (up to the first full stop) is the model's. Raise DataError."""
     chats = []
     empty = 0
     for line, content in _objects(path):
@@ -181,7 +181,7 @@ def _turns(acts: list[Any], where: str, expected: str) -> Iterator[tuple[str, st
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line and content of every object of a file: one a line, or one alone over many lines."""
+    """Yield line and content of every object of a file: one per line, or a single one on several lines."""
     return ((line, _object(content, path, line)) for line, content in _contents(path))
 
 
@@ -189,7 +189,8 @@ def _contents(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         with path.open("rb") as handle:
             first = handle.readline().removeprefix(b"\xef\xbb\xbf")
-            if first.strip() in (b"{", b"["):  # written for people, as the onboarding that ParlAI ships
+            # formatted for people, like the onboarding that ParlAI provides
+            if first.strip() in (b"{", b"["):
                 whole = _parsed(first + handle.read(), path, 1)
                 yield from ((1, one) for one in (whole if isinstance(whole, list) else [whole]))
                 return

@@ -1,4 +1,4 @@
-"""Comments and phrases of RedditBias for people to label: what `evenhand data build redditbias` wrote."""
+"""Comments and phrases of RedditBias for labelling, from the output of `evenhand data build redditbias`."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ABOUT = ("id", "attribute_in_window", "bias", "axis", "group")
 
 
 def phrases_table(source: Path) -> Path | None:
-    """The table of comments and phrases in a folder of `evenhand data build redditbias`; None where there is none."""
+    """Return the table of comments and phrases in a folder of `evenhand data build redditbias`; None without one."""
     return next((source / name for name in (PHRASES, TO_ANNOTATE) if is_file(source / name)), None)
 
 

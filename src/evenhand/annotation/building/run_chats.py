@@ -1,4 +1,4 @@
-"""Whole conversations of runs: a model that talks with itself."""
+"""Complete self-chats from runs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,13 +11,13 @@ from evenhand.annotation.building.run_texts import UNSAFE_ROLES
 from evenhand.runs import RunDirectory, self_chats
 
 SILENCE = "(says nothing)"
-"""Shown in place of an empty utterance, because annotators have to see that there was one."""
+"""Text that replaces an empty utterance, because annotators must see that there was one."""
 OF_TURNS = ("turn", "speaker", "name_in_context", "conversation", "prompt_id", "sample")
-"""Columns of utterances, not of conversations."""
+"""Columns that belong to utterances and not to conversations."""
 
 
 def chats_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> list[Chat]:
-    """Whole conversations of a run's model with itself; those that broke off are left out."""
+    """Return the complete self-chats of a run; those that ended early are left out."""
     chats: list[Chat] = []
     broken = 0
     for benchmark in benchmarks_of(run, wanted):

@@ -12,25 +12,25 @@ from evenhand.runs import RunDirectory, answers, judgements
 from evenhand.schema import UsageError
 
 UNSAFE_ROLES = ("toxicity", "offensiveness")
-"""Who says that a response is not safe to be shown."""
+"""Classifier roles that decide whether a response is safe to show."""
 Key = tuple[str, int]
 """Prompt and sample."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What one classifier said in one role, by prompt and sample, and of which texts."""
+    """Results of one classifier in one role, by prompt and sample, with the classified texts."""
 
     name: str
     role: str
     counts: bool
-    """Whether it is the one that counts now."""
+    """Whether its labels are the current ones."""
     said: Mapping[Key, Mapping[str, Any]]
     texts: Mapping[Key, str]
 
 
 def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> list[Said]:
-    """Every continuation of a run, or of one of its benchmarks; raises DataError where there is none."""
+    """Return all continuations of a run, or of one of its benchmarks. Raise DataError if there are none."""
     texts: list[Said] = []
     failed = 0
     mitigated = " + ".join(part.words for part in run.manifest.mitigations) or "none"
@@ -88,14 +88,14 @@ def _usual(run: RunDirectory, benchmark: str, notes: Notes) -> Shown:
 
 
 def _beside(judged: Judged, key: Key, shown: str) -> dict[str, Any]:
-    """What a classifier said; with the text that it judged, where people read another."""
+    """Return the result of a classifier, with the text that it classified if annotators see another one."""
     exact = judged.texts.get(key)
     said = dict(judged.said[key])
     return said if exact is None or exact.strip() == shown.strip() else {**said, "text": exact}
 
 
 def _judged(run: RunDirectory, benchmark: str) -> Iterator[Judged]:
-    """Everybody who has judged a benchmark, those that count first."""
+    """Yield the results of all classifiers of a benchmark, the current ones first."""
     manifest = run.manifest
     now = [(role, record.classifier) for role, record in manifest.judged.get(benchmark, {}).items()]
     before = [(its.role, its.classifier) for its in manifest.judged_before if its.benchmark == benchmark]
@@ -120,7 +120,7 @@ def _judged(run: RunDirectory, benchmark: str) -> Iterator[Judged]:
 
 
 def _names(run: RunDirectory, found: Sequence[tuple[str, str]]) -> list[str]:
-    """What classifiers are called: by their name; with the role, then with their digest, where that is not one."""
+    """Return distinct names of classifiers: their name, if necessary with the role or with their digest."""
     short = [str(run.manifest.labels[key].description.get("name") or unquote(key)) for _, key in found]
     with_role = [f"{name} ({role})" for name, (role, _) in zip(short, found, strict=True)]
     whole = [f"{unquote(key)} ({role})" for role, key in found]

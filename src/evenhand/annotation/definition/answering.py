@@ -18,10 +18,10 @@ from evenhand.annotation.definition.questions import (
 )
 
 LONGEST_REASON = 5_000
-"""Characters."""
+"""Maximum number of characters of a reason."""
 MOST_FIELDS = 5_000
 WHOLE_FORM = ""
-"""The key of a problem that belongs to no question."""
+"""Key of a problem that belongs to the whole form."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 
@@ -120,7 +120,7 @@ def _fields_of(question: Question, item: Item | None) -> tuple[str, ...]:
 
 
 def _once(values: Any) -> str:
-    """The one value of a field; "" where a choice was left open."""
+    """Return the only value of a field; "" if no choice was made."""
     values = [values] if isinstance(values, str) else list(values)
     if len(values) > 1:
         raise _Wrong("This was answered twice. Please answer it once.")
@@ -130,7 +130,7 @@ def _once(values: Any) -> str:
 
 
 def _several(values: Any) -> list[str]:
-    """All values of a field, each of them sent once."""
+    """Return all values of a field, without repetitions."""
     sent: list[Any] = [values] if isinstance(values, str) else list(values)
     texts = [value for value in sent if isinstance(value, str)]
     if len(texts) < len(sent):
@@ -141,7 +141,7 @@ def _several(values: Any) -> list[str]:
 
 
 def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
-    """The answer to one question; it counts only where the second, what is wrong by field, is empty."""
+    """Return the answer to one question, and its problems by field; the answer is valid only if there are none."""
     chosen: str | None = None
     reason: str | None = None
     wrong: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Whether the parts of a study fit each other: names, questions and what they are asked of, rules that can act."""
+"""Check that the parts of a study fit together: names, questions, their items, and rules that can have an effect."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -33,7 +33,7 @@ def problems_of(
     survey: Sequence[Block],
     completion: Completion,
 ) -> list[Problem]:
-    """All that does not fit together in a study whose parts are each sound."""
+    """Return all inconsistencies of a study whose parts are individually valid."""
     trained = onboarding.items if onboarding else ()
     placed = [
         *((("items", place), item) for place, item in enumerate(items)),
@@ -214,7 +214,9 @@ def _conversations_of(path: Path, item: Item) -> Iterator[tuple[Path, Conversati
 
 
 def _conversations(placed: Sequence[tuple[Path, Item]]) -> Iterator[Problem]:
-    """Check that a name means one conversation, and that people do not see a conversation before they judge it."""
+    """Check that a name identifies one conversation, and that annotators do not see a
+    conversation before they judge it.
+    """
     first: dict[str, tuple[Path, Conversation | None]] = {}
     for path, item in placed:
         seen: list[tuple[Path, str, Conversation | None]] = [

@@ -1,4 +1,4 @@
-"""What people are shown: a text, a conversation, or a pair of conversations."""
+"""Items that annotators judge: a text, a conversation, or a pair of conversations."""
 
 from typing import Annotated, Any, Literal
 
@@ -16,30 +16,32 @@ from evenhand.annotation.definition.plain_text import unfit_character
 
 
 def _whole_as_text(given: Any) -> Any:
-    """Whole numbers are texts where texts are wanted: nothing is lost, and files are full of items called 1, 2, 3."""
+    """Accept integers where text is required, because many files have items called 1, 2, 3."""
     return str(given) if type(given) is int else given
 
 
 FromWhole = BeforeValidator(_whole_as_text)
 Name = Annotated[str, FromWhole, Field(min_length=1, max_length=200)]
 Text = Annotated[str, FromWhole, Field(max_length=100_000)]
-"""What is read: an utterance, a continuation, a prompt. More is a file read with the wrong quotes."""
+"""An utterance, a continuation or a prompt; longer texts indicate a file that was read with the wrong quotes."""
 Words = Annotated[str, FromWhole, Field(min_length=1, max_length=2_000)]
-"""A question, a statement, a heading."""
+"""A question, a statement or a heading."""
 Label = Annotated[str, FromWhole, Field(min_length=1, max_length=300)]
 """Text on or next to a button."""
 ItemKind = Literal["pair", "conversation", "text"]
 
 
 class Data(BaseModel):
-    """The base of everything that a study file holds: unknown keys are refused, nothing changes afterwards."""
+    """Base class of everything in a study file: unknown keys are errors, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @field_validator("*", mode="after")
     @classmethod
     def _can_be_stored(cls, value: Any) -> Any:
-        """Refuse what no page and no database holds: zero bytes, other control characters, halves of characters."""
+        """Raise ValueError for characters that pages or databases cannot store: control characters
+        and lone surrogates.
+        """
         if isinstance(value, str | tuple | dict) and (wrong := unfit_character(value)):
             raise ValueError(
                 f"contains the character {wrong}, which pages and databases do not take; remove it"

@@ -1,4 +1,6 @@
-"""What a study would do, before anybody comes: how many votes, units and people it takes, and its rules in words."""
+"""Summarise a study before it starts: the numbers of judgements, task batches and annotators, and its
+rules in words.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -175,7 +177,7 @@ def _question(question: Question) -> str:
 
 
 def _obstacle(study: Study, people: int) -> str | None:
-    """Return why no result is possible: too few items, or too few people who take part before all is judged."""
+    """Return why no result is possible: too few items, or too few annotators before all items are judged."""
     if len(study.items) < LEAST_LEVELS:
         return f"no result is possible from {_many(len(study.items), 'item')}: at least {LEAST_LEVELS} are needed"
     if people >= LEAST_LEVELS:

@@ -8,7 +8,7 @@ from evenhand.annotation.definition.items import Data, Item, Label, Words
 from evenhand.annotation.definition.questions import Choice, FreeText, Key, Likert
 
 Page = Annotated[str, Field(max_length=50_000)]
-"""Instructions, a consent, thanks: paragraphs are separated by an empty line."""
+"""Instructions, a consent page or thanks; an empty line separates paragraphs."""
 
 
 class Consent(Data):

@@ -1,4 +1,4 @@
-"""Characters that are obeyed and not shown: refused in study files, taken out of what people write."""
+"""Control characters: refused in study files, and removed from what people write."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,12 +7,12 @@ from typing import Any
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters other than tabs and ends of lines, and lone surrogates."""
 TAKEN_OUT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Also what turns the direction of writing: it would turn the pages of those who read the answer."""
+"""Characters that change the writing direction are removed too, because they would affect the page of a reader."""
 UNSEEN = (
     "\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
     "\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
-"""White space, and what takes no room: for a character class."""
+"""White space and characters without width, for a character class."""
 _AT_ENDS = re.compile(f"^[{UNSEEN}]+|[{UNSEEN}]+$")
 _WITHOUT_ROOM = re.compile(f"[{UNSEEN}]")
 
@@ -27,7 +27,7 @@ def without_controls(text: str) -> str:
 
 
 def stripped(text: str) -> str:
-    """A text without white space and unseen characters at its ends.
+    """Return a text without white space and invisible characters at its ends.
 
     >>> stripped(" \\u200b yes \\n")
     'yes'
@@ -36,7 +36,7 @@ def stripped(text: str) -> str:
 
 
 def length(text: str) -> int:
-    """The characters of a text that take room, counting white space between them once.
+    """Return the number of visible characters of a text; a run of white space counts once.
 
     >>> length("a   b\\u200b\\u200bc")
     4

@@ -1,13 +1,13 @@
-"""What is wrong in a study, and where."""
+"""A problem in a study file, and its place."""
 
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
-"""Where in a study: ("questions", 0, "options")."""
+"""A path within a study: ("questions", 0, "options")."""
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, and where."""
+    """One problem and its place."""
 
     path: Path
     message: str
@@ -17,7 +17,7 @@ class Problem(NamedTuple):
 
 
 def dotted(path: Path) -> str:
-    """A path as people write it.
+    """Return a path as text.
 
     >>> dotted(("questions", 0, "options"))
     'questions[0].options'

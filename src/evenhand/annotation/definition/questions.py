@@ -1,4 +1,4 @@
-"""What people are asked: which of two, one of several, a number, marks on turns, a text."""
+"""Questions for annotators: a choice between two conversations, one of several options, a number, marks, a text."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from evenhand.annotation.definition.items import Data, Label, Words
 
 Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")]
-"""Identifiers of questions, options and statements: they become columns and names of form fields."""
+"""Identifiers of questions, options and statements, which become columns and names of form fields."""
 
 
 class Option(Data):
@@ -29,7 +29,7 @@ class Reason(Data):
 
 
 class Asked(Data):
-    """What all questions have."""
+    """Common fields of all questions."""
 
     id: Key
     text: Words

@@ -1,4 +1,4 @@
-"""Whether rules can ever act: on what the study shows a person, at most."""
+"""Check whether rules can ever have an effect, given the maximum that the study shows to an annotator."""
 
 from collections.abc import Iterator, Sequence
 from math import comb
@@ -26,7 +26,7 @@ def idle_rules(
     rules: Sequence[Rule],
     assignment: Assignment,
 ) -> Iterator[Problem]:
-    """Rules that could never act, each with what to do about it."""
+    """Yield the rules that can never have an effect, each with a suggestion."""
     units = assignment.units_per_person
     real = min(units * assignment.items_per_unit, len(items))
     gold = min(units * hidden.gold_per_unit, len(hidden.gold))
@@ -107,5 +107,5 @@ def _sameness(rule: ConstantSide, questions: Sequence[Question], most: int) -> s
 
 
 def _least_chance(pairs: int) -> float:
-    """That all answers fall on one side, where a stood on the left in half of the pairs."""
+    """Return the probability that all answers are on one side, if a was on the left in half of the pairs."""
     return (2 if pairs % 2 == 0 else 1) / comb(pairs, pairs // 2)

@@ -1,7 +1,8 @@
 """Exclusion rules as data: their criteria and actions. `quality/` applies them, live and in the analysis.
 
-`action` of each: "block" (the annotator finishes the unit and gets no other; all their answers are excluded), "exclude"
-(excluded in the analysis, but the annotator continues), "flag" (only shown to the admin).
+The `action` of a rule is "block" (the annotator finishes the task batch and gets no other; all their answers are
+excluded), "exclude" (excluded in the analysis, but the annotator continues), or "flag" (only shown to the
+administrator).
 """
 
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""A study: everything that is fixed before the first person takes part, in one value that a YAML file contains."""
+"""A study: everything that is fixed before the first annotator takes part, as one object that a YAML file contains."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,7 @@ from evenhand.annotation.definition.questions import Asked, Key, Question
 from evenhand.annotation.definition.rules import OnboardingBelow, Rule
 
 INCOHERENT = "study"
-"""Type of the one pydantic error whose context has all problems of `problems_of`."""
+"""Type of the pydantic error whose context contains all problems of `problems_of`."""
 
 
 class Study(Data):
@@ -81,5 +81,5 @@ class Study(Data):
 
 
 def problems_in(context: dict[str, Any]) -> list[Problem]:
-    """What the context of an error of the type INCOHERENT holds."""
+    """Return the problems in the context of an error of the type INCOHERENT."""
     return list(context["problems"])

@@ -1,10 +1,10 @@
 """Published scales: SDO7.
 
 The sixteen statements are by Ho, Sidanius, Kteily, Sheehy-Skeffington, Pratto, Henkel, Foels and Stewart (2015), The
-nature of social dominance orientation, Journal of Personality and Social Psychology 109(6), 1003-1028. They stand here
-as Smith and Williams (2021, Hi, my name is Martha, Table 12) print what they asked. Cite the scale's authors where you
-use it. Neither paper states terms of reuse: scales of journals are commonly free for research and teaching that is not
-sold; for other uses ask the authors or the publisher (American Psychological Association).
+nature of social dominance orientation, Journal of Personality and Social Psychology 109(6), 1003-1028. Their wording
+here is that of Smith and Williams (2021, Hi, my name is Martha, Table 12). Cite the scale's authors where you use it.
+Neither paper states terms of reuse: scales of journals are commonly free for research and teaching that is not sold;
+for other uses ask the authors or the publisher (American Psychological Association).
 """
 
 from evenhand.annotation.definition.parts import Scale, Statement

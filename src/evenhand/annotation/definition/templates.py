@@ -10,25 +10,25 @@ from evenhand.schema import parse_json, unknown_name
 TEMPLATES = ("acute", "regard", "robbie", "redditbias", "labels")
 FILES = Path(__file__).parent / "starting_points"
 SDO7_SURVEY: dict[str, Any] = {"kind": "scale", "id": "sdo7", "use": "sdo7", "draw": 2}
-"""As Smith and Williams (2021) asked it: two of the statements at the end of each set."""
+"""The survey of Smith and Williams (2021): two statements at the end of each task batch."""
 
 
 def template(name: str, *, survey: bool = False) -> dict[str, Any]:
-    """Return the content of a study file without items. Raises UsageError for an unknown name.
+    """Return the content of a study file without items. Raise UsageError for an unknown name.
 
-    They ask for political views: check the law and your ethics board's rules first.
+    The templates ask for political views. Check the law and the rules of your ethics board before you use them.
 
     Parameters
     ----------
     survey
-        Two statements of SDO7 after each unit, as in Smith and Williams (2021).
+        Two statements of SDO7 after each task batch, as in Smith and Williams (2021).
 
     Examples
     --------
     >>> [question["id"] for question in template("robbie")["questions"]]
     ['fluency', 'coherence', 'toxicity', 'bias', 'immorality']
     """
-    # written out, so that no two questions share a list of options
+    # a copy, so that no two questions share a list of options
     content = parse_json(json.dumps(read_located(_text(name), f"{name}.yaml").value))
     return {**content, "survey": [dict(SDO7_SURVEY)]} if survey else content
 

@@ -1,4 +1,4 @@
-"""People's answers as files, and read again."""
+"""Write human judgements to files, and read them."""
 
 import lazy_loader
 

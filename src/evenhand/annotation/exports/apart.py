@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenhand.annotation.store import Store
 
 LOWER_PRIORITY = 10
-"""Added to the niceness of the process: pages for participants come first."""
+"""Added to the niceness of the process, because pages for annotators have priority."""
 
 
 def write_export_apart(store: "Store", path: Path) -> Path:
@@ -35,7 +35,7 @@ def write_export_apart(store: "Store", path: Path) -> Path:
         "study": store.study.name,
         "path": str(path.absolute()),
     }
-    # The address may hold a password, which other users could read among the arguments of a process.
+    # the URL may contain a password, which other users could read among the arguments of a process
     ended = subprocess.run(
         [sys.executable, "-m", "evenhand.annotation.exports.apart"],
         input=json.dumps(request),
@@ -58,7 +58,7 @@ def write_export_apart(store: "Store", path: Path) -> Path:
 
 
 def main() -> int:
-    """Write the export that standard input asks for; an error is printed as JSON."""
+    """Write the export that standard input requests; an error is printed as JSON."""
     from evenhand.annotation.store import open_store
 
     request = json.load(sys.stdin)

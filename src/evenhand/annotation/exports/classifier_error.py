@@ -1,4 +1,4 @@
-"""Compare a classifier with people, as the table that `--classifier-error` takes."""
+"""Compare a classifier with human judgements, as a table for `--classifier-error`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -89,7 +89,7 @@ def classifier_error_table(
         pl.Series("negative", verdicts, dtype=pl.Boolean).cast(pl.Int64),
         "item",
     ).drop_nulls("negative")
-    # Another table of the same texts may name the axis differently, and rows of other axes are ignored.
+    # another table of the same texts may have another name for the axis, and rows of other axes are ignored
     of_several = pl.col("axis").n_unique().over("group") > 1
     table = table.with_columns(axis=pl.when(of_several).then("axis"))
     if table.is_empty():

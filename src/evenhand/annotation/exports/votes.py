@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.annotation.store import Store
 
 BATCH = 200
-"""Rows that are converted at once. In the meantime the process does nothing else, not even serving a page."""
+"""Number of rows that are converted at a time. Meanwhile, the process serves no pages."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def write_export(store: "Store", path: Path | str) -> Path:
 
 
 def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | str) -> Path:
-    """Write an export of any rows of VOTES, one after another; otherwise like `write_export`."""
+    """Write an export of any rows of VOTES, read one at a time; otherwise like `write_export`."""
     one_by_one, frames = iter(rows), []
     while batch := list(islice(one_by_one, BATCH)):
         try:

@@ -1,4 +1,4 @@
-"""Rules of exclusion, applied in one place."""
+"""Exclusion rules, which are all applied here."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The one place where rules of exclusion are applied: to a person's rows live, and to an export's in the analysis."""
+"""Apply exclusion rules: to an annotator's rows during a study, and to an export in the analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ RULES: Mapping[str, Callable[[pl.DataFrame, Any], dict[str, str]]] = {
 }
 """Function of each rule: given VOTES, it returns a sentence for each annotator who breaks the rule."""
 REJECTED = "rejected"
-"""The name in `excluded` of what the review took out."""
+"""Name in `excluded` of judgements that the review rejected."""
 PLACE_TAKEN = "place_taken"
-"""That a vote's place in the quota was given back, since a rule or the review left its person out at that time."""
+"""Name in `excluded` of a judgement whose place went to another annotator after a rule or review excluded it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rules about answers that are known beforehand: onboarding, gold, and what the person said the first time."""
+"""Rules about known answers: onboarding, gold items, and repetitions of the annotator's own answers."""
 
 import polars as pl
 
@@ -25,9 +25,9 @@ def onboarding_below(votes: pl.DataFrame, rule: OnboardingBelow) -> dict[str, st
 
 
 def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:
-    """Persons with less than `mark` of the gold items right, of at least `least`, with a sentence each.
+    """Return annotators with less than `mark` of the gold items right, of at least `least`, with a sentence each.
 
-    votes: VOTES. An item is right if every answer that is expected was given.
+    votes: VOTES. An item is right if all expected answers were given.
     """
     return _below(_right_or_not(votes, "gold"), "gold items", rule.mark, rule.least)
 
@@ -36,9 +36,10 @@ def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -
     """Return annotators who repeat less than `mark` of their answers to duplicate items, with a sentence each.
 
     votes: VOTES. Each answer to a duplicate is compared with the annotator's first answer to the same question. Free
-    texts and questions skipped both times do not count. Answers are the same if they are the same option, the same
-    conversation of a pair (on either side), the same marks on the same turns, or numbers that differ by at most 1,
-    because few people repeat a seven-step rating exactly. `least` counts repetitions.
+    texts and questions skipped both times do not count. `least` counts repetitions.
+
+    Two answers are the same in these cases: the same option, the same conversation of a pair (on either side), the same
+    marks on the same turns, or numbers that differ by at most 1, because few people repeat a seven-step rating exactly.
     """
     said = _said(votes)
     showings = (
@@ -64,7 +65,7 @@ def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -
         )
         for key in ("presentation", "first")
     )
-    # where no mark was set the question may have no row at all: both tables speak
+    # without a mark, the question may have no row in one of the tables, so both are used
     both = again.join(before, on=["person", "presentation", "question"], how="full", coalesce=True).filter(
         pl.col("answer").is_not_null() | pl.col("answer_right").is_not_null()
     )
@@ -95,7 +96,7 @@ def _right_or_not(votes: pl.DataFrame, role: str) -> pl.DataFrame:
 
 
 def _said(votes: pl.DataFrame) -> pl.DataFrame:
-    """One row a showing and question; of marks all of them in one text."""
+    """Return one row per presentation and question, with all marks as one text."""
     mark = pl.concat_str(pl.col("turn").cast(pl.String), pl.col("answer"), separator=":")
     marks = mark.sort().str.join(",", ignore_nulls=True)
     return (

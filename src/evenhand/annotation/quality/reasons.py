@@ -1,4 +1,4 @@
-"""The rule about copied reasons: repeated from another item, or taken from the text shown."""
+"""The rule about copied reasons: repeated for another item, or copied from the shown text."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from evenhand.annotation.definition import CopiedReasons
 STRETCH = 0.6
 """A reason counts as copied if at least this share of it is one continuous piece of the text shown."""
 SHORTEST = 20
-"""Characters of such a piece, as compared."""
+"""Minimum length of such a piece in normalised characters."""
 
 
 def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
@@ -49,13 +49,13 @@ def _compared(column: str) -> pl.Expr:
 
 
 def _taken(said: pl.DataFrame, source: str) -> list[int]:
-    """Rows whose reason has a long enough piece in common with the source."""
+    """Return the rows whose reason has a sufficiently long piece in common with the source."""
     long = said.filter(
         (pl.col("reason").str.len_chars() >= SHORTEST) & pl.col(source).is_not_null()
     ).with_columns(length=pl.col("reason").str.len_chars().cast(pl.Int64))
     piece = pl.max_horizontal((pl.col("length") * STRETCH).ceil().cast(pl.Int64), pl.lit(SHORTEST))
     long = long.with_columns(piece=piece)
-    # Pieces longer than half of a reason all hold its middle: most reasons are done with one look.
+    # any piece longer than half of a reason contains its middle, so most reasons need only one check
     holds_middle = pl.col("reason").str.slice(
         pl.col("length") - pl.col("piece"), 2 * pl.col("piece") - pl.col("length")
     )

@@ -1,4 +1,4 @@
-"""The rule about people who always choose the same: one side of every pair, or one option of every rating."""
+"""The rule about annotators who always choose the same: one side of every pair, or one option of every rating."""
 
 from math import comb
 
@@ -40,7 +40,7 @@ def constant_side(votes: pl.DataFrame, rule: ConstantSide) -> dict[str, str]:
         .filter(pl.col("p") < rule.p)
         .sort("p")
     )
-    # the least probable of a person's questions speaks for all
+    # the least probable question of an annotator decides
     return {
         row[
             "person"

@@ -1,4 +1,4 @@
-"""The rule about people who answer faster than one can read."""
+"""The rule about annotators who answer faster than one can read."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""People who are none: seeded, with a planted preference, for tests, calibration, load and examples."""
+"""Simulated annotators with a planted preference and a seed, for tests, calibration, load tests and examples."""
 
 import lazy_loader
 

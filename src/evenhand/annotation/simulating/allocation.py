@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evenhand.schema import VOTES, UsageError
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
-"""When simulated people begin; any fixed time would do."""
+"""Arrival time of the first simulated annotator; any fixed time works."""
 Draws = np.random.Generator
 
 
@@ -68,21 +68,21 @@ def allocated(
 
 
 def is_spammer(persons: int, share: float, rng: Draws) -> NDArray[np.bool_]:
-    """Which persons answer without looking: exactly the share asked for, rounded."""
+    """Return which annotators answer at random: exactly the requested share, rounded."""
     chosen = np.zeros(persons, dtype=bool)
     chosen[rng.permutation(persons)[: round(share * persons)]] = True
     return chosen
 
 
 def attitudes(persons: int, seed: int) -> NDArray[np.float64]:
-    """How much each person favours what a scale measures: standard normal, whichever else is drawn with the seed."""
+    """Return the attitude of each annotator on a scale: standard normal, independent of other draws with the seed."""
     return np.random.default_rng([seed, 5]).standard_normal(persons)
 
 
 def shaped(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.DataFrame:
-    """VOTES of columns known so far: sorted by person and position, with times; the rest is null.
+    """Return VOTES from the known columns: sorted by annotator and position, with times; other columns are null.
 
-    columns: among others `who` (number of the person), `spams`, `order`. seconds: median of an honest answer.
+    columns: include `who` (number of the annotator), `spams` and `order`. seconds: median time of an attentive answer.
     """
     frame = columns.sort("who", "order", maintain_order=True)
     median = np.where(frame["spams"].to_numpy(), seconds / 10, seconds)
@@ -93,7 +93,7 @@ def shaped(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.
         frame.with_columns(took, person=person, study=pl.lit(study))
         .with_columns(
             unit=pl.format("{}-1", "person"),
-            # Onboarding counts for itself, as in the application.
+            # positions of onboarding items are counted separately, as in the application
             position=pl.int_range(pl.len()).over("who", pl.col("role") == "onboarding"),
             answered_at=pl.lit(START) + pl.duration(microseconds=(since * 1e6).cast(pl.Int64)),
         )

@@ -1,4 +1,4 @@
-"""Votes between pairs of conversations, with a planted preference; tens of thousands in a second, no database."""
+"""Simulated judgements of pairs of conversations, with a planted preference; fast, and without a database."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -64,7 +64,7 @@ def simulated_votes(
     who, item, items = allocated(persons, items_per_person, votes_per_item, rng)
     pairs = np.array(list(combinations(range(len(models)), 2)))
     pair = pairs[rng.permutation(items) % len(pairs)]  # (items, 2)
-    # A difference of two independent effects has the standard deviation asked for.
+    # the difference of two independent effects then has the requested standard deviation
     tastes = person_sd / np.sqrt(2) * rng.standard_normal((persons, len(models)))
     if conversations is None:
         said = np.stack([np.arange(items), np.arange(items)], axis=1)
@@ -127,14 +127,14 @@ def simulated_votes(
                 "b": [f"{role}-{number}-b" for number in which],
                 "expected": expected.tolist(),
                 "correct": right,
-                # Onboarding comes first; gold is anywhere.
+                # onboarding comes first; gold items may be anywhere
                 "order": np.full(len(mine), -1.0) if role == "onboarding" else rng.random(len(mine)),
             }
         )
 
     parts = [judged(who, item, "real")]
     if duplicates:
-        # Of each person's own items the first; shown again after the others.
+        # the first of each annotator's own items are repeated after the others
         seen = pl.DataFrame({"who": who, "item": item}).group_by("who", maintain_order=True).head(duplicates)
         again = judged(seen["who"].to_numpy(), seen["item"].to_numpy(), "duplicate")
         parts.append(again.with_columns(pl.col("order") + 1))

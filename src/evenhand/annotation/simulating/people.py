@@ -1,4 +1,4 @@
-"""A person who is none: looks at a step of the application and answers it, by planted opinions and a seed."""
+"""A simulated annotator, who answers each step of the application by planted opinions and a seed."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,9 @@ from evenhand.annotation.definition import (
 from evenhand.annotation.store import AskSurvey, Shown
 
 Opinion = Callable[[Item, Choice | Likert], Sequence[float] | None]
-"""Shares of the answers to a question about an item, in their order; None: nothing is planted, all are alike."""
+"""Shares of the answers to a question about an item, in their order. None: nothing is planted,
+and all are equally likely.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class SimulatedPerson:
         self.population = population
         self.number = number
         rng = self._draws("person")
-        # Every hundred annotators contain exactly the requested share of spammers, rounded to whole people.
+        # every hundred annotators contain exactly the requested share of random answers, rounded
         place = np.random.default_rng([population.seed, number // 100]).permutation(100)[number % 100]
         self.spams = bool(place < round(100 * population.spammers))
         self.attitude = float(rng.standard_normal())
@@ -155,7 +157,9 @@ class SimulatedPerson:
         return "a" if rng.random() < chance else "b"
 
     def _felt(self, item: Item, question: str, shares: Sequence[float], rng: np.random.Generator) -> int:
-        """Which answer: person, item and noise add up to a normal number, cut where the shares say."""
+        """Return the index of the answer: annotator, item and noise add up to a normal value,
+        with thresholds from the shares.
+        """
         its = self.population
         effect = _generator(its.seed, "item", item.id, question).standard_normal()
         spread = np.sqrt(1 + its.person_sd**2 + its.item_sd**2)

@@ -1,4 +1,4 @@
-"""Ratings of single texts, with planted rates of models and groups, and classifiers that judged the same texts."""
+"""Simulated ratings of single texts, with planted rates of models and groups, and results of classifiers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def simulated_ratings(
     cell = rng.permutation(items) % len(cells)
     shares = np.array([_shares(rates[at], options) for at in cells])  # (cells, options)
     numbers = _values(options, values)
-    # What follows differs between questions about the same texts.
+    # the following draws differ between questions about the same texts
     rng = np.random.default_rng([seed, 3, crc32(question.encode())])
     effect = rng.standard_normal(items)
     taste = rng.standard_normal(persons)
@@ -173,7 +173,7 @@ def _judgements(
         rest = np.sqrt(1 - correlation**2)
         latent = correlation * effect + rest * rng.standard_normal(items)
         labels = _option(latent, shares)
-        # Its scores are not sure: half a unit of noise around what it sees, rescaled to keep the rates.
+        # scores are uncertain: half a unit of noise is added, and the result is rescaled to keep the rates
         for number in range(items):
             around = (latent[number] + 0.5 * grid) / np.sqrt(1.25)
             counts = np.bincount(

@@ -1,4 +1,4 @@
-"""Simulated people take part in a study through the store, without pages: as fast as the database goes."""
+"""Let simulated annotators take part in a study through the store, without pages, as fast as the database allows."""
 
 import heapq
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from evenhand.annotation.store import (
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 WAITING = timedelta(minutes=5)
-"""After which somebody for whom all was given out asks again."""
+"""Time after which a simulated annotator asks again if all items are assigned to others."""
 MOST_WAITS = 100
 
 
@@ -80,7 +80,7 @@ def sit(store: Store, person: str, simulated: SimulatedPerson, *, begin: datetim
 def _sit(
     store: Store, person: str, simulated: SimulatedPerson, now: datetime, ends: dict[int, Sat], place: int
 ) -> Iterator[datetime]:
-    """Step by step; gives back when the person acts next."""
+    """Simulate one step at a time; yield the time of the annotator's next action."""
     answered = waits = steps = 0
     while True:
         step = sittings.step(store, person, now)
@@ -102,7 +102,7 @@ def _sit(
 
 
 def _act(store: Store, person: str, simulated: SimulatedPerson, step: object, now: datetime) -> int:
-    """Do what a page would; returns the presentations answered by it."""
+    """Do what a page would do; return the number of presentations that were answered."""
     match step:
         case AskConsent():
             sittings.agree(store, person, now)

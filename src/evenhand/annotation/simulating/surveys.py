@@ -1,4 +1,4 @@
-"""Ratings of a scale's statements by the people of `simulated_votes`, by their attitude."""
+"""Simulated ratings of a scale's statements by the annotators of `simulated_votes`, from their attitudes."""
 
 from collections.abc import Sequence
 

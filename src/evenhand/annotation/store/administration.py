@@ -1,4 +1,4 @@
-"""What the admin sees and does: accounts, progress, persons, reviews, pause, the audit log."""
+"""Functions for the administrator: accounts, progress, annotators, reviews, pause and the audit log."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class PersonRow:
 
 
 def progress(store: Store, now: datetime) -> Progress:
-    """Counted by the database; fast at 10,000 items."""
+    """Return the progress of a study. The database counts, which is fast for 10,000 items."""
     return store.transactions.read(lambda connection: _progress(connection, store))
 
 
@@ -109,7 +109,7 @@ def _progress(connection: Connection, store: Store) -> Progress:
 
 
 def _median(connection: Connection, store: Store) -> float | None:
-    """Neither database has a median that the other has, too: the middle of what is in order."""
+    """Return the median time: the middle value in order, because the two databases have no common median function."""
     seconds = (
         select(presentations.c.seconds)
         .join(persons_table, persons_table.c.id == presentations.c.person_id)
@@ -132,7 +132,10 @@ def _median(connection: Connection, store: Store) -> float | None:
 def persons(
     store: Store, *, offset: int = 0, limit: int = 50, state: str | None = None, search: str = ""
 ) -> tuple[int, list[PersonRow]]:
-    """How many there are, and one page of them, the last to come first. search: in pseudonyms, codes and notes."""
+    """Return the number of annotators and one page of them, latest arrivals first.
+
+    search: text in pseudonyms, codes and notes.
+    """
     where = [persons_table.c.study_id == store.key]
     if state is not None:
         where.append(persons_table.c.state == state)
@@ -188,10 +191,10 @@ def _person_row(store: Store, row: Record) -> PersonRow:
 
 
 def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yield rows of VOTES of one person or of all, in the order in which the votes were given.
+    """Yield rows of VOTES of one annotator or of all, in the order of the judgements.
 
-    `excluded` contains only reasons other than rules and reviews: "blocked" if the admin blocked the person, and
-    "place_taken" for a vote that was given back and whose place another person has by now.
+    `excluded` contains only reasons other than rules and reviews. It is "blocked" if the administrator blocked the
+    annotator, and "place_taken" if the place of the judgement was freed and another annotator has it by now.
     """
     with store.transactions.reading() as connection:
         key = None
@@ -218,15 +221,16 @@ def review(
     actor: str,
     now: datetime,
 ) -> None:
-    """Accept or reject the work of a person or of several, or take that back, for all of them or for none.
+    """Accept or reject the work of one or several annotators, or undo that, for all of them or for none.
 
-    Rejected votes do not count, and their places open again. When a rejection is taken back, votes count again where
-    their place is still open. note: None leaves notes as they are. Raises UsageError for somebody who is not there.
+    Rejected judgements are not included, and their places become free. When a rejection is undone, judgements are
+    included again if their place is still free. note: None leaves notes unchanged. Raises UsageError for an unknown
+    annotator.
     """
     several = sorted({people} if isinstance(people, str) else set(people))
 
     def write(connection: Connection) -> None:
-        # all rows of people before the study's, as everybody locks them: else two reviews could wait for each other
+        # lock rows of annotators before the study's, as all code does; otherwise two reviews could block each other
         there = [visit(connection, store, person, now) for person in several]
         for before in there:
             lock_study(before)
@@ -264,7 +268,7 @@ def block(store: Store, person: str, blocked: bool, actor: str, now: datetime) -
 
 
 def _state(at: Visit, passed: datetime | None) -> str:
-    """Where a person stands who is not blocked."""
+    """Return the state of an annotator who is not blocked."""
     if at.person.agreed_at is None:
         return "invited"
     kinds = set(
@@ -310,10 +314,10 @@ def is_paused(store: Store) -> bool:
 
 
 def set_account(store: Store, name: str, password_hash: str) -> None:
-    """Create an admin's account, or give it another password (its sessions end)."""
+    """Create an administrator's account, or change its password, which ends its sessions."""
 
     def write(connection: Connection) -> None:
-        # one at a time: two that make the same account at once would both find none
+        # one at a time, because two that create the same account simultaneously would both find none
         connection.execute(select(studies.c.id).where(studies.c.id == store.key).with_for_update())
         of_name = accounts.c.study_id == store.key, accounts.c.name == name
         if not connection.execute(update(accounts).where(*of_name).values(password=password_hash)).rowcount:
@@ -328,13 +332,13 @@ def set_account(store: Store, name: str, password_hash: str) -> None:
 
 
 def account(store: Store, name: str) -> str | None:
-    """The hash of an admin's password; None if there is none of that name."""
+    """Return the hash of an administrator's password; None if there is no such account."""
     query = select(accounts.c.password).where(accounts.c.study_id == store.key, accounts.c.name == name)
     return store.transactions.read(lambda connection: connection.execute(query).scalar_one_or_none())
 
 
 def has_account(store: Store) -> bool:
-    """Whether the study has an admin's account yet."""
+    """Return whether the study has an administrator's account."""
     query = select(accounts.c.id).where(accounts.c.study_id == store.key).limit(1)
     return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
 
@@ -363,7 +367,7 @@ def _record(
 
 
 def audit_log(store: Store, *, offset: int = 0, limit: int = 100) -> Sequence[dict[str, Any]]:
-    """Lines of the audit log, newest first: at, actor, action, subject, detail."""
+    """Return lines of the audit log, newest first: at, actor, action, subject, detail."""
     query = (
         select(audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
         .where(audit.c.study_id == store.key)
@@ -377,7 +381,7 @@ def audit_log(store: Store, *, offset: int = 0, limit: int = 100) -> Sequence[di
 
 
 def backup(store: Store, where: str) -> None:
-    """Copy a SQLite database while it is used (its online backup). Raises UsageError for PostgreSQL: use pg_dump.
+    """Copy a SQLite database while it is in use (online backup). Raise UsageError for PostgreSQL: use pg_dump.
 
     The copy is written to a temporary file next to `where` and then renamed, so that an existing copy is kept until the
     new one is complete. Raises WriteError.

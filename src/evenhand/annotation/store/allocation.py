@@ -1,6 +1,7 @@
-"""Who gets what, as pure functions of what is given: which items, in which order, on which side, which statements.
+"""Assign items to annotators, as pure functions: which items, in which order, on which side, which statements.
 
-All draws are seeded by the study's seed, the person's number and the unit's, so that a study can be laid out again.
+All random numbers depend on the study's seed, the annotator's number and the task batch's number, so that they can be
+reproduced.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OpenItem:
-    """An item with a slot to give, in the order in which items are to be given."""
+    """An item with a free place, in the order in which items should be assigned."""
 
     item: int
     conversations: tuple[str, ...]
@@ -25,7 +26,7 @@ class OpenItem:
 
 @dataclass(frozen=True)
 class Place:
-    """One place of a unit."""
+    """One position in a task batch."""
 
     item: int
     role: Role
@@ -34,7 +35,7 @@ class Place:
 
 
 def draws(seed: int, *what: object) -> Random:
-    """A stream of random numbers for one purpose, such as (seed, "sides", person, unit)."""
+    """Return a stream of random numbers for one purpose, such as (seed, "sides", person, unit)."""
     return Random("/".join(map(str, (seed, *what))))
 
 
@@ -48,10 +49,10 @@ def tie_break(seed: int, name: str, taken: int) -> int:
 
 
 def choose(open_items: Iterable[OpenItem], seen: Collection[str], number: int) -> list[OpenItem]:
-    """Return the first items with conversations that the person has not seen and that do not overlap.
+    """Return the first items whose conversations the annotator has not seen and that do not overlap.
 
-    open_items: sorted by number of slots taken, ties by `tie_break`; read lazily. seen:
-    conversations. number: of items wanted. Returns fewer where there are no more.
+    open_items: sorted by number of places taken, ties by `tie_break`; read lazily. seen: conversations. number: wanted
+    number of items. Returns fewer if there are no more.
 
     >>> pairs = [OpenItem(1, ("x", "y")), OpenItem(2, ("y", "z")), OpenItem(3, ("z", "w")), OpenItem(4, ("v", "u"))]
     >>> [chosen.item for chosen in choose(pairs, {"u"}, 3)]
@@ -85,9 +86,9 @@ def draw_side(item: Mapping[Side, int], person: Mapping[Side, int], random: Rand
 
 
 def draw_gold(shown: Mapping[int, int], number: int, random: Random) -> list[int]:
-    """Gold items for a unit: those that the person was shown least often.
+    """Return gold items for a task batch: those that the annotator saw least often.
 
-    shown: how often, by item. Returns at most as many as there are.
+    shown: how often, by item. Returns at most as many as exist.
     """
     order = sorted(shown)
     random.shuffle(order)
@@ -127,7 +128,7 @@ def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: R
 def _originals(
     duplicates: Sequence[int], real: Sequence[int], apart: int, random: Random
 ) -> dict[int, int] | None:
-    """A place of a real item for each place of a duplicate, no two the same; None where one finds none."""
+    """Return a different earlier real item for each position of a duplicate; None if that is impossible."""
     found: dict[int, int] = {}
     for at in duplicates:
         before = [place for place in real if place <= at - apart and place not in found.values()]
@@ -140,9 +141,10 @@ def _originals(
 def draw_statements(
     statements: Sequence[T], asked: Collection[T], number: int | None, random: Random
 ) -> list[T]:
-    """Statements of a scale for one unit, none that the person was asked before.
+    """Return statements of a scale for one task batch, without those that the annotator has already rated.
 
-    number: how many; None: all that are left. In random order where some are drawn, else in the scale's.
+    number: wanted number; None: all that are left. A sample is in random order, all statements are in the scale's
+    order.
     """
     left = [statement for statement in statements if statement not in asked]
     return left if number is None else random.sample(left, min(number, len(left)))

@@ -31,12 +31,14 @@ TRANSIENT = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 
 
 class Transactions:
-    """An engine, and the two ways to use it; writers of one process queue up, since SQLite lets them starve."""
+    """An engine with read and write transactions; writers of one process are queued, because SQLite
+    lets them starve.
+    """
 
     def __init__(self, engine: Engine):
         self.engine = engine
         self._writers = engine.execution_options(writing=True)
-        # what is read by several queries is read from one state of the database, which SQLite does anyhow
+        # several queries read from one state of the database, as they always do in SQLite
         one_state = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
         self.readers = engine.execution_options(**one_state)
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
@@ -44,20 +46,20 @@ class Transactions:
         """The journal of an SQLite database; None for other databases."""
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, once what it wrote is on the disk; it may be called several times.
+        """Run `work` in a transaction and return its result after it is on disk; it may be called several times.
 
-        Raises StoreBusy after several attempts that met others (nothing is written), WriteError where there is no
-        room, UsageError for text that databases do not hold.
+        Raises StoreBusy after several conflicts (nothing is written), WriteError without disk space, and UsageError for
+        text that databases cannot store.
         """
         return self._tried(lambda: self._written(work))
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, from one state of the database. Raises as `write`."""
+        """Run `work` on one state of the database and return its result. Raises the errors of `write`."""
         return self._tried(lambda: self._read(work))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read from for as long as need be, once. Raises as `write`."""
+        """Yield a connection for reading over a longer time, without retries. Raises the errors of `write`."""
         try:
             with self.readers.begin() as connection:
                 yield connection
@@ -88,7 +90,7 @@ class Transactions:
         met: Exception | None = None
         for number in range(ATTEMPTS):
             if number:
-                # so that those who met do not meet again
+                # a random pause, so that the same transactions do not conflict again
                 time.sleep(random.uniform(0.5, 1.0) * 0.02 * 4**number)
             try:
                 done = attempt()
@@ -98,7 +100,8 @@ class Transactions:
                 if not _transient(error):
                     raise
                 met = error
-            except (exc.TimeoutError, TimeoutError) as error:  # all connections, or the turn, are taken
+            # all connections, or the turn of this writer, are in use
+            except (exc.TimeoutError, TimeoutError) as error:
                 met = error
             else:
                 if self.journal is not None:
@@ -108,9 +111,9 @@ class Transactions:
 
 
 def connect(address: str | Path, way: Way = "shared") -> Engine:
-    """An engine for a file or postgresql://USER@HOST/NAME.
+    """Return an engine for a file or postgresql://USER@HOST/NAME.
 
-    way: of opening a file. Raises UsageError for another kind of address, or where psycopg is not installed.
+    way: how a file is opened. Raises UsageError for another kind of URL, or if psycopg is not installed.
     """
     url = url_of(address)
     if url.get_backend_name() == "sqlite":
@@ -142,16 +145,16 @@ def connect(address: str | Path, way: Way = "shared") -> Engine:
 
 
 def reached(address: str | Path) -> Engine:
-    """An engine for a database that is there, a file opened as its disk allows.
+    """Return an engine for an existing database; a file is opened in a way that its disk allows.
 
-    Raises DataError for what is no database or does not answer, WriteError for a disk that allows no way.
+    Raises DataError for something that is not a database or does not respond, and WriteError for an unusable disk.
     """
     met: exc.DBAPIError | None = None
     for way in WAYS:
         engine = connect(address, way)
         file = Path(str(engine.url.database))
         if way == "still" and any(_has_content(Path(f"{file}{ending}")) for ending in ("-wal", "-journal")):
-            break  # not all that was stored is in the file itself
+            break  # part of the data is not in the file itself
         try:
             with engine.connect() as connection:
                 connection.exec_driver_sql("SELECT 1")
@@ -170,14 +173,14 @@ def _has_content(file: Path) -> bool:
 
 
 def url_of(address: str | Path) -> URL:
-    """An address as SQLAlchemy has it. Raises UsageError."""
+    """Return a URL as an object of SQLAlchemy. Raise UsageError."""
     text = str(address)
     if "://" not in text:
         return URL.create("sqlite", database=str(Path(text).absolute()))
     try:
         url = make_url(text)
     except exc.ArgumentError as error:
-        # the address itself is not repeated: it may hold a password
+        # the URL is not repeated, because it may contain a password
         raise UsageError("The database URL cannot be read.", _EXPECTED) from error
     if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise UsageError(f"{url.drivername}:// is not a supported kind of database.", _EXPECTED)
@@ -219,7 +222,7 @@ def _say_no_values(context: ExceptionContext) -> None:
     state = getattr(original, "sqlstate", None)
     if state is None:
         return
-    # of class 22, data exceptions, the first line repeats the value
+    # in class 22 (data exceptions), the first line repeats the value
     said = "" if state.startswith("22") else f": {original.diag.message_primary}"
     original.args = (f"{type(original).__name__}, SQLSTATE {state}{said}",)
     if context.sqlalchemy_exception is not None:
@@ -227,7 +230,7 @@ def _say_no_values(context: ExceptionContext) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # a transaction that reads first and writes later fails when somebody else writes in between
+    # a transaction that reads first and writes later would fail if another one writes in between
     writing = connection.get_execution_options().get("writing", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
@@ -243,12 +246,12 @@ def _transient(error: Exception) -> bool:
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
     state = getattr(original, "sqlstate", None)
-    # no state: the server was not reached at all
+    # without a state, the server was not reached
     return state in TRANSIENT or (state is None and isinstance(error, exc.OperationalError))
 
 
 def _plainly(error: Exception, engine: Engine) -> EvenhandError | None:
-    """What is no matter of chance, in words."""
+    """Return the error for a failure that a retry cannot remove; None for others."""
     original = _original(error)
     if isinstance(original, UnicodeEncodeError) or isinstance(error, exc.DataError):
         return UsageError(

@@ -1,4 +1,4 @@
-"""A copy of a SQLite database while it is used."""
+"""Copy a SQLite database while it is in use."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ from evenhand.schema import UsageError, WriteError, temporary_file
 
 
 def copy_database(store: Store, where: Path) -> None:
-    """See `administration.backup`."""
+    """Copy a database (see `administration.backup`)."""
     if store.engine.dialect.name != "sqlite":
         raise UsageError(
             "evenhand can only back up SQLite databases.",
@@ -25,15 +25,15 @@ def copy_database(store: Store, where: Path) -> None:
         raise UsageError("The backup file is the database itself.", "Choose another file for the backup.")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
-        # The next write into the folder removes the remains of a killed copy.
+        # the next write into the folder removes the remains of a killed copy
         with temporary_file(where.parent) as (handle, copy):
-            copy.chmod(0o600)  # readable by its owner alone, as the database is
+            copy.chmod(0o600)  # readable only by its owner, as the database is
             with store.engine.connect() as connection, closing(sqlite3.connect(copy)) as target:
                 raw: Any = connection.connection.dbapi_connection
                 raw.backup(target)
             os.fsync(handle.fileno())
             if sys.platform == "win32":
-                handle.close()  # an open file cannot be renamed there
+                handle.close()  # some systems do not rename an open file
             os.replace(copy, where)
     except OSError as error:
         raise WriteError(

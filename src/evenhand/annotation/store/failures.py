@@ -1,4 +1,4 @@
-"""What can go wrong between a person and the database."""
+"""Errors between annotators and the database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The end of a unit: survey blocks, completion, and applying the exclusion rules to a person's answers."""
+"""Finish a task batch: survey blocks, completion, and applying the exclusion rules to an annotator's answers."""
 
 import secrets
 
@@ -16,7 +16,7 @@ from evenhand.schema import VOTES
 
 
 def survey_open(at: Visit, unit: Record) -> Record | None:
-    """The next survey block of a unit that was not answered."""
+    """Return the next unanswered survey block of a task batch."""
     return at.connection.execute(
         select(surveys)
         .where(surveys.c.unit_id == unit.id, surveys.c.answered_at.is_(None))
@@ -26,7 +26,7 @@ def survey_open(at: Visit, unit: Record) -> Record | None:
 
 
 def finish(at: Visit, unit: Record) -> Visit:
-    """Complete a unit of which every presentation is answered, unless survey blocks are still to be asked."""
+    """Complete a task batch whose presentations are all answered, unless survey blocks are still open."""
     lock_study(at)
     if unit.kind == "onboarding":
         at = _close(at, unit)
@@ -52,7 +52,7 @@ def finish(at: Visit, unit: Record) -> Visit:
 
 
 def abandon(at: Visit, unit: Record) -> None:
-    """End a unit that is empty because all its items went to others before a real item was answered."""
+    """End a task batch that is empty because all its items went to others before a real item was answered."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(state="abandoned"))
 
 
@@ -79,7 +79,9 @@ def _judge_onboarding(at: Visit, unit: Record) -> Visit:
 
 
 def _judged(at: Visit) -> tuple[Visit, list[Broken]]:
-    """Hold a person against the rules. Whom one excludes goes on and keeps no place beyond the unit they are in."""
+    """Apply the rules to an annotator. One who is excluded continues, but keeps places only in the
+    current task batch.
+    """
     broken = _broken(at)
     left_out = any(one.action == "exclude" for one in broken)
     return at.set(broken=list(dict.fromkeys(one.rule for one in broken)), left_out=left_out), broken
@@ -93,7 +95,9 @@ def _broken(at: Visit) -> list[Broken]:
 
 
 def _draw_surveys(at: Visit, unit: Record) -> None:
-    """Write the blocks to be asked after this unit: what is left of each scale, and once what is about the person."""
+    """Store the survey blocks after this task batch: the rest of each scale, and once the
+    questions about the annotator.
+    """
     asked: dict[str, set[str]] = {}
     for row in at.connection.execute(
         select(surveys.c.block, surveys.c.statements).where(surveys.c.person_id == at.person.id)

@@ -1,4 +1,4 @@
-"""Giving out a unit: its items, their slots, the hidden ones between them, sides and order of questions."""
+"""Assign a task batch: its items and their places, quality checks between them, sides and order of questions."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,9 @@ CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 def give_onboarding(at: Visit) -> None:
-    """The items in front of the first unit, in the order of the study; the next attempt if there was one."""
+    """Assign the items before the first task batch, in the order of the study; the next attempt after
+    an earlier one.
+    """
     attempt = _number(at, "onboarding")
     unit = _begin(at, "onboarding", attempt, 0)
     rows = at.connection.execute(
@@ -36,7 +38,7 @@ def give_onboarding(at: Visit) -> None:
 
 
 def give_work(at: Visit) -> bool:
-    """A unit of real items with hidden ones between them; False where there is nothing to give."""
+    """Assign real items with quality checks between them; return False if there are none."""
     lock_study(at)
     found = slots.find(at, at.study.assignment.items_per_unit)
     if not found:
@@ -54,7 +56,9 @@ def give_work(at: Visit) -> bool:
 
 
 def top_up(at: Visit, unit: Record, number: int, start: int) -> int:
-    """More real items at the end of a unit, in place of those that it lost; how many there were to give."""
+    """Add real items at the end of a task batch to replace lost ones; return the number of items that
+    were available.
+    """
     lock_study(at)
     found = slots.find(at, number)
     random = draws(at.study.seed, "top-up", at.person.number, unit.number, start)
@@ -64,7 +68,7 @@ def top_up(at: Visit, unit: Record, number: int, start: int) -> int:
 
 
 def _place(at: Visit, unit: int, places: Sequence[Place], start: int, random: Random) -> None:
-    """Write presentations, real ones with a slot each."""
+    """Store presentations; each real one has a place in the quota of its item."""
     rows = {
         row.id: row
         for row in at.connection.execute(
@@ -171,7 +175,9 @@ def _coin(random: Random, row: Record) -> Side:
 
 
 def _gold_shown(at: Visit, coming: set[str]) -> dict[int, int]:
-    """How often each gold item was shown to a person; one of whose conversations they saw or will see, once."""
+    """Return how often each gold item was shown to an annotator; items with conversations that
+    they know count as shown.
+    """
     avoided = coming | slots.seen(at)
     shown = {
         row.id: int(row.first in avoided or row.second in avoided)

@@ -1,4 +1,4 @@
-"""Who takes part: invites, persons, sessions. Tokens are stored as hashes."""
+"""Annotators, invites and sessions. Tokens are stored as hashes."""
 
 import hmac
 import json
@@ -53,11 +53,11 @@ def make_invites(
     note: str = "",
     lasts: timedelta | None = None,
 ) -> list[Invite]:
-    """New invites; the application signs their ids into links."""
+    """Create invites; the application signs their ids into links."""
     if number < 1 or (uses is not None and uses < 1):
         raise UsageError("Invites are made for at least one person.", "Give a number of 1 or more.")
     expires = None if lasts is None else now + lasts
-    # drawn before the transaction, so that trying it again makes the same ones
+    # drawn before the transaction, so that a retry creates the same ones
     made = [Invite(secrets.token_urlsafe(16), uses, 0, note, expires, False) for _ in range(number)]
 
     def write(connection: Connection) -> None:
@@ -82,7 +82,7 @@ def make_invites(
 
 
 def invites(store: Store) -> list[Invite]:
-    """All, in the order made."""
+    """Return all invites, in the order of creation."""
     there = select(func.count()).where(persons.c.invite_id == invites_table.c.id).scalar_subquery()
     query = (
         select(invites_table, there.label("there"))
@@ -145,16 +145,16 @@ def arrive(store: Store, invite: str, now: datetime, *, external: str | None = N
 
 @dataclass(frozen=True)
 class Door:
-    """What is behind a link, for somebody who only looks at it."""
+    """Result of looking up a link without using it."""
 
     personal: bool
-    """Whether it lets in one person alone, who comes back by it from any browser."""
+    """Whether the link is for one person, who can return with it from any browser."""
     person: str | None
-    """The pseudonym of who would come in by it; None: somebody new."""
+    """Pseudonym of the person who would arrive with it; None: a new person."""
 
 
 def look(store: Store, invite: str, now: datetime, *, external: str | None = None) -> Door:
-    """What an invite would do; changes nothing. Raises InviteRefused where `arrive` would."""
+    """Return what an invite would do, without changes. Raise InviteRefused if `arrive` would."""
     return store.transactions.read(lambda connection: _look(connection, store, invite, now, external))
 
 
@@ -170,7 +170,7 @@ def _look(connection: Connection, store: Store, token: str, now: datetime, exter
 def _admit(
     connection: Connection, store: Store, invite: Record, now: datetime, external: str | None
 ) -> tuple[str | None, str | None]:
-    """Who comes back by an invite, None where it has room for somebody new; and the hash that a name is stored as.
+    """Return the person who returns with an invite (None: there is room for a new one), and the stored hash of a name.
 
     Raises InviteRefused.
     """
@@ -182,7 +182,7 @@ def _admit(
         return theirs, None
     keyed = None
     if external is not None:
-        # An external name is not secret. A second person with the same name but another link gets a separate key.
+        # an external name is not secret, so a second person with the same name but another link gets a separate key
         keyed, own = (
             _keyed(store.secret, external),
             _keyed(store.secret, json.dumps([invite.token, external])),
@@ -204,7 +204,7 @@ def _arrive(
     locked = select(studies).order_by(studies.c.id).with_for_update()
     if external is None:
         locked = locked.where(studies.c.id == store.key)
-    # all where somebody may be known in several: of two arrivals at once the second finds the first
+    # locks all rows if a person may be known in several; of two simultaneous arrivals, the second finds the first
     every = {row.id: row for row in connection.execute(locked)}
     study = every.pop(store.key)
     store.renewed(connection, study)
@@ -246,7 +246,7 @@ def _arrive(
 
 
 def came_by(store: Store, person: str, invite: str) -> bool:
-    """Whether somebody came by this invite."""
+    """Return whether a person arrived with this invite."""
     query = (
         select(persons.c.id)
         .join(invites_table, invites_table.c.id == persons.c.invite_id)
@@ -269,7 +269,7 @@ def _came_by(connection: Connection, invite: int) -> str | None:
 def _find_kin(
     connection: Connection, study: Record, others: Iterable[Record], key: int, external: str
 ) -> None:
-    """Note who a new person is in studies that this one links to, and in those that link to it."""
+    """Record who a new person is in studies that are linked to this one, in either direction."""
     for other in others:
         to_them, to_us = _linked(study, other), _linked(other, study)
         if not (to_them or to_us):
@@ -300,7 +300,7 @@ def _known(connection: Connection, study: int, keyed: str) -> Record | None:
 def open_session(
     store: Store, kind: Literal["person", "admin"], subject: str, now: datetime, lasts: timedelta
 ) -> str:
-    """A new secret token for a cookie; only its hash is stored."""
+    """Create a secret token for a cookie; only its hash is stored."""
     token = secrets.token_urlsafe(32)
 
     def write(connection: Connection) -> None:
@@ -324,7 +324,7 @@ def session(store: Store, token: str, now: datetime) -> tuple[Literal["person", 
 
 
 def close_session(store: Store, token: str) -> None:
-    """Forget a token; unknown ones, too."""
+    """Delete a token; unknown tokens are ignored."""
     gone = delete(sessions).where(sessions.c.digest == _digest(token), sessions.c.study_id == store.key)
     store.transactions.write(lambda connection: connection.execute(gone))
 

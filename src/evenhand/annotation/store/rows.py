@@ -1,4 +1,4 @@
-"""Rows of VOTES, made of what the database holds: answers to items, marks, surveys; and the few that count."""
+"""Rows of VOTES from the database: answers to items, marks and surveys; and the included judgements."""
 
 import heapq
 import json
@@ -38,12 +38,12 @@ from evenhand.annotation.store.visits import read_item
 from evenhand.schema import VOTES
 
 NO_MARK = "none"
-"""The answer of a presentation in which nothing was marked, so that this is known."""
+"""Answer of a presentation in which nothing was marked, so that this is recorded."""
 _EMPTY = dict.fromkeys(VOTES)
 
 
 def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
-    """Whether the answer that an item expects was given; numbers may be written in any way. None: none is expected."""
+    """Return whether an answer is the expected one, with numbers in any notation; None if none is expected."""
     expected = item.expected.get(question)
     if expected is None:
         return None
@@ -56,7 +56,7 @@ def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
 
 
 def rows_of(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of one person or of all, in the order given; read as they are asked for."""
+    """Yield the rows of one annotator or of all, in the order of the answers; they are read lazily."""
     both = _of_items(connection, store, person), _of_surveys(connection, store, person)
     with sound(shown_address(store.engine.url)):
         yield from heapq.merge(*both, key=lambda row: row["answered_at"])
@@ -150,9 +150,9 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
 
 
 def _uncounted(row: Record) -> str | None:
-    """What rules and reviews do not say: that the admin blocked the person, or that the place was given back.
+    """Return the reason why a row is not included, other than rules and reviews: blocked, or its place was freed.
 
-    Of somebody whom a rule leaves out `quality.excluded` says the rule instead, as long as it holds.
+    For an annotator whom a rule excludes, `quality.excluded` states the rule instead, as long as it applies.
     """
     if row.blocked == "admin":
         return "blocked"
@@ -208,7 +208,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
 
 
 def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
-    """Questions about the person by block and name; None for statements, which are rated."""
+    """Return questions about the annotator by block and name; None for statements, which are rated."""
     return {
         (block.id, question.id): question
         for block in study.survey
@@ -218,7 +218,7 @@ def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
 
 
 def spoken(conversation: Conversation) -> str:
-    """Return a conversation as one text: a turn a line, each behind its speaker.
+    """Return a conversation as one text: one line per turn, after its speaker.
 
     >>> spoken(Conversation(id="c", turns=({"speaker": "A", "text": "Hi."}, {"speaker": "B", "text": "Hello."})))
     'A: Hi.\\nB: Hello.'
@@ -254,7 +254,7 @@ def _measurement(question: Question) -> str:
 
 
 def _values(question: Question) -> dict[str, float | None] | None:
-    """The number of each answer; None where the answer is the number."""
+    """Return the number of each answer; None if the answer itself is the number."""
     if isinstance(question, Choice):
         return {option.id: option.value for option in question.options}
     return None if isinstance(question, Likert) else {}
@@ -269,7 +269,7 @@ def _value(values: dict[str, float | None] | None, answer: str | None, turn: int
 
 
 class Counted(NamedTuple):
-    """One judgement of a real item that counts."""
+    """One included judgement of a real item."""
 
     item: str
     question: str

@@ -21,16 +21,16 @@ from evenhand.annotation.store.withdrawing import empty_journal, take_out
 
 
 def step(store: Store, person: str, now: datetime) -> Step:
-    """Where a person stands; gives out a unit if consent and onboarding are behind them and none is open.
+    """Return an annotator's next step; assign a task batch if consent and onboarding are done and none is open.
 
-    Asking again (a reload, a second tab, after a crash) shows the same presentation. Raises UsageError for a person
-    who is not there.
+    Asking again (a reload, a second tab, after a crash) returns the same presentation. Raises UsageError for an unknown
+    annotator.
     """
     return store.transactions.write(lambda connection: _step(visit(connection, store, person, now)))
 
 
 def agree(store: Store, person: str, now: datetime) -> None:
-    """Store consent; a second time changes nothing."""
+    """Store consent; repeated calls change nothing."""
 
     def write(connection: Connection) -> None:
         at = visit(connection, store, person, now)
@@ -46,10 +46,10 @@ def agree(store: Store, person: str, now: datetime) -> None:
 def answer(
     store: Store, person: str, presentation: str, answers: Mapping[str, Answer], now: datetime
 ) -> None:
-    """Store a person's answers to one presentation, once: the same form sent again changes nothing.
+    """Store an annotator's answers to one presentation, once: sending the same form again changes nothing.
 
-    answers: by question, already checked (`definition.check_answers`). Raises UsageError for a presentation that is
-    not this person's; LeaseLost where its time ran out and somebody else holds the place.
+    answers: by question, already checked (`definition.check_answers`). Raises UsageError for a presentation of another
+    annotator, and LeaseLost if its time has expired and another annotator has the place.
     """
     store.transactions.write(
         lambda connection: take_answer(visit(connection, store, person, now), presentation, answers)
@@ -57,7 +57,7 @@ def answer(
 
 
 def read_correction(store: Store, person: str, presentation: str, now: datetime) -> None:
-    """The explanation of an onboarding item was read; a second time changes nothing."""
+    """Record that the explanation of an onboarding item was read; repeated calls change nothing."""
 
     def write(connection: Connection) -> None:
         at = visit(connection, store, person, now)
@@ -74,14 +74,16 @@ def read_correction(store: Store, person: str, presentation: str, now: datetime)
 def answer_survey(
     store: Store, person: str, survey: str, answers: Mapping[str, Answer], now: datetime
 ) -> None:
-    """Store the answers to a survey block, by statement or question; None in `answer`: skipped. Once, as `answer`."""
+    """Store the answers to a survey block, by statement or question; None in `answer` means
+    skipped. Once, as in `answer`.
+    """
     store.transactions.write(
         lambda connection: take_survey(visit(connection, store, person, now), survey, answers)
     )
 
 
 def next_unit(store: Store, person: str, now: datetime) -> None:
-    """The person read that a unit is complete and wants another; a second time changes nothing."""
+    """Record that the annotator wants another task batch; repeated calls change nothing."""
 
     def write(connection: Connection) -> None:
         at = visit(connection, store, person, now)
@@ -92,12 +94,12 @@ def next_unit(store: Store, person: str, now: datetime) -> None:
 
 
 def withdraw(store: Store, person: str, now: datetime, *, actor: str = "") -> None:
-    """Take a person and everything they said out of the database; their places go to others.
+    """Delete an annotator and all their answers from the database; their places go to others.
 
-    actor: the admin who does it, as the audit log names them; "": the person.
+    actor: the administrator who does it, for the audit log; "" for the annotator.
 
-    What stays: that somebody withdrew (audit log, without the pseudonym) and that the invite was used. SQLite
-    overwrites what was there; PostgreSQL does so when it next vacuums. Backups made before are not reached.
+    The fact that an annotator withdrew (audit log, without the pseudonym) and that the invite was used remain. SQLite
+    overwrites deleted data; PostgreSQL does so at its next vacuum. Earlier backups do not change.
     """
     store.transactions.write(lambda connection: take_out(visit(connection, store, person, now), actor))
     empty_journal(store)
@@ -129,7 +131,7 @@ def _step(at: Visit) -> Step:
 
 
 def _within(at: Visit, unit: Record) -> Step | None:
-    """What is next in an open unit; None when it has come to its end."""
+    """Return the next step in an open task batch; None at its end."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(until=at.lease_end))
     at.connection.execute(update(persons).where(persons.c.id == at.person.id).values(seen_at=at.now))
     shown = drop_orphans(at, shown_in(at, unit.id))
@@ -159,7 +161,7 @@ def _within(at: Visit, unit: Record) -> Step | None:
 
 
 def _positions(at: Visit, unit: Record) -> int:
-    """The last position of a unit, of lost presentations, too."""
+    """Return the last position in a task batch, including lost presentations."""
     query = (
         select(presentations.c.position)
         .where(presentations.c.unit_id == unit.id)
@@ -193,7 +195,7 @@ def _asked(at: Visit, survey: Record) -> AskSurvey:
 
 
 def _unread(at: Visit) -> Record | None:
-    """A complete unit of which the person has not read that it is."""
+    """Return a completed task batch whose completion page the annotator has not confirmed."""
     return at.connection.execute(
         select(units)
         .where(

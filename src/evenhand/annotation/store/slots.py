@@ -1,4 +1,4 @@
-"""Slots in the quotas of items: find open ones, lease them, take them over, give them back, take them back.
+"""Places (slots) in the quotas of items: find free ones, lease them, take them over, free and restore them.
 
 Code that changes `taken` must hold the study's lock (`visits.lock_study`).
 """
@@ -17,7 +17,7 @@ _PAGE = 32
 
 
 def seen(at: Visit) -> set[str]:
-    """The conversations that a person was shown or has before them, here and in linked studies."""
+    """Return the conversations that an annotator saw or will see, here and in linked studies."""
     rows = at.connection.execute(
         select(items.c.first, items.c.second)
         .join(presentations, presentations.c.item_id == items.c.id)
@@ -30,7 +30,7 @@ def seen(at: Visit) -> set[str]:
 
 
 def find(at: Visit, number: int) -> list[OpenItem]:
-    """Items for a person: those with the fewest slots taken, then those whose leases have run out."""
+    """Return items for an annotator: those with the fewest places taken, then those with expired leases."""
     avoided = seen(at)
     found = choose(_open_items(at), avoided, number)
     if len(found) < number:
@@ -40,7 +40,7 @@ def find(at: Visit, number: int) -> list[OpenItem]:
 
 
 def waits_for_others(at: Visit) -> bool:
-    """Whether an item that the person has not seen lacks votes, so that something may come free for them."""
+    """Return whether an item that the annotator has not seen lacks judgements, so that it may become free."""
     avoided = seen(at)
     rows = at.connection.execute(
         select(items.c.first, items.c.second).where(
@@ -51,7 +51,7 @@ def waits_for_others(at: Visit) -> bool:
 
 
 def _open_items(at: Visit) -> Iterator[OpenItem]:
-    """Page by page, each larger: of few persons most items are seen."""
+    """Yield open items in growing pages, because an annotator has seen most items if there are few annotators."""
     wanted = at.study.assignment.annotations_per_item
     query = (
         select(items.c.id, items.c.first, items.c.second, items.c.taken, items.c.rank)
@@ -66,7 +66,9 @@ def _open_items(at: Visit) -> Iterator[OpenItem]:
 
 
 def _run_out(at: Visit) -> Iterator[OpenItem]:
-    """Items of presentations whose lease has run out, the longest first; the units are locked, others passed over."""
+    """Yield items of presentations with expired leases, oldest first; their units are locked, and
+    locked ones skipped.
+    """
     query = (
         select(items.c.id, items.c.first, items.c.second)
         .select_from(units)
@@ -107,13 +109,14 @@ def take_over(at: Visit, chosen: Sequence[OpenItem]) -> None:
             )
             .order_by(units.c.until)
             .limit(1)
-            .with_for_update(of=units, skip_locked=True)  # those that `_run_out` found are locked by us
+            # the units that `_run_out` found are locked by this transaction
+            .with_for_update(of=units, skip_locked=True)
         ).all()
         release(at.connection, at.store, late, lost=True)
 
 
 def release(connection: Connection, store: Store, held: Iterable[Record], *, lost: bool = False) -> None:
-    """Open the slots of presentations again. lost: the presentations are not the person's any more, either."""
+    """Free the places of presentations. lost: whether the annotator loses the presentations, too."""
     held = [row for row in held if row.slot is not None]
     if not held:
         return
@@ -186,7 +189,7 @@ def count(connection: Connection, store: Store, changes: Iterable[tuple[int, str
 
 
 def sides_of(at: Visit) -> dict[str, int]:
-    """How often each conversation of a pair stood on the left before a person."""
+    """Return how often each conversation of a pair was on the left for an annotator."""
     rows = at.connection.execute(
         select(presentations.c.left, func.count())
         .join(items, items.c.id == presentations.c.item_id)
@@ -202,7 +205,7 @@ def sides_of(at: Visit) -> dict[str, int]:
 
 
 def give_back(at: Visit) -> None:
-    """Open all slots of a person again; their votes stay in the table and do not count."""
+    """Free all places of an annotator; their judgements stay in the table, but are not included."""
     lock_held = select(presentations).where(
         presentations.c.person_id == at.person.id, presentations.c.slot.is_not(None)
     )
@@ -210,9 +213,9 @@ def give_back(at: Visit) -> None:
 
 
 def take_back(at: Visit, *, unit: int | None = None) -> None:
-    """Let a person's votes count again where their places are still open and the sides stay balanced.
+    """Include an annotator's judgements again if their places are still free and the sides stay balanced.
 
-    What they have not answered yet and has no place any more is lost to them. unit: only what is in that one.
+    Unanswered presentations without a place are lost. unit: only those of this task batch.
     """
     where = [] if unit is None else [presentations.c.unit_id == unit]
     rows = at.connection.execute(

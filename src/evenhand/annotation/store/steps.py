@@ -1,4 +1,4 @@
-"""Where a person stands: what the next page shows, as values that know nothing of pages or databases."""
+"""The next step of an annotator, which the next page shows, independent of pages and databases."""
 
 from dataclasses import dataclass
 from datetime import datetime

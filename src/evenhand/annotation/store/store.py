@@ -32,7 +32,7 @@ from evenhand.schema import DataError, ResumeRefused, UsageError, checked, parse
 SECRET_BYTES = 32
 
 AFTERWARDS = ("text", "code", "address")
-"""Parts of `completion` that people read at the end; they may change after the first judgements."""
+"""Parts of `completion` that annotators read at the end; they may change after the first judgements."""
 
 
 class Store:
@@ -46,7 +46,7 @@ class Store:
     study: Study
     """The study as started; `renewed` updates it if the study file changes before anyone takes part."""
     secret: bytes
-    """32 random bytes, made with the study. They sign invites and forms, and key the hashes of external names."""
+    """32 random bytes, created with the study. They sign invites and forms, and key the hashes of external names."""
     key: int
     """Key of the study in the database."""
     transactions: Transactions
@@ -77,7 +77,9 @@ class Store:
 
     @cached_property
     def items(self) -> Mapping[tuple[Role, str], Item]:
-        """Return the items of the study as it was opened, by role and name; reading one from the database is slower."""
+        """Return the items of the study as it was opened, by role and name, because reading
+        one from the database is slower.
+        """
         return {(role, item.id): item for role, some in _items(self.study).items() for item in some}
 
     def close(self) -> None:
@@ -172,13 +174,13 @@ def begin_study(address: str | Path, study: Study) -> Store:
     engine = connect(address)
     if engine.dialect.name == "sqlite":
         file = Path(str(engine.url.database))
-        look(file, shown_address(address), new=True)  # before anything of it is changed
+        look(file, shown_address(address), new=True)  # before anything in it is changed
         make_private(file)
     transactions = _reached(engine, address)
 
     def begin(connection: Connection) -> tuple[Record, Study]:
         if connection.dialect.name == "postgresql":
-            # so that of two that begin at once one finds what the other made
+            # so that of two that start simultaneously, one finds what the other created
             connection.execute(text("SELECT pg_advisory_xact_lock(8273645091827364)"))
         upgrading.upgrade(connection, shown_address(address))
         if connection.dialect.name == "sqlite":
@@ -198,12 +200,12 @@ def begin_study(address: str | Path, study: Study) -> Store:
         engine.dispose()
         raise
     if transactions.journal is not None:
-        transactions.journal.empty()  # an earlier process may have had to leave it
+        transactions.journal.empty()  # an earlier process may have left data in it
     return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
 def _reached(engine: Engine, address: str | Path) -> Transactions:
-    """Raises DataError for what is no database or does not answer."""
+    """Return the transactions of a database. Raise DataError if it is not a database or does not respond."""
     try:
         with engine.connect() as connection:
             connection.execute(text("SELECT 1"))
@@ -214,7 +216,7 @@ def _reached(engine: Engine, address: str | Path) -> Transactions:
 
 
 def _sign(connection: Connection) -> None:
-    """Databases begun before there was a signature get it."""
+    """Mark databases that were created before there was a mark."""
     if connection.exec_driver_sql("PRAGMA application_id").scalar() != APPLICATION:
         connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION}")
 
@@ -257,7 +259,7 @@ def _stored_study(connection: Connection, row: Record) -> Study:
 
 
 def _definition(study: Study) -> dict[str, Any]:
-    """Everything but items, as JSON has it."""
+    """Return the definition without items, as JSON data."""
     definition = study.model_dump(mode="json", exclude={"items": True})
     if definition["onboarding"]:
         del definition["onboarding"]["items"]
@@ -322,7 +324,7 @@ def _write_items(
 
 
 def _go_on(connection: Connection, row: Record, study: Study) -> None:
-    """Make a study that is there the one given. Raises ResumeRefused where people have read what differs."""
+    """Resume an existing study with the given definition. Raise ResumeRefused if annotators have read what differs."""
     before = _stored_study(connection, row)
     old, new = _definition(before), _definition(study)
     differing = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))

@@ -33,13 +33,15 @@ from sqlalchemy.types import TypeDecorator
 
 
 class Moment(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite keeps no time zones, so they are taken off and put on again."""
+    """A time in UTC. SQLite stores no time zones, so they are removed and added again."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Towards the database. Raises ValueError for a moment without a time zone, which could be any."""
+        """Convert a time for the database. Raise ValueError without a time zone, because the time
+        would be ambiguous.
+        """
         if value is None:
             return None
         if value.tzinfo is None:
@@ -47,7 +49,7 @@ class Moment(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """From the database."""
+        """Convert a time from the database."""
         if value is None:
             return None
         moment: datetime = value
@@ -55,7 +57,7 @@ class Moment(TypeDecorator[datetime]):
 
 
 Record: TypeAlias = Any
-"""One row of a query, its columns by name. (What SQLAlchemy calls Row takes other parameters in 2.0 and 2.1.)"""
+"""One row of a query, with its columns by name. (SQLAlchemy's Row has different parameters in 2.0 and 2.1.)"""
 
 
 def insert_one(connection: Connection, table: Table, **values: Any) -> int:
@@ -74,7 +76,7 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself only what is called INTEGER
+_Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments only columns of the type INTEGER
 
 
 def _key() -> Column[int]:
@@ -105,12 +107,14 @@ studies = Table(
     _text("definition"),  # JSON, without items
     Column("secret", LargeBinary, nullable=False),
     Column("paused", Boolean, nullable=False),
-    _count("arrived"),  # persons so far: the number of the next one, which their draws are seeded with
+    # number of annotators so far: the number of the next one, which is part of their seeds
+    _count("arrived"),
     _count("withdrawn"),
     _moment("begun_at", optional=False),
     UniqueConstraint("name"),
 )
 
+# random order among items with as many places taken; redrawn each time
 items = Table(
     "items",
     metadata,
@@ -119,17 +123,15 @@ items = Table(
     _text("name"),
     _text("role"),  # real, onboarding, gold
     _count("place"),  # in the study file
-    _text("content"),  # JSON
+    _text("content"),  # content that no annotator may see twice
     _text("first"),  # content that no annotator may see twice
-    _text("second", optional=True),  # of a pair
-    _count("wanted"),  # votes; 0 of onboarding and gold
+    _text("second", optional=True),  # number of judgements; 0 for onboarding and gold items
+    _count("wanted"),  # places in use: answered or leased
     _count("taken"),  # slots held: done, or leased
     _count("done"),
     _count("left_a"),  # of the slots held: pairs shown with a on the left
     _count("left_b"),
-    Column(
-        "rank", BigInteger, nullable=False
-    ),  # random order among items with as many slots taken; redrawn with each
+    Column("rank", BigInteger, nullable=False),
     UniqueConstraint("study_id", "role", "name"),
     CheckConstraint("0 <= done AND done <= taken AND taken <= wanted", name="quota"),
     Index(None, "study_id", "role", "taken", "rank"),
@@ -150,6 +152,7 @@ invites = Table(
     Index(None, "study_id"),
 )
 
+# by a rule, when last checked: keeps places only within a task batch
 persons = Table(
     "persons",
     metadata,
@@ -160,15 +163,13 @@ persons = Table(
     _text("external", optional=True),  # keyed hash
     _count("number"),
     _text("state"),
-    _text("blocked", optional=True),  # rule, admin
+    _text("blocked", optional=True),  # unblocked by the administrator, so that rules do not block them
     Column("exempt", Boolean, nullable=False),  # let go on by the admin: rules do not block them
-    Column(
-        "left_out", Boolean, nullable=False
-    ),  # by a rule, when last judged: holds places within a unit only
+    Column("left_out", Boolean, nullable=False),
     _moment("came_at", optional=False),
     _moment("seen_at"),
     _moment("agreed_at"),
-    _moment("passed_at"),  # onboarding, or agreed where there is none
+    _moment("passed_at"),  # of the onboarding, or of the consent if there is no onboarding
     _count("units"),
     _count("votes"),
     Column("broken", JSON, nullable=False),  # names of rules
@@ -183,7 +184,8 @@ kin = Table(
     "kin",
     metadata,
     Column("person_id", _Number, ForeignKey("persons.id"), primary_key=True),
-    Column("other_id", _Number, ForeignKey("persons.id"), primary_key=True),  # the same, in a linked study
+    # the same person in a linked study
+    Column("other_id", _Number, ForeignKey("persons.id"), primary_key=True),
     Index(None, "other_id"),
 )
 
@@ -195,11 +197,11 @@ units = Table(
     _of("persons"),
     _text("token"),
     _text("kind"),  # onboarding, work
-    _count("number"),  # from 1, of its kind
+    _count("number"),  # from 1, for its kind
     _text("state"),  # open, complete, abandoned
-    _count("size"),  # real items meant to be in it
+    _count("size"),  # intended number of real items
     _moment("begun_at", optional=False),
-    _moment("until", optional=False),  # when the leases of what is unanswered end
+    _moment("until", optional=False),  # when the leases of unanswered items end
     _moment("complete_at"),
     _moment("read_at"),
     Column("surveyed", Boolean, nullable=False),
@@ -227,7 +229,7 @@ presentations = Table(
     _moment("shown_at"),
     _moment("answered_at"),
     Column("seconds", Float),
-    Column("wrong", JSON),  # of onboarding: questions; [] when all was right
+    Column("wrong", JSON),  # for onboarding: questions with wrong answers; [] if all were right
     _moment("corrected_at"),
     UniqueConstraint("token"),
     UniqueConstraint("item_id", "slot"),

@@ -1,4 +1,4 @@
-"""What a person said, written once; and what follows when it was the last of a unit."""
+"""Store an annotator's answers once, and finish the task batch after its last one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from evenhand.schema import UsageError
 
 
 def own(at: Visit, token: str) -> Record:
-    """A presentation of the person's. Raises UsageError."""
+    """Return a presentation of this annotator. Raise UsageError."""
     row = at.connection.execute(
         select(presentations).where(presentations.c.token == token, presentations.c.person_id == at.person.id)
     ).one_or_none()
@@ -33,7 +33,7 @@ def own(at: Visit, token: str) -> Record:
 
 
 def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
-    """Store the answers to one presentation; see `sittings.answer`."""
+    """Store the answers to one presentation (see `sittings.answer`)."""
     unit = open_unit(at)
     row = own(at, token)
     if row.state == "answered":
@@ -48,7 +48,7 @@ def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
         )
     others = [other for other in shown_in(at, unit.id) if other.state == "open" and other.id != row.id]
     if not others:
-        lock_study(at)  # the end of the unit may give slots back
+        lock_study(at)  # finishing the task batch may free places
     first = row.shown_at or at.now
     item = item_of(at, row)
     wrong = None
@@ -107,7 +107,7 @@ def _lines(presentation: int, question: str, said: Answer, marks: bool) -> list[
 
 
 def move_on(at: Visit) -> None:
-    """Finish the open unit if nothing of it is left to do; what it lost to others is for `step` to make up."""
+    """Finish the open task batch if nothing is left to do; `step` replaces items that it lost to others."""
     unit = open_unit(at)
     if unit is None:
         return
@@ -123,7 +123,7 @@ def move_on(at: Visit) -> None:
 
 
 def take_survey(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
-    """Store the answers to a survey block; see `sittings.answer_survey`."""
+    """Store the answers to a survey block (see `sittings.answer_survey`)."""
     row = at.connection.execute(
         select(surveys).where(surveys.c.token == token, surveys.c.person_id == at.person.id)
     ).one_or_none()
@@ -152,7 +152,7 @@ def take_survey(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
 
 
 def drop_orphans(at: Visit, shown: Sequence[Record]) -> Sequence[Record]:
-    """Without repetitions of what went to somebody else before it was answered."""
+    """Remove repetitions of items that went to another annotator before they were answered."""
     there = {row.id for row in shown}
     orphans = [
         row.id
@@ -166,6 +166,6 @@ def drop_orphans(at: Visit, shown: Sequence[Record]) -> Sequence[Record]:
 
 
 def item_of(at: Visit, row: Record) -> Item:
-    """What a presentation shows."""
+    """Return the item of a presentation."""
     content = select(items.c.content).where(items.c.id == row.item_id)
     return read_item(at.connection.execute(content).scalar_one())

@@ -1,4 +1,4 @@
-"""A visit: one person's transaction, their row locked; and what all steps of it need."""
+"""A visit: the transaction of one annotator with their row locked, and common functions of all steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from evenhand.schema import UsageError
 
 @dataclass(frozen=True)
 class Visit:
-    """A person's row, locked for as long as the transaction is open, and the moment that it is about."""
+    """An annotator's row, locked as long as the transaction is open, and the current time."""
 
     connection: Connection
     store: Store
@@ -24,27 +24,27 @@ class Visit:
 
     @property
     def study(self) -> Study:
-        """What the store is bound to."""
+        """Return the study of the store."""
         return self.store.study
 
     def set(self, **values: Any) -> "Visit":
-        """The visit with a person changed in the database and here."""
+        """Change the annotator in the database, and return the updated visit."""
         self.connection.execute(update(persons).where(persons.c.id == self.person.id).values(**values))
         return replace(self, person=_person(self.connection, persons.c.id == self.person.id))
 
     @property
     def counts(self) -> bool:
-        """Whether what the person says counts: neither blocked nor rejected."""
+        """Return whether the annotator's judgements are included: neither blocked nor rejected."""
         return self.person.blocked is None and self.person.review != "rejected"
 
     @property
     def lease_end(self) -> datetime:
-        """When a lease ends that begins now."""
+        """Return the end of a lease that starts now."""
         return self.now + timedelta(minutes=self.study.assignment.lease_minutes)
 
 
 def visit(connection: Connection, store: Store, person: str, now: datetime) -> Visit:
-    """Lock a person's row. Raises UsageError for a person who is not there."""
+    """Lock an annotator's row. Raise UsageError for an unknown annotator."""
     row = _person(connection, persons.c.study_id == store.key, persons.c.pseudonym == person)
     return Visit(connection, store, row, now)
 
@@ -74,7 +74,7 @@ def open_unit(at: Visit) -> Record | None:
 
 
 def shown_in(at: Visit, unit: int) -> Sequence[Record]:
-    """The presentations of a unit, in their order, without those that were lost."""
+    """Return the presentations of a task batch, in order, without lost ones."""
     return at.connection.execute(
         select(presentations)
         .where(presentations.c.unit_id == unit, presentations.c.state != "lost")
@@ -83,7 +83,7 @@ def shown_in(at: Visit, unit: int) -> Sequence[Record]:
 
 
 def last_code(at: Visit) -> str | None:
-    """The code of the last complete unit."""
+    """Return the code of the last completed task batch."""
     return at.connection.execute(
         select(units.c.code)
         .where(units.c.person_id == at.person.id, units.c.state == "complete", units.c.kind == "work")
@@ -93,18 +93,18 @@ def last_code(at: Visit) -> str | None:
 
 
 def same_persons(at: Visit) -> list[int]:
-    """The person, and who they are in linked studies."""
+    """Return the annotator, and the same person in linked studies."""
     others = at.connection.execute(select(kin.c.other_id).where(kin.c.person_id == at.person.id)).scalars()
     return [at.person.id, *others]
 
 
 def read_item(content: str) -> Item:
-    """An item as the database holds it."""
+    """Return an item from its form in the database."""
     return Item.model_validate_json(content)
 
 
 def units_done(at: Visit) -> int:
-    """Complete units of the person here and in linked studies."""
+    """Return the number of completed task batches of the person, here and in linked studies."""
     same = same_persons(at)
     if len(same) == 1:
         return int(at.person.units)

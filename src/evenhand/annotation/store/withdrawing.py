@@ -1,4 +1,4 @@
-"""Taking a person out of the database."""
+"""Delete an annotator from the database."""
 
 from sqlalchemy import delete, insert, or_, select, update
 
@@ -20,7 +20,7 @@ from evenhand.annotation.store.visits import Visit, lock_study
 
 
 def take_out(at: Visit, actor: str) -> None:
-    """Everything of a person, in the transaction that is open; their slots open again."""
+    """Delete everything of an annotator, in the open transaction, and free their places."""
     lock_study(at)
     slots.give_back(at)
     connection, key = at.connection, at.person.id

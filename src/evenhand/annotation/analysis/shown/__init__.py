@@ -1,4 +1,4 @@
-"""Sections of the analysis page: what is shown of each table, as text and drawings."""
+"""Sections of the analysis page: the display of each table as text and drawings."""
 
 import lazy_loader
 

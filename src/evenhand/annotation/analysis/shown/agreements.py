@@ -19,7 +19,7 @@ PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
 
 
 def agreement_section(analysis: Analysis) -> Section | None:
-    """Return the section on agreement: Krippendorff's alpha, agreement on items, and reliability of persons."""
+    """Return the section on agreement: Krippendorff's alpha, agreement on items, and reliability of annotators."""
     rows = rows_of(analysis.tables.agreement)
     if not rows:
         return None
@@ -195,7 +195,9 @@ def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) 
 
 
 def _tables_18(rows: Sequence[Row]) -> list[PlainTable]:
-    """Per question and classifier: models in rows, answers in columns, r x 100 as the papers print it."""
+    """Return a table per question and classifier: models as rows, answers as columns, 100 r as
+    printed in the papers.
+    """
     tables = []
     mine = [row for row in rows if row["measure"] == PEARSON]
     for question, classifier in dict.fromkeys((row["question"], row["classifier"]) for row in mine):

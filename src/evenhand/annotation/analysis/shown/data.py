@@ -1,4 +1,4 @@
-"""What the numbers rest on: answers, persons, time, whom rules took out and what hangs on them, free texts."""
+"""The data behind the results: judgements, annotators, times, exclusions and their effect on verdicts, free texts."""
 
 from collections.abc import Sequence
 
@@ -25,11 +25,11 @@ EXCLUDED = ("n_persons", "n_persons_with_votes", "n_votes")
 NO_RULES = ("blocked", "rejected", "place_taken")
 """Reasons for exclusion that are not broken rules; they are in the table of participants."""
 FEWEST = 5
-"""Persons below which a count of what people said of themselves is not shown."""
+"""Minimum number of annotators for showing counts of their answers about themselves."""
 
 
 def data_section(analysis: Analysis) -> Section:
-    """Return the section on the data: numbers of judgements and persons, and times."""
+    """Return the section on the data: numbers of judgements and annotators, and times."""
     parts: list[Part] = [_answers(rows_of(analysis.tables.answers))]
     if about := rows_of(analysis.tables.about):
         parts.append(Folded("Who took part", [_about(about)]))
@@ -100,9 +100,7 @@ def _about(rows: Sequence[Row]) -> PlainTable:
 
 
 def rules_section(analysis: Analysis) -> Section:
-    """Return the section on exclusion rules: which ones applied, whom they excluded, and which verdicts depend on
-    them.
-    """
+    """Return the section on exclusion rules: which applied, whom they excluded, and which verdicts depend on them."""
     parts: list[Part] = []
     rules = analysis.rules.rules
     if rules:
@@ -158,7 +156,7 @@ def _attrition(rows: Sequence[Row]) -> PlainTable:
 
 
 def told_rules(analysis: Analysis) -> str:
-    """Return sentences on the rules that were applied and the persons who were excluded or dropped out."""
+    """Return sentences on the rules that were applied, and on annotators who were excluded or dropped out."""
     named = {
         "the study's": "The study’s rules were applied",
         "published": "ACUTE-Eval’s published rule was applied: it excludes all judgements of an annotator with one "
@@ -196,7 +194,7 @@ def told_changes(analysis: Analysis) -> list[str]:
 
 
 def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
-    """A table for each question: one for all would be wider than a page."""
+    """Return one table per question, because a table for all would be wider than a page."""
     return [
         PlainTable(
             f"{label(question).capitalize()}: the same preferences under other rules",

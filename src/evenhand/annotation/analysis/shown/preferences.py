@@ -1,4 +1,4 @@
-"""Preferences between models: drawings, the papers' grid, levels, and the side effect."""
+"""Preferences between models: drawings, the grid of the papers, results by level, and the side effect."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ from evenhand.studies import PlainTable
 
 NULL = 50.0
 LARGEST_GRID = 12
-"""Models of which a page has a grid; the tables hold all."""
+"""Maximum number of models for which a page has a grid; the tables contain all."""
 
 
 def preference_section(analysis: Analysis) -> Section | None:
@@ -67,7 +67,7 @@ def preference_section(analysis: Analysis) -> Section | None:
 
 
 def win_scale(rows: Sequence[Row]) -> Scale:
-    """A scale of percents that holds all rates with their limits, and 50 %."""
+    """Return a percentage scale that contains 50% and all rates with their confidence intervals."""
     ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
     return scale_over([100 * end for end in ends if end is not None and known(end)], include=[NULL])
 
@@ -113,7 +113,7 @@ def _row(row: Row, published: Mapping[tuple[str, str, str], Row], scale: Scale) 
 
 
 def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
-    """What a row of the drawing has no room for."""
+    """Return the values that do not fit in a row of the drawing."""
     body, one = [], len({row["question"] for row in rows}) == 1
     for row in rows:
         theirs = published.get((row["question"], row["model"], row["against"]), {})
@@ -145,7 +145,7 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
 
 
 def interval_of(row: Row, scale: Scale, what: str) -> Any:
-    """A share's row of a drawing around 50 %."""
+    """Return a row of a drawing for a share, relative to 50%."""
     share, low, high = (
         100 * row[name] if row[name] is not None and known(row[name]) else None
         for name in ("estimate", "low", "high")
@@ -155,7 +155,9 @@ def interval_of(row: Row, scale: Scale, what: str) -> Any:
 
 
 def grid_tables(analysis: Analysis) -> list[PlainTable]:
-    """Per question the published rates as the papers print them: row against column, whole percent and stars."""
+    """Return, per question, the published rates as printed in the papers: row against column, whole
+    percent and stars.
+    """
     rows = published_rows(analysis)
     return [
         _grid(question, [row for row in rows if row["question"] == question])

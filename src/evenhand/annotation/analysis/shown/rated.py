@@ -26,7 +26,7 @@ from evenhand.studies import PlainTable
 
 NEGATIVE = "negative"
 MOST_DIFFERENCES = 60
-"""Differences that a drawing has room for, where an axis has many groups."""
+"""Maximum number of differences in a drawing, for axes with many groups."""
 
 
 def ratings_section(analysis: Analysis) -> Section | None:
@@ -60,7 +60,7 @@ def ratings_section(analysis: Analysis) -> Section | None:
 
 
 def _place(row: Row) -> tuple[str, str, str | None]:
-    """Question, what levels are of, and the axis they stand on."""
+    """Return the question, the kind of levels, and their axis."""
     return row["question"], row["by"], row["within"]
 
 
@@ -154,7 +154,7 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
 
 
 def _strength(row: Row) -> tuple[float, float]:
-    """What is found first, then what is largest."""
+    """Return a sort key: detected differences first, then by size."""
     size = row["estimate"] if row["estimate"] is not None and known(row["estimate"]) else 0.0
     return (row["q"] if row["q"] is not None and known(row["q"]) else 2.0), -abs(size)
 
@@ -238,7 +238,9 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
 
 
 def _tested_option(analysis: Analysis, question: str) -> str | None:
-    """What Table 16 counts: of two answers the telling one, of several the negative one; None where there is none."""
+    """Return the option that Table 16 counts: the one of two that is reported, or the negative
+    one of several; else None.
+    """
     told = told_options(analysis, question)
     if len(told) == 1:
         return told[0]

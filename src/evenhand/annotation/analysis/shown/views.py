@@ -1,4 +1,4 @@
-"""Scales of the survey: scores by third, whether preferences go with them, and each statement."""
+"""Scales of the survey: scores by third, whether preferences depend on them, and each statement."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from evenhand.studies import PlainTable
 BY_THIRD, SLOPE = "win_rate_by_third", "win_rate_slope"
 THIRDS = ("top", "middle", "bottom")
 FEWEST = 5
-"""Persons below which a third's scores are not shown: they would be those of people who may be known."""
+"""Minimum number of annotators of a third for showing its scores; with fewer, annotators could be identified."""
 
 
 def views_section(analysis: Analysis) -> Section | None:
@@ -155,7 +155,7 @@ def _statements(scale: str, analysis: Analysis) -> PlainTable:
 
 
 def statement_texts(analysis: Analysis) -> dict[str, str]:
-    """The words of statements by their names."""
+    """Return the text of each statement by its name."""
     from evenhand.annotation.analysis.surveying import survey_of
     from evenhand.annotation.definition import Scale, statements_of
 

@@ -1,4 +1,4 @@
-"""Accounts of admins: passwords as Argon2id hashes, the first of which only opens the page where another is chosen."""
+"""Accounts of administrators: passwords as Argon2id hashes. A generated password only allows choosing another one."""
 
 import re
 import secrets
@@ -16,18 +16,18 @@ from evenhand.annotation.store import Store, administration
 from evenhand.schema import UsageError
 
 MINIMUM, MAXIMUM = 12, 128
-"""Characters of a password."""
+"""Minimum and maximum number of characters of a password."""
 FIRST_LASTS = timedelta(days=7)
-"""After which a password that was printed opens nothing."""
+"""Time after which a generated password expires."""
 FIRST_NAME = "admin"
 UNKNOWN = "an unknown name"
 RESERVED = (COMMAND_LINE, UNKNOWN, "evenhand", "system", "unknown", "nobody", "anonymous")
-"""Actors of the log that are no accounts, and names that would be read as such."""
+"""Names that the log uses for actors other than accounts, and similar names."""
 LONGEST_NAME = 60
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Characters of generated passwords, without those that look alike."""
 FIRST = "first "
-"""Before a hash: printed, not chosen; then come the time it ends and the hash itself."""
+"""Prefix of the hash of a generated password; the time of expiry and the hash follow."""
 COMMON = (
     "password",
     "passwort",
@@ -40,31 +40,31 @@ COMMON = (
     "welcome",
     "changeme",
 )
-"""A password that is one of these, repeated, or with little around it, is among the first that are tried."""
+"""Common passwords. A password that is one of them, also repeated or with few additions, is among the first guesses."""
 ONE_WORD = 10
-"""Letters of a word; one with numbers and signs around it is tried early, however many there are."""
+"""Pattern of a word; a word with numbers and signs around it is guessed early, however many there are."""
 LOOKALIKES = str.maketrans("@4301!$57", "aaeoiisst")
 YEAR = re.compile(r"(?:19|20)\d\d")
 
-# 19 MiB and two passes, the least that OWASP's password storage cheat sheet names; a login takes some 30 ms.
+# 19 MiB and two passes, the minimum in OWASP's password storage cheat sheet; a login takes about 30 ms
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _at_once = threading.BoundedSemaphore(2)
-"""Hashes that are computed at the same time: a flood of logins must not take the memory."""
+"""Limit of hashes that are computed at a time, so that many logins cannot exhaust the memory."""
 _nobody = _hasher.hash(secrets.token_urlsafe(16))
-"""The hash that is checked if the account does not exist, so that this takes as long as a wrong password."""
+"""Hash that is checked if the account does not exist, so that this takes as long as a wrong password."""
 
 
 @dataclass(frozen=True)
 class Login:
-    """A name and password that belong together."""
+    """A valid combination of name and password."""
 
     name: str
     must_choose: bool
-    """Whether the password was printed, and another has to be chosen before anything else."""
+    """Whether the password was generated, so that another must be chosen before anything else."""
 
 
 def check_password(password: str, name: str) -> None:
-    """Raise UsageError for a password that is too short, too long, or among the first that are tried."""
+    """Raise UsageError for a password that is too short, too long, or among the first guesses."""
     normal = _normal(password)
     if len(normal) < MINIMUM:
         raise UsageError(
@@ -96,7 +96,7 @@ def is_reserved(name: str) -> bool:
 
 
 def logged_name(store: Store, name: str) -> str:
-    """An account's name as the log has it; what is no account's may be a password in the wrong field."""
+    """Return an account's name for the log; other input is hidden, because it may be a password in the wrong field."""
     known = len(name) <= LONGEST_NAME and administration.account(store, name) is not None
     return name if known and not is_reserved(name) else UNKNOWN
 
@@ -119,7 +119,9 @@ def set_password(store: Store, name: str, password: str, actor: str, now: dateti
 
 
 def first_account(store: Store, now: datetime) -> str | None:
-    """Make the account `admin` if there is no account yet; its password, which is nowhere else, or None."""
+    """Create the account `admin` if there is no account yet, and return its password, which is
+    stored nowhere; else None.
+    """
     if administration.has_account(store):
         return None
     password = "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(4))
@@ -141,7 +143,7 @@ def check_login(store: Store, name: str, password: str, now: datetime) -> Login 
 
 
 def must_choose(store: Store, name: str) -> bool:
-    """Whether an account still has the password that was printed."""
+    """Return whether an account still has its generated password."""
     return _parts(administration.account(store, name))[0]
 
 
@@ -169,12 +171,12 @@ def _verified(hashed: str, password: str) -> bool:
 
 
 def _normal(password: str) -> str:
-    # the same letters typed on another keyboard may be other code points
+    # the same letters typed on another keyboard may have other code points
     return unicodedata.normalize("NFKC", password)
 
 
 def _beside_the_common(password: str, name: str) -> str:
-    """What is left without common words, the account's name, years and signs."""
+    """Return the rest of a password without common words, the account's name, years and signs."""
     for common in (*COMMON, name.casefold()):
         password = password.replace(common, "")
     return "".join(filter(str.isalnum, YEAR.sub("", password)))

@@ -1,4 +1,4 @@
-"""How far people agree so far, and how often each side of a pair is chosen."""
+"""Agreement between annotators so far, and how often each side of a pair is chosen."""
 
 import math
 from collections import defaultdict
@@ -21,8 +21,10 @@ class Agreement:
 
     question: str
     alpha: Interval | None
-    """Krippendorff's, over items with two votes or more; its limits are over items, the people as they are, since those
-    over both take seconds at tens of thousands of votes (`crossed_alpha`, in the analysis)."""
+    """Krippendorff's alpha over items with at least two judgements. Its interval is over items
+    with the annotators fixed, because an interval over both takes seconds for tens of
+    thousands of judgements (`crossed_alpha`, in the analysis).
+    """
     level: MeasurementLevel | None
     why_not: str | None
     """Why the estimate or its interval is missing."""
@@ -30,30 +32,30 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Sides:
-    """How often the left one of a pair was chosen."""
+    """How often the left conversation of a pair was chosen."""
 
     question: str
     left: int
     chosen: int
-    """Left or right; ties are not among them."""
+    """Number of choices of left or right, without ties."""
     share: tuple[float, float] | None
-    """Limits of the left one's share (Wilson, 95 %), as if each choice were another person's."""
+    """Confidence interval of the left share (Wilson, 95%), as if each choice were by another annotator."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """Agreement computed from the votes so far."""
+    """Agreement computed from the judgements so far."""
 
     agreements: tuple[Agreement, ...]
     sides: tuple[Sides, ...]
     answers: int
-    """To single questions; a vote is all answers of one person to one item."""
+    """Number of answers to single questions; a vote is all answers of one annotator to one item."""
 
 
 def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:
-    """Agreement and sides.
+    """Return agreement and sides.
 
-    questions: of the study. votes: those that count so far, of real items.
+    questions: of the study. votes: included judgements of real items so far.
     """
     by_question: dict[str, list[Counted]] = defaultdict(list)
     for vote in votes:
@@ -89,7 +91,7 @@ def _agreement(question: Question, votes: Sequence[Counted]) -> Agreement:
 
 
 def _scale(question: PairChoice | Choice | Likert) -> tuple[MeasurementLevel, Callable[[str], float]]:
-    """How two answers differ, and the number of an answer."""
+    """Return how two answers differ (the measurement level), and a function that returns the number of an answer."""
     if isinstance(question, Likert):
         return "interval", float
     if isinstance(question, PairChoice):

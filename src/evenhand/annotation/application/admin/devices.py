@@ -1,4 +1,4 @@
-"""Browsers in which an account was logged in to before: they do not wait because others guess its password."""
+"""Browsers in which an account was logged in before: wrong passwords elsewhere do not delay them."""
 
 import hashlib
 import secrets
@@ -10,12 +10,12 @@ from itsdangerous import BadData, URLSafeSerializer
 from evenhand.annotation.application.context import Context, context_of
 
 KNOWN_FOR = timedelta(days=90)
-"""After the last login."""
+"""Time after the last login for which a browser is known."""
 LONGEST = 500
 
 
 def device_of(request: Request, account: str) -> str | None:
-    """Which browser asks, if this account was logged in to in it; None otherwise."""
+    """Return the identifier of the browser if this account was logged in to in it, otherwise None."""
     context = context_of(request)
     cookie = request.cookies.get(_name(context), "")
     try:
@@ -27,7 +27,7 @@ def device_of(request: Request, account: str) -> str | None:
 
 
 def remember_device(request: Request, response: Response, account: str) -> None:
-    """From now on this browser is known; one that was keeps its counter. The cookie opens nothing by itself."""
+    """Remember this browser from now on; a known one keeps its counter. The cookie alone gives no access."""
     context = context_of(request)
     device = device_of(request, account) or secrets.token_urlsafe(16)
     response.set_cookie(

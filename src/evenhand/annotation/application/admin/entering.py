@@ -1,4 +1,4 @@
-"""Logging in and out, choosing a password, and showing it again before what cannot be undone."""
+"""Log in and out, choose a password, and confirm the password before deleting data."""
 
 from math import ceil
 
@@ -32,14 +32,14 @@ WRONG = "Name and password do not belong together."
 
 
 def ask(request: Request) -> Response:
-    """The form of the login."""
+    """Return the login form."""
     if admin_of(request) is not None:
         return RedirectResponse("/admin", 303)
     return _login_page(request, None, 200)
 
 
 def enter(request: Request) -> Response:
-    """Let an admin in."""
+    """Log an administrator in."""
     form = form_of(request, visitor_of(request))
     name = single(form, "name")
     login = checked_login(request, name, single(form, "password"), "login")
@@ -62,12 +62,12 @@ def leave(request: Request, session: Session) -> Response:
 
 
 def account(request: Request, session: Session) -> Response:
-    """The form for another password."""
+    """Return the form for a new password."""
     return _account_page(request, session, None, 200)
 
 
 def change_password(request: Request, session: Session) -> Response:
-    """Another password: every session of the account ends, and this browser gets a new one."""
+    """Change the password. Every session of the account ends, and this browser gets a new one."""
     context = context_of(request)
     form = form_of(request, session)
     if checked_login(request, session.subject, single(form, "password"), "another password") is None:
@@ -87,9 +87,9 @@ def change_password(request: Request, session: Session) -> Response:
 
 
 def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
-    """Check a name and password, and record the result in the audit log; None if they do not match.
+    """Check a name and password, and record the result in the audit log; return None if they do not match.
 
-    why: reason for asking for the password, for the log. Raises Refused (429) while further tries have to wait.
+    why: reason for requesting the password, for the log. Raises Refused (429) while further attempts must wait.
     """
     context = context_of(request)
     slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)
@@ -111,7 +111,7 @@ def checked_login(request: Request, name: str, password: str, why: str) -> Login
 
 
 def confirmed(request: Request, session: Session, form: Form) -> None:
-    """Raise Refused unless the form holds the admin's password: asked again before data are deleted."""
+    """Raise Refused unless the form contains the admin's password; called before data are deleted."""
     if checked_login(request, session.subject, single(form, "password"), "deletion") is None:
         raise Refused(403, "This is not your password", "Nothing was changed. Go back and try again.")
 

@@ -1,4 +1,4 @@
-"""The export as a file to download."""
+"""Download an export."""
 
 import tempfile
 from pathlib import Path
@@ -18,14 +18,14 @@ KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
 def choose(request: Request, session: Session) -> Response:
-    """What an export is, and a button for each kind."""
+    """Return the page with an explanation of exports and a button per format."""
     return admin_page(request, session, "admin_export.html.j2")
 
 
 def download(request: Request, session: Session) -> Response:
-    """All answers as a file; it is written whole first, so that a download is never half of one.
+    """Return all judgements as a file. It is written completely first, so that a download is never truncated.
 
-    Another process writes it: here it would hold up every page for seconds.
+    Another process writes it, because this process could serve no pages for seconds.
     """
     context = context_of(request)
     kind = single(form_of(request, session), "kind")

@@ -1,4 +1,4 @@
-"""The audit log: who did what, when."""
+"""The audit log: actions with their actor and time."""
 
 from fastapi import Request, Response
 
@@ -11,11 +11,10 @@ EACH = 100
 
 
 def journal(request: Request, session: Session) -> Response:
-    """One part of the log, newest first."""
+    """Return one page of the log, newest entries first."""
     number = asked_part(request)
-    lines = administration.audit_log(
-        context_of(request).store, offset=(number - 1) * EACH, limit=EACH + 1
-    )  # one extra row shows whether there is a next page
+    # one additional row shows whether there is a next page
+    lines = administration.audit_log(context_of(request).store, offset=(number - 1) * EACH, limit=EACH + 1)
     return admin_page(
         request,
         session,

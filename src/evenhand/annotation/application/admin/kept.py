@@ -16,23 +16,23 @@ log = logging.getLogger("evenhand.annotation")
 
 
 class Kept(Generic[T]):
-    """What a function returned last, and how old it is; the function is called by one thread at a time."""
+    """The last result of a function and its age; only one thread at a time calls the function."""
 
     def __init__(
         self, compute: Callable[[], T], *, fresh: float = 0.0, clock: Callable[[], float] = time.monotonic
     ):
         self.compute = compute
         self.fresh = fresh
-        """Seconds for which numbers are shown again before new ones are computed."""
+        """Seconds for which a result is reused before it is recomputed."""
         self.clock = clock
         self._lock = threading.Lock()
-        self._last: tuple[float, float, T] | None = None  # when it began, how long it took, what came of it
+        self._last: tuple[float, float, T] | None = None  # start time, duration, and result
         self._under_way: threading.Thread | None = None
 
     def look(self, patience: float) -> tuple[T | None, float]:
-        """What there is, and how many seconds old it is; None while the first is computed.
+        """Return the last result and its age in seconds; None while the first one is computed.
 
-        patience: seconds to wait for something new, where what there is is no longer fresh.
+        patience: seconds to wait for a new result if the last one is no longer fresh.
         """
         with self._lock:
             if self._under_way is None and self._is_stale():
@@ -48,7 +48,7 @@ class Kept(Generic[T]):
         if self._last is None:
             return True
         began, took, _ = self._last
-        # what is computed within a page's time may be new on each
+        # a result that is computed within the time of a page may be recomputed for each page
         kept = max(self.fresh, REST * took if took > 0.02 else 0.0)
         return self.clock() - began >= kept
 

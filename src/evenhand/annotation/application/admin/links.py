@@ -1,4 +1,4 @@
-"""Links that let people in: made, seen, revoked."""
+"""Create, list and revoke invitation links."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -18,16 +18,16 @@ LONGEST_NOTE = 200
 OFFERED = {"number": "20", "uses": "1", "days": "", "note": ""}
 """Default values of the form."""
 MOST_TYPED = 2_000
-"""Characters of what was typed wrongly and is shown again."""
+"""Maximum number of characters of invalid input that is shown again."""
 
 
 def links(request: Request, session: Session) -> Response:
-    """All links, the last made first."""
+    """Return the page with all links, newest first."""
     return _page(request, session, asked_part(request), OFFERED, None, 200)
 
 
 def make(request: Request, session: Session) -> Response:
-    """New links."""
+    """Create links."""
     context = context_of(request)
     form = form_of(request, session)
     number = _whole(form, "number", 1, MOST_MADE)

@@ -1,4 +1,4 @@
-"""The list of people who take part, and reviewing several of them at once."""
+"""List the annotators, and review several of them at once."""
 
 from collections.abc import Sequence
 
@@ -21,12 +21,12 @@ from evenhand.annotation.store import Store, administration, people
 EACH = 50
 STATES = ("invited", "agreed", "onboarding", "working", "done", "not passed", "blocked")
 MOST = 1_000
-"""People of one decision; there are pages for more."""
+"""Maximum number of annotators per review; more are on further pages."""
 LISTED = 8
 
 
 def everybody(request: Request, session: Session) -> Response:
-    """One part of those who take part, the last to come first; by state, or by pseudonym, code or note."""
+    """Return one page of annotators, latest arrivals first, filtered by state, pseudonym, code or note."""
     number, search, state = asked_part(request), asked_text(request, "search"), asked_text(request, "state")
     if state not in STATES:
         state = ""
@@ -47,7 +47,7 @@ def everybody(request: Request, session: Session) -> Response:
 
 
 def review_several(request: Request, session: Session) -> Response:
-    """Accept or reject the work of several people, or take that back; of none if one of them is not there."""
+    """Accept or reject the work of several annotators, or undo that; none of them if one does not exist."""
     context = context_of(request)
     form = form_of(request, session)
     decision, note = single(form, "decision"), single(form, "note").strip()
@@ -78,7 +78,7 @@ def _meant(store: Store, form: Form) -> Sequence[str]:
         raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
     total, rows = administration.persons(store, limit=MOST, state=state or None, search=search)
     _refuse_too_many(total)
-    if single(form, "total") != str(total):  # somebody came or left meanwhile
+    if single(form, "total") != str(total):  # an annotator arrived or withdrew meanwhile
         raise Refused(
             409,
             "The list has changed",

@@ -1,4 +1,4 @@
-"""What the admin's pages keep in the memory of the process: failed logins, numbers as last computed, items by name."""
+"""Data of the admin pages in the memory of the process: failed logins, cached numbers, items by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Memory:
 
 
 def memory_of(request: Request) -> Memory:
-    """The memory of the application that a request came to."""
+    """Return the memory of the application that handles a request."""
     memory = request.app.state.admin
     assert isinstance(memory, Memory)
     return memory

@@ -1,4 +1,4 @@
-"""The first page: how far the study is, how well people agree, which sides they choose; and the pause."""
+"""The start page: progress, agreement, sides chosen, and pausing the study."""
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -16,12 +16,12 @@ LONGEST = 30.0
 
 
 def overview(request: Request, session: Session) -> Response:
-    """How far the study is."""
+    """Return the page with the progress of the study."""
     context = context_of(request)
     memory = memory_of(request)
     live, seconds = memory.live.look(PATIENCE)
     progress, _ = memory.progress.look(PATIENCE)
-    if progress is None:  # the first time it is waited for
+    if progress is None:  # only the first result is waited for
         progress, _ = memory.progress.look(LONGEST)
     if progress is None:
         raise Refused(503, "The database is busy", "Please wait a moment, then reload the page.")
@@ -38,7 +38,7 @@ def overview(request: Request, session: Session) -> Response:
 
 
 def pause(request: Request, session: Session) -> Response:
-    """Give out nothing new, or go on."""
+    """Pause the assignment of new items, or resume it."""
     context = context_of(request)
     wanted = single(form_of(request, session), "paused")
     if wanted not in ("yes", "no"):

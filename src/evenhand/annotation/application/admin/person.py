@@ -1,4 +1,4 @@
-"""One person: what they said about which texts, which rules they break, and what the admin may do about it."""
+"""One annotator: judgements, broken rules, and the actions of the administrator."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from evenhand.annotation.store import PersonRow, Review, administration, sitting
 from evenhand.schema import VOTES
 
 EACH = 10
-"""Showings of a page."""
+"""Number of presentations per page."""
 LONGEST_NOTE = 2000
 DECISIONS: Mapping[str, Review | None] = {"accept": "accepted", "reject": "rejected", "none": None}
 
 
 @dataclass(frozen=True)
 class Said:
-    """One answer, in words."""
+    """One answer as text."""
 
     asked: str
     turn: int | None
@@ -39,7 +39,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Showing:
-    """One item as it was shown, or one block of the survey, with all answers to it."""
+    """One item as it was shown, or one block of the survey, with all answers."""
 
     item: Item | None
     role: str
@@ -50,7 +50,7 @@ class Showing:
 
     @property
     def sides(self) -> tuple[tuple[str, Conversation], ...]:
-        """Both conversations of a pair as they stood before the person."""
+        """Return both conversations of a pair in the positions in which they were shown."""
         if self.item is None or self.item.pair is None:
             return ()
         pair = self.item.pair if self.left == "a" else self.item.pair[::-1]
@@ -58,7 +58,7 @@ class Showing:
 
 
 def person(request: Request, session: Session) -> Response:
-    """The page of one person."""
+    """Return the page of one annotator."""
     context = context_of(request)
     who = _known(request)
     rows = list(administration.votes(context.store, person=who.person))
@@ -80,7 +80,7 @@ def person(request: Request, session: Session) -> Response:
 
 
 def review(request: Request, session: Session) -> Response:
-    """Accept or reject a person's work, or take that back."""
+    """Accept or reject an annotator's work, or undo that."""
     context = context_of(request)
     who, form = _known(request), form_of(request, session)
     decision, note = single(form, "decision"), single(form, "note").strip()
@@ -97,7 +97,7 @@ def review(request: Request, session: Session) -> Response:
 
 
 def block(request: Request, session: Session) -> Response:
-    """Give a person nothing more, or let them go on."""
+    """Block an annotator, or unblock them."""
     context = context_of(request)
     who, form = _known(request), form_of(request, session)
     blocked = _yes_or_no(form, "blocked")
@@ -106,7 +106,7 @@ def block(request: Request, session: Session) -> Response:
 
 
 def withdraw(request: Request, session: Session) -> Response:
-    """Delete a person and everything they said, after the password was shown again."""
+    """Delete an annotator with all judgements, after confirmation by password."""
     context = context_of(request)
     who, form = _known(request), form_of(request, session)
     confirmed(request, session, form)
@@ -172,7 +172,7 @@ def _said(row: Mapping[str, Any], question: Question | None, item: Item | None) 
 
 
 def _in_words(answer: str, question: Question | None, item: Item | None, left: str | None) -> str:
-    """An answer as its label, and a side of a pair with who spoke there."""
+    """Return an answer as its label; for a side of a pair, with the name of its speaker."""
     if isinstance(question, Choice | Marks):
         return next((option.label for option in question.options if option.id == answer), answer)
     if not isinstance(question, PairChoice) or item is None or item.pair is None:

@@ -1,4 +1,4 @@
-"""The addresses of the admin's pages; all but the login are behind it."""
+"""The URLs of the admin pages; all except the login require a session."""
 
 from fastapi import APIRouter
 

@@ -1,4 +1,4 @@
-"""Where a study was last served, so that links made later lead there; kept as a line of the audit log."""
+"""The URL at which a study was last served, for links that are created later; it is stored in the audit log."""
 
 from datetime import datetime
 
@@ -11,12 +11,12 @@ COMMAND_LINE = "command line"
 
 
 def remember_address(store: Store, address: str, now: datetime) -> None:
-    """Write down where people reach a study from now on."""
+    """Store the URL at which annotators reach a study from now on."""
     administration.record(store, COMMAND_LINE, SERVED, address, now)
 
 
 def last_address(store: Store) -> str | None:
-    """Return the URL at which a study was last served; None if it was not, or long ago."""
+    """Return the URL at which a study was last served; None if it was not served, or too long ago."""
     for offset in range(0, MOST_READ, AT_ONCE):
         lines = administration.audit_log(store, offset=offset, limit=AT_ONCE)
         for line in lines:

@@ -1,4 +1,4 @@
-"""Who is logged in: an admin's session ends when it was idle for long, after half a day, or at the way out."""
+"""Sessions of administrators. They end after a long time without a request, after half a day, or at logout."""
 
 import hashlib
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from evenhand.annotation.application.sessions import (
 )
 
 LASTS = timedelta(hours=12)
-"""However much it is used."""
+"""Maximum duration of a session."""
 IDLE = timedelta(minutes=30)
-"""Without a request."""
+"""Maximum time without a request."""
 STAMPED_ANEW = timedelta(minutes=1)
 LOGIN, ACCOUNT, LOGOUT = "/admin/login", "/admin/account", "/admin/logout"
 
 Endpoint = Callable[[Request, Session], Response]
-"""A page or an action of the admin; path parameters are found in the request."""
+"""Function that handles a request to an admin page or action; path parameters are in the request."""
 
 
 def private(endpoint: Endpoint) -> Callable[[Request], Response]:
@@ -51,7 +51,7 @@ def private(endpoint: Endpoint) -> Callable[[Request], Response]:
 
 
 def admin_of(request: Request) -> Session | None:
-    """The session of the admin who asks; one that was idle for too long is ended."""
+    """Return the session of the administrator who sent a request; a session that was idle for too long is ended."""
     context = context_of(request)
     session = session_of(request, "admin")
     if session is None:

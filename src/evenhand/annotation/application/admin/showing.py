@@ -1,4 +1,4 @@
-"""What all pages of the admin have: the menu, the token of their forms, and how long lists are cut into pages."""
+"""Common parts of all admin pages: the menu, the token of forms, and pages of long lists."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,12 @@ LONGEST_SEARCH = 200
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a long list is shown, and where the others are."""
+    """The shown page of a long list, and links to the others."""
 
     number: int
     """Page number, from 1."""
     last: int | None
-    """None: not counted."""
+    """Number of the last page; None: not counted."""
     before: str | None
     after: str | None
 
@@ -29,31 +29,31 @@ class Part:
 def admin_page(
     request: Request, session: Session, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
-    """A page for who is logged in."""
+    """Return a page for an administrator with a session."""
     return context_of(request).page(
         template, status=status, form_token=form_token(request, session), admin=session.subject, **values
     )
 
 
 def asked_part(request: Request) -> int:
-    """Which page of a list was asked for, from 1; anything else counts as the first."""
+    """Return the requested page number of a list, from 1; invalid values count as 1."""
     text = request.query_params.get("page", "")
     known = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
     return max(1, int(text)) if known else 1
 
 
 def asked_text(request: Request, name: str) -> str:
-    """What was typed to search or choose by."""
+    """Return the text of a search or filter field."""
     return request.query_params.get(name, "").strip()[:LONGEST_SEARCH]
 
 
 def part_of(
     path: str, number: int, *, each: int, total: int | None = None, more: bool = False, **kept: str
 ) -> Part:
-    """A page of a list, and links to those before and after it.
+    """Return a page of a list, with links to the previous and next ones.
 
-    each: entries of a page. total: entries in all; more: whether there are others, where they are not counted. kept:
-    what else was asked for.
+    each: entries per page. total: total number of entries. more: whether there are further entries, if they are not
+    counted. kept: further query parameters.
 
     >>> part_of("/admin/log", 2, each=100, total=250, word="a&b").after
     '/admin/log?word=a%26b&page=3'

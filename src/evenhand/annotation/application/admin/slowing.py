@@ -1,4 +1,4 @@
-"""Slowing down who guesses passwords: after a few failures each further try has to wait, twice as long each time."""
+"""Slow down guessing of passwords: after a few failures, each further attempt must wait twice as long."""
 
 import threading
 from collections import OrderedDict
@@ -7,22 +7,22 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Network, ip_network
 
 FREE = 5
-"""Failures without a wait."""
+"""Number of failures without a wait."""
 CLEAN = 3
-"""Tries of a neighbourhood that are let through though the account has to wait."""
+"""Number of attempts of a neighbourhood that are allowed although the account must wait."""
 FORGOTTEN = timedelta(hours=2)
-"""After so long without a failure, failures are forgotten."""
+"""Time without a failure after which failures are forgotten."""
 MOST_REMEMBERED = 100_000
 """Maximum number of counters of each kind; the oldest failures are dropped first."""
 RESERVE, REFILL = 20.0, 120.0
-"""Tries from clean neighbourhoods that an account keeps while it has to wait, and how many it gains an hour."""
+"""Attempts from other neighbourhoods that an account allows while it must wait, and how many it regains per hour."""
 LONGEST = {"account": 60.0, "network": 900.0, "device": 60.0}
-"""Longest wait in seconds, by whom it is counted for."""
+"""Longest wait in seconds, by kind of counter."""
 
 
 @dataclass(slots=True)
 class Failures:
-    """How often something failed in a row, and when last."""
+    """Number of consecutive failures, and time of the last one."""
 
     count: int
     last: datetime
@@ -30,7 +30,7 @@ class Failures:
 
 @dataclass(slots=True)
 class Reserve:
-    """What is left for clean neighbourhoods, and since when."""
+    """Remaining attempts for clean neighbourhoods, and the time of the last change."""
 
     left: float
     since: datetime
@@ -78,7 +78,9 @@ class Slowing:
         return 0.0
 
     def succeeded(self, account: str, network: str, *, device: str | None = None) -> None:
-        """The right password ends the waits of the browser or network; of what others may have tried it undoes one."""
+        """Reset the waits of the browser or network after a correct password; the account's counter
+        is reduced by one.
+        """
         with self._lock:
             if device is not None:
                 self._of("device").pop(device, None)
@@ -108,7 +110,7 @@ class Slowing:
     def _count(self, kind: str, key: str, now: datetime) -> None:
         before = self._found(kind, key, now)
         counts = self._of(kind)
-        counts.pop(key, None)  # the order is that of the last failure
+        counts.pop(key, None)  # keep the order of the last failures
         counts[key] = Failures(1 if before is None else before.count + 1, now)
         while len(counts) > MOST_REMEMBERED:
             counts.popitem(last=False)
@@ -118,7 +120,7 @@ class Slowing:
         return found is None or found.count < CLEAN
 
     def _reserved(self, account: str, now: datetime) -> bool:
-        """Take one of the account's reserve, if there is one."""
+        """Use one attempt of the account's reserve, and return whether there was one."""
         reserve = self._reserves.pop(account, None) or Reserve(RESERVE, now)
         gained = max(0.0, (now - reserve.since).total_seconds()) * REFILL / 3600
         left = min(RESERVE, reserve.left + gained)
@@ -129,7 +131,7 @@ class Slowing:
 
 
 def neighbourhood(network: str) -> str:
-    """What one who has many networks has of them, as a rule: a /16, of IPv6 a /32.
+    """Return the range of addresses that one owner of many networks typically has: an IPv4 /16 or IPv6 /32.
 
     >>> neighbourhood("192.0.2.7"), neighbourhood("2001:db8:5:6::/64"), neighbourhood("unknown")
     ('192.0.0.0/16', '2001:db8::/32', 'unknown')

@@ -1,4 +1,4 @@
-"""The pages of people who judge."""
+"""Pages for annotators."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Coming by a personal link: a page with a button, so that what only looks at links uses up none."""
+"""Arrive by a personal link. A page with a button comes first, so that link previews do not use up the link."""
 
 import re
 import secrets
@@ -25,9 +25,9 @@ from evenhand.annotation.application.sessions import (
 from evenhand.annotation.store import InviteRefused, people
 
 EXTERNAL = {"PROLIFIC_PID": "prolific", "workerId": "mturk"}
-"""How services name a person in the address, and whose name it is."""
+"""Query parameters with which recruiting services name a person, by service."""
 NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
-"""Prolific sends 24 hexadecimal digits, MTurk an A and more letters and digits; others stay within this."""
+"""Pattern of such a name: 24 hexadecimal digits for Prolific, A and letters or digits for MTurk, similar for others."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 NOT_VALID = (
     "This link does not let anybody in",
@@ -37,7 +37,7 @@ NOT_VALID = (
 
 
 def knock(request: Request, token: str) -> Response:
-    """The page behind a link."""
+    """Return the page behind a link."""
     context = context_of(request)
     invite = _invite(request, token)
     if request.query_params.get("assignmentId") == PREVIEW:
@@ -54,7 +54,7 @@ def knock(request: Request, token: str) -> Response:
         if here is None and returning is None:
             spent(request, invite)
             raise Refused(403, *NOT_VALID) from None
-        door = None  # A person who started in this browser can continue, even if the link is no longer valid.
+        door = None  # a person who started in this browser can continue, even if the link is no longer valid
     shown = context.page(
         "arrive.html.j2",
         form_token=form_token(request, visitor),
@@ -71,7 +71,7 @@ def knock(request: Request, token: str) -> Response:
 
 
 def arrive(request: Request, token: str) -> Response:
-    """Let the person in."""
+    """Admit the person."""
     context = context_of(request)
     visitor = visitor_of(request)
     form = form_of(request, visitor)
@@ -82,9 +82,10 @@ def arrive(request: Request, token: str) -> Response:
     session = session_of(request, "person")
     begun = session is not None and people.came_by(context.store, session.subject, invite)
     if begun and not external and "another" not in form:
-        return RedirectResponse("/study", 303)  # from a page that was opened before somebody began on another
-    # Without an external name, the page identifies the person, so that a double click admits only one. The visitor's
-    # cookie is not enough: if somebody else set it, both would be the same person.
+        # the page was opened before another person started in this browser
+        return RedirectResponse("/study", 303)
+    # without an external name, the page identifies the person, so that a double click admits only one; the visitor's
+    # cookie is not sufficient, because somebody else could have set it, and both would be the same person
     page = f"browser:{invite}:{visitor}:{single(form, 'page')}:{client_of(request)}"
     called = _called(external)
     try:
@@ -118,12 +119,14 @@ def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew
 
 
 def _called(external: Mapping[str, str]) -> str | None:
-    """What a recruiting service calls the person; None where it does not."""
+    """Return the name of the person at a recruiting service; None without one."""
     return next((f"{EXTERNAL[name]}:{value}" for name, value in external.items()), None)
 
 
 def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The name from elsewhere, if there is one; raises Refused for what cannot be one, and never cuts it."""
+    """Return the external name of a person, if there is one. Raise Refused for an invalid one; it is
+    never shortened.
+    """
     found = [(name, value) for name in EXTERNAL for value in given.get(name, ())]
     if len(found) > 1 or not all(NAME.fullmatch(value) for _, value in found):
         raise Refused(

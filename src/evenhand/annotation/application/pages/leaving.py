@@ -1,4 +1,4 @@
-"""Stopping for now, and taking everything back."""
+"""Stop for now, or withdraw all judgements."""
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -18,7 +18,7 @@ from evenhand.annotation.application.wording import minutes
 from evenhand.annotation.store import sittings
 
 FORGET = "forget"
-"""The button of a device that others use."""
+"""Name of the button for a shared device."""
 KNOWN_BY = {
     "link": "To go on later, open the link that you came by again, in any browser. You may close this page.",
     "browser": "To go on later, open the link that you came by again in this browser, within 30 days: this browser "
@@ -26,11 +26,11 @@ KNOWN_BY = {
     "nothing": "This browser no longer knows which place was yours, and nothing else does. Please do not come by the "
     "same link again: you would be taken for somebody new. You may close this page.",
 }
-"""How somebody who stopped gets back, which the page after it says."""
+"""Ways in which a person who stopped can return, which the next page explains."""
 
 
 def ask_leave(request: Request) -> Response:
-    """What stopping means, and a button."""
+    """Return a page that explains stopping, with a button."""
     context = context_of(request)
     session = person_of(request)
     return context.page(
@@ -54,12 +54,12 @@ def leave(request: Request) -> Response:
         forget_place(request, response)
         context_of(request).drafts.forget(session.subject)
     end_session(request, response, "person")
-    forget_visitor(request, response)  # who comes next in this browser is somebody else
+    forget_visitor(request, response)  # the next person in this browser is another one
     return response
 
 
 def ask_withdraw(request: Request) -> Response:
-    """What withdrawing means, and a button."""
+    """Return a page that explains withdrawing, with a button."""
     session = person_of(request)
     return context_of(request).page(
         "withdraw.html.j2",
@@ -69,7 +69,7 @@ def ask_withdraw(request: Request) -> Response:
 
 
 def withdraw(request: Request) -> Response:
-    """Delete everything the person said."""
+    """Delete everything that the person submitted."""
     context = context_of(request)
     session = person_of(request)
     form_of(request, session)
@@ -80,12 +80,12 @@ def withdraw(request: Request) -> Response:
     if place:
         forget_place(request, response)
     end_session(request, response, "person")
-    forget_visitor(request, response)  # who comes next in this browser is somebody else
+    forget_visitor(request, response)  # the next person in this browser is another one
     return response
 
 
 def left(request: Request) -> Response:
-    """After stopping."""
+    """Return the page after stopping."""
     return context_of(request).page(
         "said.html.j2",
         heading="You have stopped for now",
@@ -97,7 +97,7 @@ def left(request: Request) -> Response:
 
 
 def withdrawn(request: Request) -> Response:
-    """After withdrawing."""
+    """Return the page after withdrawing."""
     return context_of(request).page(
         "said.html.j2",
         heading="Your answers have been deleted",
@@ -106,5 +106,5 @@ def withdrawn(request: Request) -> Response:
 
 
 def _by_browser(request: Request, session: Session) -> bool:
-    """Whether nothing but this browser knows which place is the person's."""
+    """Return whether only this browser can identify the person."""
     return returning_of(request) == session.subject

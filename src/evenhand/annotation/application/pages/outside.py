@@ -1,4 +1,4 @@
-"""What everybody may see: the front page, the style, whether the process is well."""
+"""Public pages: the front page, static files, and the health check."""
 
 from fastapi import Request, Response
 from fastapi.responses import PlainTextResponse
@@ -12,12 +12,12 @@ FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
 def front(request: Request) -> Response:
-    """What this is, without a word of the study."""
+    """Return the front page, which does not describe the study."""
     return context_of(request).page("front.html.j2")
 
 
 def health(request: Request) -> Response:
-    """Whether the process answers and its database does."""
+    """Return whether the process and its database respond."""
     with context_of(request).store.engine.connect() as connection:
         connection.execute(text("SELECT 1"))
     return PlainTextResponse("ok\n")

@@ -1,4 +1,4 @@
-"""Who is there."""
+"""The person who sent a request."""
 
 from fastapi import Request
 
@@ -7,7 +7,7 @@ from evenhand.annotation.application.sessions import Session, session_of
 
 
 def person_of(request: Request) -> Session:
-    """The session of the person who asks; raises Refused where there is none."""
+    """Return the session of the person who sent a request. Raise Refused without one."""
     session = session_of(request, "person")
     if session is None:
         raise Refused(

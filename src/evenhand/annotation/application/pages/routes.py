@@ -1,4 +1,4 @@
-"""The addresses of the pages."""
+"""The URLs of the pages for annotators."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What forms do: each is checked, stored once, and followed by the next step."""
+"""Process forms: each is checked, stored once, and followed by the next step."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,17 +15,17 @@ from evenhand.annotation.definition import Answer, Question, check_answers
 from evenhand.annotation.store import AskSurvey, LeaseLost, Shown, Step, sittings
 
 NO_QUESTION = {"": Answer(None)}
-"""Nothing that could be stored: it only asks what became of a presentation."""
+"""Placeholder without a question; it only checks the state of a presentation."""
 SKIP = "skip_all"
-"""The button that leaves a page of the survey out."""
+"""Name of the button that skips a page of the survey."""
 ASIDE = "aside"
-"""The buttons that lead away from a page with a form, and keep what was typed."""
+"""Names of the buttons that leave a page with a form and keep its content."""
 ELSEWHERE = {"leave": "/study/leave", "withdraw": "/study/withdraw"}
 LONGEST_NAME = 200
 
 
 def consent(request: Request) -> Response:
-    """Agreed."""
+    """Store consent."""
     session, _ = _sent(request)
     context = context_of(request)
     sittings.agree(context.store, session.subject, context.clock())
@@ -33,7 +33,7 @@ def consent(request: Request) -> Response:
 
 
 def answer(request: Request) -> Response:
-    """Answers to an item."""
+    """Store the answers to an item."""
     session, form = _sent(request)
     context = context_of(request)
     presentation, given = single(form, "presentation"), _without(form, "presentation", ASIDE)
@@ -46,7 +46,8 @@ def answer(request: Request) -> Response:
     questions = views.questions_of(context.store.study, step)
     answers, problems = check_answers(questions, step.item, given, step.left)
     if problems:
-        return _on()  # to the page with what was typed: one that answers a form cannot be gone back to
+        # redirect to the page with the draft, because the browser cannot go back to a response to a form
+        return _on()
     try:
         sittings.answer(context.store, session.subject, presentation, answers, context.clock())
     except LeaseLost:
@@ -57,7 +58,7 @@ def answer(request: Request) -> Response:
 
 
 def correction(request: Request) -> Response:
-    """An explanation was read."""
+    """Record that an explanation was read."""
     session, form = _sent(request)
     context = context_of(request)
     sittings.read_correction(context.store, session.subject, single(form, "presentation"), context.clock())
@@ -65,7 +66,7 @@ def correction(request: Request) -> Response:
 
 
 def survey(request: Request) -> Response:
-    """Answers to a block of the survey, or none."""
+    """Store the answers to a block of the survey, or that it was skipped."""
     session, form = _sent(request)
     context = context_of(request)
     name, given = single(form, "survey"), _without(form, "survey", SKIP, ASIDE)
@@ -91,7 +92,7 @@ def survey(request: Request) -> Response:
 
 
 def next_unit(request: Request) -> Response:
-    """Another set is wanted."""
+    """Request another task batch."""
     session, _ = _sent(request)
     context = context_of(request)
     sittings.next_unit(context.store, session.subject, context.clock())
@@ -109,7 +110,7 @@ def _step(request: Request, session: Session) -> Step:
 
 
 def _keep(request: Request, session: Session, page: str, given: Form, *, sent: bool) -> None:
-    """Keep what was typed before anything can go wrong with it."""
+    """Store the content of a form before anything can fail."""
     if len(page) <= LONGEST_NAME:
         context_of(request).drafts.keep(session.subject, page, given, sent=sent)
 
@@ -119,7 +120,7 @@ def _aside(form: Form) -> Response:
 
 
 def _not_current(request: Request, session: Session, presentation: str) -> Response:
-    """A form of something else: sent before, run out of time, or never this person's (then the database objects)."""
+    """Handle a form for another step: already sent, expired, or of another person (which the database rejects)."""
     context = context_of(request)
     context.drafts.forget(session.subject)
     try:

@@ -31,7 +31,7 @@ NOTICES = {
 
 
 def study(request: Request) -> Response:
-    """The next step."""
+    """Return the page for the next step."""
     session = person_of(request)
     context = context_of(request)
     step = sittings.step(context.store, session.subject, context.clock())
@@ -39,7 +39,7 @@ def study(request: Request) -> Response:
 
 
 def back(request: Request) -> Response:
-    """Where a form was sent to, opened as a page (a bookmark)."""
+    """Redirect from the URL of a form that is opened as a page (a bookmark)."""
     return RedirectResponse("/study", 303)
 
 
@@ -88,7 +88,7 @@ def _page(request: Request, session: Session, step: Step, notice: str | None) ->
 
 
 def _typed(context: Context, session: Session, step: Step) -> tuple[Typed, dict[str, str]]:
-    """What the person typed into this page before, by field, and what is wrong with it where it was sent."""
+    """Return the person's draft for this page, by field, and its errors if it was submitted."""
     item: Item | None = None
     left = "a"
     match step:

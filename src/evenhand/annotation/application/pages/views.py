@@ -1,4 +1,4 @@
-"""What a page shows of an item: turns with speaker names, marks next to them, and questions in order."""
+"""The content of a page for an item: turns with names of speakers, marks next to them, and questions in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from evenhand.annotation.definition import (
 from evenhand.annotation.store import AskSurvey, Shown
 
 PARTNER = "Partner"
-"""Who speaks with a judged speaker, where the study calls them by a letter."""
+"""Name of the partner of a judged speaker, if the study identifies speakers by letters."""
 
 
 NAMES = {"pair": "pairs of conversations", "conversation": "conversations", "text": "texts"}
-"""What items are called, by their kind."""
+"""Names of items, by their kind."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,18 @@ class ConversationView:
     heading: str
     turns: tuple[TurnView, ...]
     highlights: bool
-    """Whether somebody in particular is judged."""
+    """Whether one speaker in particular is judged."""
 
 
 def questions_of(study: Study, shown: Shown) -> list[Question]:
-    """The questions of a showing, in its order."""
+    """Return the questions of a presentation, in its order."""
     return [study.question(name) for name in shown.questions]  # type: ignore[misc]
 
 
 def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
-    """The conversations of an item: of a pair the left one first, its judged speaker by the name of that side."""
+    """Return the conversations of an item. For a pair, the left one is first, and judged
+    speakers have the names of their sides.
+    """
     item = shown.item
     if item.pair:
         sides = item.pair if shown.left == "a" else item.pair[::-1]
@@ -67,7 +69,7 @@ def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
 
 
 def turns_below(shown: Shown) -> list[TurnView]:
-    """The turns that questions below the item ask marks for, in the words of the item; of a text there is one."""
+    """Return the turns that questions below the item ask about, in the words of the item; a text has one."""
     item = shown.item
     if item.conversation is None:
         return [TurnView(0, "", item.text or "", False, ())]
@@ -76,7 +78,7 @@ def turns_below(shown: Shown) -> list[TurnView]:
 
 
 def survey_questions(step: AskSurvey) -> list[Question]:
-    """A block of the survey as questions: statements as ratings, questions about the person as they are."""
+    """Return a block of the survey as questions: statements as ratings, and questions about the person unchanged."""
     block = step.block
     if block.kind == "about":
         return [question.model_copy(update={"required": False}) for question in block.questions]
@@ -109,7 +111,7 @@ def _view(
         judged = turn.speaker == conversation.speaker
         asked = tuple(marks) if judged or conversation.speaker is None else ()
         speaker = turn.speaker
-        if name:  # next to "Speaker 1" a single letter is unclear
+        if name:  # next to "Speaker 1", a single letter is unclear
             speaker = name if judged else PARTNER if len(speaker.strip()) == 1 else speaker
         turns.append(TurnView(index, speaker, turn.text, judged, asked))
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)
@@ -137,26 +139,26 @@ def _asks_for_marks(question: Question) -> bool:
 
 @dataclass(frozen=True)
 class Ahead:
-    """What somebody who begins has before them."""
+    """What an annotator will do in a study."""
 
     items: str
-    """What is judged: texts, conversations, pairs of conversations."""
+    """Kind of items that are judged: texts, conversations, pairs of conversations."""
     in_set: int
-    """Maximum number of them in one set."""
+    """Maximum number of items in a task batch."""
     sets: int
-    """At most."""
+    """Maximum number of task batches."""
     first: int
-    """Items to begin with whose answers are known."""
+    """Number of items with known answers at the beginning."""
     attempts: int
-    """Times that these may be answered."""
+    """Number of attempts for these items."""
     decides: bool
-    """Whether the study ends for a person with too many wrong answers to these."""
+    """Whether the study ends for an annotator with too many wrong answers to these."""
     counts: bool
-    """Whether they decide what counts, though nothing ends."""
+    """Whether they only decide which judgements are included."""
 
 
 def ahead_of(study: Study) -> Ahead:
-    """What a study has before somebody who begins."""
+    """Return what an annotator will do in a study."""
     kinds = {item.kind for item in study.items}
     assignment, hidden = study.assignment, study.hidden
     real = min(assignment.items_per_unit, len(study.items))

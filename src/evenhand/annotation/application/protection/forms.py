@@ -40,7 +40,7 @@ def read_form(headers: Mapping[str, str], body: bytes) -> Form:
             errors="strict",
             max_num_fields=MOST_FIELDS,
         )
-    except ValueError:  # of which UnicodeDecodeError is one
+    except ValueError:  # UnicodeDecodeError is a ValueError
         raise Refused(
             400, "This form could not be read", "Please go back, reload the page and try again."
         ) from None

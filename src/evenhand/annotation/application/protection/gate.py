@@ -1,4 +1,4 @@
-"""The outermost layer: who asks, by which name, and the headers that every answer carries."""
+"""The outermost layer: the client's address, the host name, and the headers of every response."""
 
 import logging
 from collections.abc import Callable
@@ -24,10 +24,10 @@ POLICY = "; ".join(
         "base-uri 'none'",
     )
 )
-"""No script at all: the pages have none."""
+"""Content security policy without scripts, because the pages have none."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # With no-referrer, browsers send `Origin: null` with all forms, so own forms could not be distinguished.
+    # with no-referrer, browsers send `Origin: null` with all forms, so own forms could not be recognised
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -80,14 +80,14 @@ class Gate:
         try:
             await self.app(scope, receive, with_headers)
         except Exception as error:
-            # by its pattern: the path itself may be a link that lets somebody in
+            # log the pattern, because the path itself may be an invitation link
             page = getattr(scope.get("route"), "path", "an unknown page")
             if (line := in_one_line(error)) is not None:
                 log.error("%s %s: %s", scope["method"], page, line)
             else:
                 log.error("%s %s\n%s", scope["method"], page, without_values(error))
             if begun:
-                # ends the connection; the server logs what is raised, and must not log what was raised first
+                # this ends the connection; the server logs the new exception, and not the original one
                 raise RuntimeError("an answer broke off") from None
             await self.refusal(FAILED)(scope, receive, with_headers)
 
@@ -110,5 +110,7 @@ def _forwarded(headers: Headers, client: object) -> object:
 
 
 def _last(headers: Headers, name: str) -> str:
-    """What the proxy itself said: the last value of the last line; anybody may have written what stands before it."""
+    """Return the proxy's own value: the last value of the last header line; the client may have
+    written earlier ones.
+    """
     return ",".join(headers.getlist(name)).rpartition(",")[2].strip()

@@ -1,4 +1,4 @@
-"""How often somebody may try: token buckets in memory, gone with the process."""
+"""Rate limits: token buckets in memory, which are lost when the process ends."""
 
 import time
 from collections.abc import Callable
@@ -42,12 +42,12 @@ class Limiter:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self, what: str, who: str, rate: Rate) -> float:
-        """Count one try; returns 0.0, or the seconds to wait where it is one too many (and is not counted)."""
+        """Count one attempt. Return 0.0, or the seconds to wait if it exceeds the limit (and is not counted)."""
         with self._lock:
             left = self._left(what, who, rate)
             if left < 1.0:
                 return (1.0 - left) / rate.per_second
-            self._buckets.pop((what, who), None)  # the order of the dict is that of the last try
+            self._buckets.pop((what, who), None)  # keep the order of the last attempts
             self._buckets[what, who] = (left - 1.0, self.clock())
             while len(self._buckets) > self.most:
                 del self._buckets[next(iter(self._buckets))]

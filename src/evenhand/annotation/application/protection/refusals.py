@@ -10,4 +10,4 @@ class Refused(Exception):
         self.heading = heading
         self.sentence = sentence
         self.wait = wait
-        """Seconds after which it may be tried again (Retry-After); 0: not said."""
+        """Seconds after which it may be tried again (Retry-After); 0: not stated."""

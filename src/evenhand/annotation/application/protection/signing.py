@@ -1,4 +1,4 @@
-"""What only this study can have written: links of invites, and the tokens in forms."""
+"""Signatures of a study: links of invites, and tokens in forms."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What goes into the server's log of something that failed: where and of which kind, nothing that people wrote."""
+"""Log entries of failures: place and kind of the error, without anything that people wrote."""
 
 from collections.abc import Iterator
 from traceback import extract_tb

@@ -1,4 +1,4 @@
-"""Bodies of requests: read whole before anything else happens, with an end to their size and to their time."""
+"""Read request bodies completely before anything else happens, with limits of size and time."""
 
 import asyncio
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class WholeBodies:
         except Refused as refused:
             return await self.refusal(refused)(scope, receive, send)
         if body is None:
-            return None  # the other side is gone
+            return None  # the client has disconnected
         scope[BODY] = body
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

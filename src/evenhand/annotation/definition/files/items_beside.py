@@ -11,18 +11,18 @@ from evenhand.annotation.definition.files.located import Node, Place
 from evenhand.schema import did_you_mean, is_file, parse_json
 
 LISTS = (("items",), ("onboarding", "items"), ("hidden", "gold"))
-"""Where a study may name a file in the place of a list."""
+"""Lists that a study may replace by a file."""
 LARGEST = 1024 * 1024 * 1024
-"""Bytes."""
+"""Maximum size in bytes."""
 TEXTS = ("id", "text", "context", "model", "explanation")
-"""Columns of a CSV that are fields of an item; `expected.QUESTION` is the right answer, all others are groups."""
+"""Columns of a CSV that are fields of an item; `expected.QUESTION` is the correct answer, and all others are groups."""
 DELIMITERS = ",;\t|"
 Found = list[tuple[Place, str]]
 Steps = tuple[str | int, ...]
 
 
 class _Wrong(Exception):
-    """Why a file cannot be used, and where in it."""
+    """The reason why a file cannot be used, and the place in it."""
 
     def __init__(self, message: str, place: Place | None = None):
         super().__init__(message)
@@ -30,9 +30,9 @@ class _Wrong(Exception):
 
 
 def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found, set[Steps]]:
-    """Put the items of files where `study` names them, and their places into `node`.
+    """Insert the items of files where `study` names them, and their places into `node`.
 
-    Returns what is wrong, and which lists are not whole because of it.
+    Returns the problems, and the lists that are incomplete because of them.
     """
     problems: Found = []
     torn: set[Steps] = set()
@@ -70,7 +70,7 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found
 
 
 def _beside(name: str, folder: Path) -> Path:
-    """The file that a study names; one that leads out of its folder has to be named from the root."""
+    """Return the file that a study names; a file outside its folder must be named by its absolute path."""
     path = Path(name)
     if not is_file(folder / path):
         raise _Wrong(f"file {name[:200]!r} not found; expected it in the folder of the study")

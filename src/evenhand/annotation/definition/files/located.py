@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, and the column in it, both from 1; without a column the whole line."""
+    """A line and column of a file, both from 1; without a column, the whole line."""
 
     file: str
     line: int
@@ -42,15 +42,15 @@ class Place:
 
 @dataclass(slots=True)
 class Node:
-    """Where a value stands, and where its parts do."""
+    """The place of a value and of its parts."""
 
     place: Place
     parts: dict[str | int, "Node"] = field(default_factory=dict)
     keys: dict[str | int, Place] = field(default_factory=dict)
-    """Where the names of the parts stand."""
+    """Places of the names of the parts."""
 
     def at(self, path: Path) -> Place:
-        """Where a path leads: the key of what is there, else the nearest thing around it."""
+        """Return the place of a path: the key of its value, or of the nearest enclosing value."""
         node, place = self, self.place
         for step in path:
             if step not in node.parts:
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(slots=True)
 class Located:
-    """What a YAML text holds, where it stands, and what is wrong with it."""
+    """The content of a YAML text, the places of its values, and its problems."""
 
     value: Any
     node: Node
@@ -71,7 +71,7 @@ class Located:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or a mapping that is being read."""
+    """A list or mapping that is being read."""
 
     value: Any
     node: Node
@@ -79,13 +79,13 @@ class _Open:
     size: int = 1
     key: str | None = None
     waiting: bool = False
-    """Whether a key was read and its value comes."""
+    """Whether a key was read and its value follows."""
 
 
 def meant(text: str) -> Any:
-    """What bare words mean: true, false, null, a whole number, a number, else the text itself.
+    """Return the value of an unquoted word: true, false, null, an integer, a number, or the text itself.
 
-    Whole numbers keep all their digits, as in JSON.
+    Integers keep all their digits, as in JSON.
 
     >>> [meant(text) for text in ("yes", "true", "7", "007", "1e3", "2020-01-01", "1000000000000000001")]
     ['yes', True, 7, '007', 1000.0, '2020-01-01', 1000000000000000001]
@@ -100,7 +100,7 @@ def meant(text: str) -> Any:
 
 
 class _Stop(Exception):
-    """Where reading cannot go on."""
+    """Signals that reading cannot continue."""
 
     def __init__(self, place: Place, message: str):
         super().__init__(message)
@@ -153,11 +153,11 @@ class _Reader:
         self.repeated = 0
 
     def place(self, mark: Any) -> Place:
-        """Where a mark of PyYAML is."""
+        """Return the place of a mark of PyYAML."""
         return Place(self.file, mark.line + 1, mark.column + 1)
 
     def take(self, event: yaml.Event) -> None:
-        """Work in one event."""
+        """Process one event."""
         match event:
             case yaml.ScalarEvent():
                 self._scalar(event)
@@ -263,7 +263,7 @@ def _syntax(error: yaml.MarkedYAMLError, lines: list[str]) -> str:
             f"what opens in line {begins + 1} does not go on or close here; a text with ': ', ' #', ', ', quote marks "
             f"or brackets in it {QUOTED}"
         )
-        # the bracket that closes is missed in a later line than the one whose end is a comment
+        # a missing closing bracket is reported on a later line than the one that ends in a comment
         if (
             cut := next((n for n in range(begins, ends) if " #" in "".join(lines[n : n + 1])), None)
         ) is not None:

@@ -86,12 +86,12 @@ def _validated(
         return None, [
             (located.node.at(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
-            if problem.path not in torn  # the missing parts are already reported
+            if problem.path not in torn  # missing parts have already been reported
         ]
 
 
 def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
-    """In the order of the files, each once."""
+    """Return the problems as lines in the order of the files, without repetitions."""
     files = {place.file: None for place, _ in found}
     order = {file: number for number, file in enumerate(files)}
     sorted_ = sorted(found, key=lambda said: (order[said[0].file], said[0].line, said[0].column or 0))

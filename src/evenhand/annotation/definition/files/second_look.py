@@ -1,6 +1,6 @@
-"""What does not fit together in a study some of whose values are wrong: these are put aside, the rest is held together.
+"""Find inconsistencies in a study with invalid values: these are set aside, and the rest is checked.
 
-So somebody with a misspelt key in line 3 also hears of the name that stands twice in line 300.
+A user with a misspelt key in line 3 is thus also informed of a repeated name in line 300.
 """
 
 import re
@@ -16,16 +16,17 @@ LISTS: tuple[Path, ...] = (
     *(("questions",), ("items",), ("rules",), ("survey",)),
     *(("onboarding", "items"), ("hidden", "gold")),
 )
-"""Lists in which a wrong element is replaced by one that is sound, so that the others keep their places."""
+"""Lists in which an invalid element is replaced by a valid one, so that the others keep their positions."""
 NEEDED = {"evenhand_study": 1, "name": "replaced", "title": "Replaced"}
 COUNTED = ("items", "onboarding", "hidden", "assignment", "questions")
 """Parts of the study that rules depend on."""
 
 
 def fitting(value: dict[str, Any], wrong: Collection[Path], torn: Collection[Path]) -> list[Problem]:
-    """Problems between the parts of a study that are sound.
+    """Return inconsistencies between the valid parts of a study.
 
-    value: the content of the file. wrong: where values are wrong, as said already. torn: lists that are not whole.
+    value: the content of the file. wrong: problems of single values, which were already reported. torn: incomplete
+    lists.
     """
     content = _copied(value)
     aside: set[Path] = set(torn)
@@ -51,7 +52,7 @@ def _copied(value: Any) -> Any:
 
 
 def _put_aside(content: dict[str, Any], path: Path) -> Path:
-    """Take out or replace what is wrong; returns how far it reached, () for all."""
+    """Remove or replace an invalid value; return the path that was removed, () for everything."""
     for place in LISTS:
         if path[: len(place)] != place:
             continue
@@ -97,7 +98,7 @@ def _sound(place: Path, number: int, element: Any) -> dict[str, Any]:
 
 
 def _stands(problem: Problem, aside: Collection[Path]) -> bool:
-    """Whether a problem would be there, too, if nothing had been put aside."""
+    """Return whether a problem would also exist if nothing had been set aside."""
     path = problem.path
     if any(path[: len(other)] == other for other in aside):
         return False

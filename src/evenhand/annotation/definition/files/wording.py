@@ -1,4 +1,4 @@
-"""What pydantic finds in a study file, in words: what is there, what was expected, and which word was meant."""
+"""Describe pydantic's errors in a study file: the value, what was expected, and the word that was probably meant."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
@@ -11,18 +11,18 @@ from evenhand.annotation.definition.study import INCOHERENT, Study, problems_in
 from evenhand.schema import did_you_mean
 
 TAGGED = ("questions", "rules", "survey")
-"""Lists whose elements are of several kinds: pydantic puts the kind into the path."""
+"""Lists with elements of several kinds; pydantic adds the kind to the path."""
 KEY_PATTERN = "a to z, 0 to 9, _ and -, a letter first, at most 60"
 OF_ONE_VALUE = ("str", "float", "bool", "none", "int", "constrained-str")
 
 
 def worded(errors: list[ErrorDetails]) -> Iterator[Problem]:
-    """Problems of a study from pydantic's errors, each place once."""
+    """Yield problems of a study from pydantic's errors, one per place."""
     said: set[Path] = set()
     around = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
     for error in errors:
         if error["type"] == "too_short" and error["loc"] in around:
-            continue  # pydantic counts what is sound
+            continue  # pydantic also counts valid elements
         if error["type"] == INCOHERENT:
             yield from problems_in(error["ctx"])
             continue
@@ -50,7 +50,8 @@ def _without_tags(location: tuple[str | int, ...]) -> tuple[Path, type[BaseModel
         fields = kinds[0].model_fields if len(kinds) == 1 else {}
         if step in fields:
             kinds = list(_models_in(fields[step].annotation))
-            if not kinds:  # a dict of values: its keys are steps, the kinds of value that were tried are not
+            # in a dict of values, keys are steps of the path, but the tried kinds of value are not
+            if not kinds:
                 rest = [part for part in steps if part not in ("[key]", *OF_ONE_VALUE)]
                 return (*path, *rest), owner
     return tuple(path), owner

@@ -1,4 +1,4 @@
-"""Studies written as files that people read: what is as usual left out, long texts as blocks."""
+"""Write studies as readable files: defaults are omitted, and long texts are blocks."""
 
 import re
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from evenhand.annotation.definition.study import Study
 from evenhand.schema import UsageError, write_bytes, write_text
 
 TELLS_KINDS = ("kind", "rule")
-"""Fields that say which of several a thing is: written although they have the value that is usual for it."""
+"""Fields that state the kind of a thing; they are written even if they have their default."""
 FIRST = {"evenhand_study": 0, "rule": 1, "id": 2, "kind": 3}
 AS_BLOCK = re.compile(r"\S.*\n.*", re.DOTALL)
 ENDS_IN_SPACE = re.compile(r"[ \t](\n|\Z)")
-"""What no eye sees in a block, and some editors take away."""
+"""Pattern of trailing spaces in a block, which are invisible and which some editors remove."""
 TO_ESCAPE = re.compile("[\r\x85\u2028\u2029\ufeff]")
-"""What readers of YAML take for ends of lines, or for the mark of an encoding."""
+"""Characters that YAML readers interpret as line ends or as the mark of an encoding."""
 LARGEST_WHOLE = 2**53
-"""Numbers below it are written without a point."""
+"""Numbers below this are written without a decimal point."""
 MANY = 200
-"""Items above which `write_study` puts them into a file of their own."""
+"""Number of items above which `write_study` writes them to a separate file."""
 
 
 def study_yaml(study: Study) -> str:
@@ -56,9 +56,10 @@ def study_yaml(study: Study) -> str:
 
 
 def write_study(study: Study, path: Path | str, note: str = "") -> Path:
-    """Write a study file, whole or not at all; returns its path.
+    """Write a study file atomically, and return its path.
 
-    If there are more than 200 items, they go into NAME.items.jsonl in the same folder, which the study file names.
+    If there are more than 200 items, they are written to NAME.items.jsonl in the same folder, which the study file
+    names.
 
     Raises WriteError, and UsageError for a path that is not a .yaml file.
 
@@ -83,7 +84,7 @@ def write_study(study: Study, path: Path | str, note: str = "") -> Path:
 
 
 def plain(value: Any) -> Any:
-    """What a file holds of a study or a part of it: dicts, lists, texts, numbers; without what has its usual value."""
+    """Return a study, or a part of it, as plain data without default values."""
     if isinstance(value, BaseModel):
         return dict(_written_fields(value))
     if isinstance(value, dict):
@@ -100,7 +101,7 @@ def _written_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
     fields = sorted(type(value).model_fields.items(), key=lambda named: FIRST.get(named[0], len(FIRST)))
     for name, field in fields:
         if name == "rules" and idle:
-            continue  # without onboarding no rules are what is usual
+            continue  # a study without onboarding has no rules by default
         said = getattr(value, name)
         if field.is_required() or said != field.default or name in TELLS_KINDS:
             yield name, plain(said)
@@ -111,10 +112,10 @@ def _yaml(content: dict[str, Any]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks; nothing by reference."""
+    """A YAML writer with multi-line texts as blocks and without references."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """All is written out: a reader looks for the text where it is used."""
+        """Return True, so that no references are written; a reader looks for a text where it is used."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""Versions of the database, each made of the one before."""
+"""Versions of the database schema, each created from the previous one."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Bringing a database to the newest version, and saying which one it has."""
+"""Upgrade a database to the newest schema version, and report its version."""
 
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from evenhand.annotation.store.tables import metadata
 from evenhand.schema import DataError
 
 VERSIONS = "evenhand_version"
-"""The table that says which version a database has."""
+"""Table with the schema version of a database."""
 SCRIPTS = Path(__file__).parent
-"""Where the folder `versions` is."""
+"""Folder that contains the folder `versions`."""
 
 
 def newest() -> str:
-    """The version that this code writes and reads."""
+    """Return the schema version that this code reads and writes."""
     version = _scripts().get_current_head()
     assert version is not None
     return version
@@ -35,7 +35,7 @@ def version_of(connection: Connection) -> str | None:
 
 
 def is_known(version: str) -> bool:
-    """Whether this code knows how to upgrade from a version."""
+    """Return whether this code can upgrade from a version."""
     try:
         return _scripts().get_revision(version) is not None
     except CommandError:
@@ -43,7 +43,7 @@ def is_known(version: str) -> bool:
 
 
 def refuse_other_version(connection: Connection, where: str) -> None:
-    """Raise DataError for a database that is not of the newest version, with what to do."""
+    """Raise DataError for a database with another version than the newest, with instructions."""
     version = version_of(connection)
     if version is None:
         raise DataError(
@@ -61,7 +61,7 @@ def refuse_other_version(connection: Connection, where: str) -> None:
 
 
 def upgrade(connection: Connection, where: str, to: str = "head") -> None:
-    """Make the tables, or bring them to a version, within the transaction that is open. Raises DataError."""
+    """Create the tables, or upgrade them to a version, within the open transaction. Raise DataError."""
     version = version_of(connection)
     if version is not None and not is_known(version):
         raise too_new(where, version)

@@ -18,7 +18,7 @@ class Journal:
     def __init__(self, engine: Engine):
         self.engine = engine
         self.due = False
-        """Whether it still holds what somebody took back."""
+        """Whether it still contains deleted data."""
         self._last = 0.0
 
     def empty(self, patience: float = 0.0) -> bool:
@@ -37,7 +37,7 @@ class Journal:
                     busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 finally:
                     raw.execute(f"PRAGMA busy_timeout={1000 * BUSY_SECONDS}")
-        except (exc.SQLAlchemyError, sqlite3.Error):  # no room, no connection: later
+        except (exc.SQLAlchemyError, sqlite3.Error):  # no disk space or no connection; retried later
             return False
         self.due = bool(busy)
         return not busy

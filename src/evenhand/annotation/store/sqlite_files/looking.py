@@ -1,4 +1,4 @@
-"""Is a file a database of evenhand's? Found out without changing it, since it may be anybody's and made by anybody."""
+"""Check whether a file is a database of evenhand, without changing it, because it may come from anyone."""
 
 import re
 import sqlite3
@@ -108,7 +108,7 @@ def _check(connection: sqlite3.Connection, where: str, new: bool) -> None:
 
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str | None]:
-    """Kind and name of what a database defines; of tables that are none but in name, and of all else, how."""
+    """Return kind and name of the objects in a database; for objects other than real tables, also their definition."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(MOST_OBJECTS)
     return {
         (str(kind), str(name)): None
@@ -125,7 +125,9 @@ def _plain(sql: Any) -> str:
 
 
 def _schema(connection: sqlite3.Connection, there: Mapping[tuple[str, str], str | None]) -> Schema:
-    """What matters of each: not its wording, which differs between versions of SQLAlchemy."""
+    """Return the relevant structure of each table, without its wording, which differs between
+    versions of SQLAlchemy.
+    """
     described: dict[tuple[str, str], Any] = {}
     for (kind, name), sql in there.items():
         if kind == "table" and sql is None:
@@ -145,7 +147,7 @@ def _schema(connection: sqlite3.Connection, there: Mapping[tuple[str, str], str 
 
 @lru_cache
 def _made(scripts: Path, version: str) -> Schema:
-    """What a database of a version has when it was just made. scripts: where its migrations are."""
+    """Return the structure of a new database of a version. scripts: folder of its migrations."""
     engine = create_engine("sqlite://")
     try:
         with engine.begin() as connection:

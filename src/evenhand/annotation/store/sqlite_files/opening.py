@@ -1,4 +1,4 @@
-"""Connections to a file: shared with others, alone where the disk has no room for what is shared, or reading only."""
+"""Connections to a file: shared with other processes, alone if the disk has no room for sharing, or read-only."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ FIRST: Mapping[Way, tuple[str, ...]] = {
     "still": (),
 }
 SETTINGS = (
-    "trusted_schema=OFF",  # what somebody wrote into the tables' definitions calls nothing that acts
+    "trusted_schema=OFF",  # definitions of tables from other people must not call functions with side effects
     "cell_size_check=ON",
-    "synchronous=FULL",  # an acknowledged vote survives a loss of power
+    "synchronous=FULL",  # a confirmed judgement survives a loss of power
     "foreign_keys=ON",
-    "secure_delete=ON",  # what is withdrawn is overwritten
+    "secure_delete=ON",  # deleted data are overwritten
     "cache_size=-4000",
 )
 MOST_STEPS = 5_000_000_000
@@ -55,7 +55,7 @@ def opened(file: Path, way: Way) -> Counting:
         f"{file.absolute().as_uri()}?{MODES[way]}",
         uri=True,
         timeout=BUSY_SECONDS,
-        isolation_level=None,  # SQLAlchemy begins and ends transactions, sqlite3 does not
+        isolation_level=None,  # SQLAlchemy begins and ends transactions, and sqlite3 does not
         check_same_thread=False,
         factory=Counting,
     )

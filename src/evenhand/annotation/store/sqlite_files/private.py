@@ -1,4 +1,4 @@
-"""A file that is evenhand's by its header, and whose owner alone reads it."""
+"""Mark a file as evenhand's by its header, and make it readable only by its owner."""
 
 import os
 import sqlite3
@@ -39,6 +39,6 @@ def make_private(file: Path) -> None:
 
 
 def _sign(file: Path) -> None:
-    # Do this before there is a journal, so that the header of the file itself records it.
+    # done before there is a journal, so that the header of the file itself records it
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(f"PRAGMA application_id={APPLICATION}")

@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to those who have to mend them."""
+"""Convert SQLite's errors to messages that state what to do."""
 
 import shutil
 import sqlite3
@@ -13,7 +13,7 @@ INTACT = "What was stored before is intact."
 
 
 def code_of(error: sqlite3.Error) -> int:
-    """SQLite's primary code of an error, 0 where it has none."""
+    """Return SQLite's primary code of an error, or 0."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 

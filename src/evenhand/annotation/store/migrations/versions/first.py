@@ -1,4 +1,6 @@
-"""The first version: studies, items, persons, units, presentations, votes, surveys, accounts and the audit log."""
+"""The first version: studies, items, annotators, task batches, presentations, judgements, surveys,
+accounts, audit log.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +14,7 @@ FOR_GOOD = "lines of the audit log stay as they are"
 
 
 def upgrade() -> None:
-    """Make the tables; of the audit log refuse every change but another line."""
+    """Create the tables; the audit log accepts only additional lines."""
     op.create_table(
         "studies",
         sa.Column("id", NUMBER, nullable=False),
