@@ -1,4 +1,4 @@
-"""How results are shown: drawings, pages, tables in a terminal, wording. Knows no study and no run."""
+"""Display of results: drawings, pages, tables in a terminal, and wording. It depends on no study and no run."""
 
 import lazy_loader
 

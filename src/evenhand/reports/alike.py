@@ -1,4 +1,4 @@
-"""Names of a user's own table that look alike and are counted apart."""
+"""Find names in a user's own table that look alike but are counted separately."""
 
 import unicodedata
 from collections import defaultdict

@@ -42,9 +42,8 @@ def places_of(values: Iterable[float | None], unit: str | None) -> int:
     if unit and unit.startswith("%"):
         return 1 if max(map(abs, numbers), default=0.0) >= 1 else 2
     places = decimals(numbers)
-    return (
-        min(places, 3) if unit and unit.startswith("percent") else places
-    )  # a thousandth of a point is none
+    # a thousandth of a point counts as zero
+    return min(places, 3) if unit and unit.startswith("percent") else places
 
 
 def short_count(value: int | None) -> str:

@@ -1,6 +1,6 @@
-"""Drawings for table rows: intervals, histograms, the axis under them, colours of a heat map.
+"""Drawings for table rows: intervals, histograms, axes and colours of a heat map.
 
-Colours are Paul Tol's, safe for colour-blind readers.
+Colours are Paul Tol's, which are suitable for colour-blind readers.
 """
 
 import math
@@ -74,7 +74,7 @@ def interval_svg(
 def histogram_svg(
     scale: Scale, bins: Sequence[tuple[float, float, float]], *, described: str, mark: float | None = None
 ) -> Markup:
-    """Return a histogram as one row: bins are (low, high, count); `mark` is a line (a median)."""
+    """Return a histogram as one row. bins: (low, high, count). mark: position of a line, such as the median."""
     height = 38
     tallest = max((count for _, _, count in bins), default=0.0) or 1.0
     parts = _grid(scale, height)

@@ -1,7 +1,7 @@
-"""Parts of drawings: scales, a plot area with its grid, lines, points, texts, labels without overlap.
+"""Elements of drawings: scales, plot areas with a grid, lines, points, texts, and labels without overlap.
 
-A drawing is inline SVG, positions across in per cent and positions down in pixels: text keeps its size while the
-drawing stretches to a phone, a screen or a page. Scaled pictures (and so chart libraries that draw at a fixed width)
+A drawing is inline SVG with horizontal positions in percent and vertical positions in pixels. Text therefore keeps its
+size while the drawing adapts to a phone, a screen or a page. Scaled pictures, and chart libraries with a fixed width,
 cannot do that.
 """
 
@@ -13,10 +13,10 @@ from itertools import takewhile
 
 from markupsafe import Markup
 
-HUGE = 1e7  # from here on ticks are written by a power of ten
-MARGIN = 3.0  # per cent left free at both ends of a row, so that markers and tick labels are not cut
-LABEL_HEIGHT = 15  # pixels that a line of text needs
-CHARACTER = 1.75  # per cent of a phone's width that a character needs
+HUGE = 1e7  # from here on, ticks use powers of ten
+MARGIN = 3.0  # percent that stay free at both ends of a row, so that markers and tick labels are not cut
+LABEL_HEIGHT = 15  # height of a line of text in pixels
+CHARACTER = 1.75  # width of a character in percent of a phone's width
 LONGEST_LABEL = 24  # characters
 
 
@@ -96,7 +96,7 @@ def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
 
 
 def tick_text(value: float, ticks: Sequence[float]) -> str:
-    """A tick's label with just the decimals its neighbours need."""
+    """Return a tick's label with the number of decimals that its neighbours need."""
     if max(map(abs, ticks), default=0.0) >= HUGE:
         return f"{value:.3g}".replace("e+", "e").replace("-", "−")
     step = ticks[1] - ticks[0] if len(ticks) > 1 else max(abs(value), 1.0)
@@ -192,10 +192,11 @@ class PlotArea:
         return moved
 
     def clear_of(self, labels: Sequence["Label"], points: Sequence[tuple[float, float]]) -> list["Label"]:
-        """Return labels that hide no point and no other label, as near as possible to the wanted places.
+        """Return labels that hide no point and no other label, as near as possible to the wanted positions.
 
-        points: of the drawing, across in per cent and down in pixels. Each label tries places over and under where it
-        is wanted, to either side, farther and farther; one that finds none stays away: a word on a dot tells neither.
+        points: of the drawing, horizontally in percent and vertically in pixels. Each label tries positions above,
+        below and beside the wanted one, at increasing distances. A label without a free position is left out, because
+        it would be unreadable.
         """
         placed: list[Label] = []
         for label in labels:
@@ -269,7 +270,7 @@ class Label:
 
 
 def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
-    """Indices of spans that lie on each other, or on others that do, together."""
+    """Return groups of indices of spans that overlap, directly or through others."""
     groups: list[list[int]] = []
     reach = -math.inf
     for i in sorted(range(len(spans)), key=lambda i: spans[i]):
@@ -332,7 +333,9 @@ def cut(words: str, characters: int = LONGEST_LABEL) -> str:
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
-    """Names without the words that all of them begin or end with. Words end at a slash or a blank; something is left.
+    """Return names without the words that all of them begin or end with; at least one word remains.
+
+    Words end at a slash or a space.
 
     >>> tell_apart(["my/gpt2 (greedy)", "my/gpt2 + self-debiasing"]), tell_apart(["opt", "gpt2"])
     (['greedy', '+ self-debiasing'], ['opt', 'gpt2'])
@@ -351,12 +354,12 @@ def tell_apart(names: Sequence[str]) -> list[str]:
 
 
 def _shared(sequences: Sequence[Sequence[str]]) -> int:
-    """How many items all sequences have in common from the start."""
+    """Return the number of items that all sequences share at the beginning."""
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False)))
 
 
 def svg(kind: str, height: float, parts: Iterable[Markup], *, described: str = "") -> Markup:
-    """A drawing as wide as its place; without a description it is hidden from screen readers."""
+    """Return a drawing with the full width of its container; without a description it is hidden from screen readers."""
     spoken = (
         Markup('role="img" aria-label="{}"').format(described) if described else Markup('aria-hidden="true"')
     )
@@ -378,13 +381,13 @@ def dot(kind: str, x: float, y: float, radius: float = 4.5) -> Markup:
 
 
 def box(kind: str, x1: float, x2: float, top: float, bottom: float) -> Markup:
-    """A filled rectangle."""
+    """Return a filled rectangle as SVG."""
     size = round(x1, 2), round(x2 - x1, 2), round(top, 1), round(bottom - top, 1)
     return Markup('<rect class="{}" x="{}%" width="{}%" y="{}" height="{}"/>').format(kind, *size)
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "middle", kind: str = "") -> Markup:
-    """Return words on one line; x: their start, end or middle."""
+    """Return words on one line as SVG. x: position of their start, middle or end."""
     place = round(x, 2), round(y, 1)
     return Markup('<text class="{}" x="{}%" y="{}" text-anchor="{}">{}</text>').format(
         kind, *place, anchor, words

@@ -83,7 +83,7 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
 
 
 def short_perplexity(value: float | None) -> str:
-    """A perplexity in at most four characters.
+    """Return a perplexity in at most four characters.
 
     >>> short_perplexity(7.3), short_perplexity(83.4), short_perplexity(12_345.0)
     ('7.3', '83', '12k')
@@ -271,7 +271,7 @@ def told_verdict(row: Mapping[str, Any]) -> str:
 
 
 def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
-    """The same pairs under each published way of scoring them."""
+    """Return the same pairs under each published way of scoring them."""
     frame = benchmark.detail("scorings")
     if frame is None:
         return None
@@ -306,11 +306,11 @@ def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, nul
 
 
 def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Forest] | None:
-    """The descriptors lowest and highest in `column`, on one scale.
+    """Return the descriptors with the lowest and the highest values of `column`, on one scale.
 
-    frame: columns descriptor, `column`, low, high, q, n. A filled marker has q <= alpha. `log_ratio`
-    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value. The lowest are
-    all negative and the highest all positive, so either may be empty.
+    frame: columns descriptor, `column`, low, high, q, n. A marker is filled if q <= alpha. `log_ratio` is shown as a
+    factor of perplexity. Returns (lowest, highest), or None without any value. The lowest values are all negative and
+    the highest all positive, so either may be empty.
     """
     ranked = frame.filter(pl.col(column).is_finite()).sort(column).to_dicts()
     if not ranked:
@@ -348,7 +348,7 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
 
 
 def distributions(benchmark: BenchmarkView) -> Forest | None:
-    """Each axis' perplexities as a histogram, all on one logarithmic scale, with the median marked."""
+    """Return each axis' perplexities as a histogram on a common logarithmic scale, with the median marked."""
     frame = benchmark.detail("distribution")
     if frame is None:
         return None
@@ -375,7 +375,7 @@ def distributions(benchmark: BenchmarkView) -> Forest | None:
 
 
 def _perplexity_scale(low: float, high: float) -> Scale:
-    """Powers of ten as ticks, or 1, 2, 5 times them where the range holds only few."""
+    """Return a scale with powers of ten as ticks, or 1, 2 and 5 times them if the range contains few."""
     decades = range(math.floor(low), math.ceil(high) + 1)
     for leading in ((1,), (1, 3), (1, 2, 5)):
         ticks = [t for d in decades for k in leading if low <= (t := d + math.log10(k)) <= high]

@@ -1,4 +1,4 @@
-"""Rendering of pages: the template engine with the filters, style and script that all pages share."""
+"""Render pages: the template engine with the filters, style and script that all pages share."""
 
 import base64
 import hashlib
@@ -58,7 +58,7 @@ def rendered(template: Path, **values: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """What a page prints, without the control characters that names from outside may hold."""
+    """Return a value for a page without control characters, which external names may contain."""
     if not isinstance(value, str):
         return value
     text = wording.visible(value)

@@ -19,9 +19,9 @@ from evenhand.schema import UsageError, write_bytes, write_text
 WIDTH, HEIGHT = 1600, 900
 MARGIN = 60
 PLOT = (440, 1005)
-"""Where the scale begins and ends, in pixels from the left."""
+"""Start and end of the scale, in pixels from the left."""
 NUMBERS, VERDICTS = 1040, 1355
-"""Where numbers and verdicts begin."""
+"""Start of the numbers and of the verdicts, in pixels from the left."""
 TOP, FLOOR = 262, 762
 MOST_ROWS = 12
 SENTENCE_WIDTH, SENTENCE_LINES = 100, 3
@@ -209,7 +209,7 @@ def _row(
 ) -> list[Markup]:
     """Return the drawing of a row. has_tick: mark its null, because there is no common line."""
     colour = COLOURS.get(row.kind, SOFT)
-    small = step < 40  # too low for two lines: the axis is next to the name
+    small = step < 40  # too small for two lines, so the axis is next to the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
     if row.under and not small:
         parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))

@@ -22,8 +22,8 @@ from evenhand.reports.drawing import (
     tick_text,
 )
 
-LEFT, RIGHT = 13.0, 62.0  # per cent: where the first and the last model stand; names of lines follow
-EDGE = 2.0  # per cent: where the first model's name begins if it is long
+LEFT, RIGHT = 13.0, 62.0  # positions of the first and the last model in percent; names of lines follow
+EDGE = 2.0  # start of the first model's name in percent, if it is long
 MOST_MODELS = 6
 """Maximum number of models side by side; with more, the lines between them cannot be read."""
 
@@ -74,7 +74,7 @@ class WeighedPoint:
 
 
 MOST_LINEAR = 2.0
-"""Times the cost; of larger ones the scale is logarithmic."""
+"""Largest relative cost for a linear scale; with larger ones, the scale is logarithmic."""
 
 
 def front_svg(
@@ -174,7 +174,7 @@ def slope_svg(
 
 
 def _model_name(name: str, x: float) -> Label:
-    """A model's name under its stand; a long one of the first begins at the edge."""
+    """Return the label with a model's name below its position; a long first name begins at the edge."""
     label = Label(cut(name), x, 0)
     return replace(label, x=EDGE, anchor="start") if label.span[0] < EDGE else label
 
@@ -219,7 +219,7 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
 
 
 def short_count(value: float) -> str:
-    """A number of parameters as the field writes it.
+    """Return a number of parameters in the usual notation.
 
     >>> short_count(124_439_808), short_count(6.7e9), short_count(820)
     ('124M', '6.7B', '820')

@@ -1,4 +1,4 @@
-"""Printing to a console of any encoding: plain texts, tables without lines, never markup or control codes."""
+"""Print to a console of any encoding: plain texts and tables without lines, without markup or control codes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -37,7 +37,7 @@ ASCII = str.maketrans(
 
 
 LONGEST_WORD = 24
-"""Letters of a word that a column keeps on one line; longer ones, as of files, break."""
+"""Maximum length of a word that a column keeps on one line; longer ones, such as file names, are broken."""
 
 
 class Printer:
@@ -54,7 +54,7 @@ class Printer:
     def text(self, value: str, style: str = "") -> Text:
         """Return a text for this console: control codes and characters that it cannot encode are replaced.
 
-        A console may be the log of a job: what would be a workflow command in it is broken apart.
+        The console may be the log of a CI job, so text that would be a workflow command is broken up.
         """
         value = without_commands(value)
         if not self.unicode:
@@ -103,7 +103,9 @@ class Printer:
         table.add_row(*(self.text(cell, style) for cell in cells))
 
     def show(self, table: Table) -> None:
-        """Print a table: whole if it fits, else in bands of columns that each begin with the first column."""
+        """Print a table. If it is too wide, it is divided into bands of columns, which all begin with
+        the first column.
+        """
         for band in _bands(table, self.console.width):
             self.console.print(band)
 
@@ -119,7 +121,7 @@ class Printer:
 
 
 def _bands(table: Table, width: int) -> list[Table]:
-    """A table cut between columns so that no band breaks a word or a number; one band where all fit."""
+    """Return a table divided between columns so that no word or number is broken; one band if everything fits."""
     needs = [_need(column) for column in table.columns]
     bands: list[list[int]] = [[]]
     for i, need in enumerate(needs):
@@ -131,7 +133,7 @@ def _bands(table: Table, width: int) -> list[Table]:
 
 
 def _need(column: Column) -> int:
-    """Characters that a column takes at least: a number stays whole, words break between them."""
+    """Return the minimum width of a column: numbers stay whole, and words are broken between them."""
     cells = [str(cell) for cell in column.cells]
     texts = cells if column.justify == "right" else [word for cell in cells for word in cell.split()]
     words = [*texts, *str(column.header).split()]
@@ -139,21 +141,23 @@ def _need(column: Column) -> int:
 
 
 def _cut(table: Table, columns: Sequence[int], needs: Sequence[int], width: int) -> Table:
-    """Some columns of a table, as wide as their texts; where that is too wide, no narrower than what they need."""
+    """Return some columns of a table, as wide as their texts if possible, and otherwise at least as
+    wide as required.
+    """
     wants = {
         i: max(needs[i], *map(_longest, [table.columns[i].header, *table.columns[i].cells])) for i in columns
     }
     room = width - (len(columns) - 1) * table.padding[1]
     spare, widths = room - sum(needs[i] for i in columns), {i: needs[i] for i in columns}
-    for place, i in enumerate(
-        sorted(columns, key=lambda i: wants[i] - needs[i])
-    ):  # small wants are met first
+    # columns that want little are satisfied first
+    for place, i in enumerate(sorted(columns, key=lambda i: wants[i] - needs[i])):
         more = max(0, min(wants[i] - needs[i], spare // (len(columns) - place)))
         widths[i], spare = widths[i] + more, spare - more
     cut = Table(box=None, pad_edge=False, padding=table.padding, header_style="dim")
     for i in columns:
         column = table.columns[i]
-        width_of = widths[i] if spare >= 0 else None  # of one column wider than the console, what is there
+        # a single column that is wider than the console gets all of it
+        width_of = widths[i] if spare >= 0 else None
         cut.add_column(column.header, justify=column.justify, overflow="fold", width=width_of)
     cells = [list(table.columns[i].cells) for i in columns]
     for place, row in enumerate(table.rows):

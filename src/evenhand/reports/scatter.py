@@ -12,7 +12,7 @@ HUES = (
     *("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770", "#0f8b8d", "#c2549a"),
     *("#8a5a2b", "#5f7f1f", "#3d4fb3", "#d07c1f", "#2f2f2f"),
 )
-"""As many as HolisticBias has axes; further kinds begin again."""
+"""Number of colours, as many as HolisticBias has axes; further categories reuse them."""
 SCATTER_STYLE = Markup(
     "<style>"
     + "".join(
@@ -23,9 +23,9 @@ SCATTER_STYLE = Markup(
     + ".key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
 )
 LINKED = 12
-"""Pixels from a point, beyond which a line leads to its label."""
+"""Distance in pixels between a point and its label from which a line connects them."""
 NAMED = 5
-"""Points at each end, of either scale, that are named."""
+"""Number of points with labels at each end of either scale."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _ends(values: Sequence[float]) -> list[int]:
 
 
 def share_text(power: float) -> str:
-    """A power of ten percent.
+    """Return a power of ten as a percentage.
 
     >>> share_text(-3.0), share_text(1.0), share_text(0.0)
     ('0.001 %', '10 %', '1 %')

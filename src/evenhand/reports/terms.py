@@ -7,7 +7,7 @@ AXES = {
     "physical-appearance": "physical appearance",
     "sexual-orientation": "sexual orientation",
 }
-"""By the stored name of the axis."""
+"""Display names of axes, by their stored names."""
 MEASURES = {
     "stereoset_ss": "stereotype score (SS)",
     "stereoset_lms": "language model score (LMS)",
@@ -41,7 +41,7 @@ MEASURES = {
     "intersectional_token_bins_published": "token bins by gender and race, L2 norm as published",
     "max_subgroup_rate": "largest rate of a group",
 }
-"""By the name of the measure in tables and JSON. The name in the papers that introduced it, if it has one there."""
+"""Display names of measures, by their names in tables and JSON; the name in the original paper, if there is one."""
 TERMS = {**AXES, **MEASURES}
 PEOPLE = {
     "woman": "women",

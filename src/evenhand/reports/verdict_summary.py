@@ -35,7 +35,7 @@ class AxisVerdict:
 
 @dataclass(frozen=True)
 class VerdictSummary:
-    """A benchmark's verdict on every tested axis: the first thing a reader sees."""
+    """A benchmark's verdict on every tested axis, which is the first thing that a reader sees."""
 
     benchmark: str
     biased: tuple[AxisVerdict, ...]
@@ -46,11 +46,11 @@ class VerdictSummary:
     pairs: tuple[AxisVerdict, ...] = ()
     """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
     without_side: str = ""
-    """That no group is known to be treated worse, if all that was found is a difference without a worse side."""
+    """Statement that no group is known to be treated worse, if only differences without a worse side were found."""
 
     @property
     def sentence(self) -> str:
-        """The verdict in words: on how many axes bias was detected, and which gaps depend on another axis."""
+        """Return the verdict as text: on how many axes bias was detected, and which gaps depend on another axis."""
         found = [label(pair.axis) for pair in self.pairs if pair.verdict == BIASED]
         if not found:
             return sentences.joined(self._axes_alone(), self.without_side)
@@ -79,7 +79,7 @@ class VerdictSummary:
 
     @property
     def measured(self) -> bool:
-        """Whether any axis has a verdict of which something can be promised."""
+        """Return whether any axis has a verdict to which the error rate applies."""
         return bool(
             self.biased
             or any(pair.verdict == BIASED for pair in self.pairs)
@@ -151,7 +151,8 @@ def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
     rows = told.select("verdict", "measure", "axis", "sentence").rows()
-    mine = _shared(sorted(rows, key=lambda row: row[1] in WITHOUT_SIDE))  # who is treated worse comes first
+    # measures that show who is treated worse come first
+    mine = _shared(sorted(rows, key=lambda row: row[1] in WITHOUT_SIDE))
     if not mine:
         folded = summarise(view, benchmark)
         axes = (*folded.biased, *folded.not_detected, *folded.not_measurable)

@@ -1,4 +1,4 @@
-"""`ReportView`: the frozen values that page, terminal and JSON are all made from."""
+"""`ReportView`: the immutable data from which page, terminal and JSON are created."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

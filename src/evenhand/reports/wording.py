@@ -1,4 +1,4 @@
-"""Numbers, names and verdicts as text: one wording for terminal and page alike."""
+"""Numbers, names and verdicts as text, with the same wording in terminal and page."""
 
 import math
 import re
@@ -42,12 +42,12 @@ ABSENT = "–"
 LARGEST_FACTOR = 1000.0
 """A larger factor is written as more than this, and a smaller one than its inverse as less."""
 LONGEST_NAME = 200
-"""Characters of a name that are shown."""
-HUGE = 1e9  # from here on numbers are written by a power of ten
+"""Maximum number of characters of a displayed name."""
+HUGE = 1e9  # from here on, numbers use powers of ten
 DUST = 1e-6
-"""Below this a number of a column is what arithmetic leaves of nothing: it gives the others no decimals."""
+"""Value below which a number of a column is a rounding error of zero; it does not affect the decimals of others."""
 JOINERS = "\u200c\u200d"
-"""Not printable by themselves, and part of how some scripts and emoji are written."""
+"""Unprintable characters that are part of how some scripts and emoji are written."""
 
 
 def known(value: float | None) -> bool:

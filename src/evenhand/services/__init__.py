@@ -1,4 +1,4 @@
-"""What all that ask a service share: the client, its pace, the reading of answers, and the store that keeps them."""
+"""Requests to services: the client, rate limits, the reading of responses, and the store of responses."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The address of a service, taken apart."""
+"""Parse and check the URL of a service."""
 
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,9 +21,9 @@ def address_parts(address: str) -> SplitResult:
         parts = urlsplit(address)
         parts.port  # noqa: B018  # read here, because a port that is no number fails only now
         host = parts.hostname or ""
-        host.encode("idna")  # as it is looked up: no label is empty or longer than 63 letters
+        host.encode("idna")  # as in name resolution: no label is empty or longer than 63 characters
         if host.isascii():
-            host.encode().decode("idna")  # names of other letters in their own spelling (xn--...)
+            host.encode().decode("idna")  # names in other alphabets, in their own spelling (xn--...)
         if not address.isprintable() or " " in address:
             raise ValueError("it contains a space or a control character")
         if "\\" in address:

@@ -1,4 +1,4 @@
-"""What a response of a service means: an answer, a refusal, or something to be tried again."""
+"""Interpret a response of a service: a result, a refusal, or a failure that may be retried."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from evenhand.services.pace import seconds_asked_for
 from evenhand.services.redaction import Redaction
 
 PASSING = frozenset({408, 409, 425, 429})
-"""Refusals that may be an answer next time; so may everything from 500 on."""
+"""Status codes of refusals that a retry may remove, in addition to all codes from 500 on."""
 OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 KEY_REFUSED = frozenset({401, 403})
 ABSENT = frozenset({404, 405, 501})
@@ -17,9 +17,10 @@ LENGTH_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"
 LENGTH_WORDS = ("maximum context length", "context window", "exceeds the available context size")
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 DEEPEST = 64
-"""Levels of lists and objects in an answer; what is nested more deeply is no answer, and could not be kept or shown."""
+"""Maximum depth of nested lists and objects in a response; deeper ones could not be stored or displayed."""
 
-SHOWN, READ = 200, 1 << 14  # of what cannot be read: letters in a message, bytes looked through for keys
+# for an unreadable response: characters in a message, and bytes that are searched for keys
+SHOWN, READ = 200, 1 << 14
 NO_SECRETS = Redaction({})
 
 
@@ -84,14 +85,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try, and whether another may do better."""
+    """One attempt, and whether a retry may help."""
 
     answer: Answer
     passing: bool = False
     retry_after: float | None = None
-    """Seconds the service asks for."""
+    """Seconds to wait that the service requests."""
     connected: bool = True
-    """Somebody was there."""
+    """Whether a connection was established."""
 
 
 def read_response(
@@ -102,9 +103,9 @@ def read_response(
     seconds: float,
     redaction: Redaction = NO_SECRETS,
 ) -> Attempt:
-    """Judge a response that came in full.
+    """Interpret a complete response.
 
-    headers: with lower-case names. attempts, seconds: for the Answer. redaction: of what was sent with the request.
+    headers: with lower-case names. attempts, seconds: for the Answer. redaction: of the secrets that were sent.
 
     >>> attempt = read_response(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', 1, 0.1)
     >>> attempt.answer.error.value, attempt.answer.detail, attempt.passing, attempt.retry_after
@@ -112,7 +113,7 @@ def read_response(
     """
     try:
         value, readable = parse_json(content), True
-    except ValueError:  # also what is not UTF-8
+    except ValueError:  # also raised for invalid UTF-8
         value, readable = None, False
     shallow = _is_shallow(value)
     body = redaction.value(value) if isinstance(value, dict) and shallow else None
@@ -124,11 +125,11 @@ def read_response(
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )
-    # On one line: a line of its own could look like one of our log, or like a command to the log of a job.
+    # on one line, because a separate line could look like one of our log, or like a command to the log of a job
     message = " ".join(_message(body, content, headers, redaction).split())
     detail = without_surrogates(f"status {status}: {message}")
     refusal = Answer(status, body, ResponseError.MODEL_ERROR, detail, attempts, seconds)
-    if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not fill an account
+    if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not add credit to an account
         return Attempt(Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds))
     if status == 429:
         refusal = Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds)
@@ -158,7 +159,7 @@ def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _message(
     body: dict[str, Any] | None, content: bytes, headers: Mapping[str, str], redaction: Redaction
 ) -> str:
-    """The service's own words: OpenAI, Google and FastAPI put them in different places."""
+    """Return the service's own message; OpenAI, Google and FastAPI have it in different fields."""
     place: Any = body or {}
     for name in ("error", "message", "detail"):
         if isinstance(place, dict) and place.get(name):

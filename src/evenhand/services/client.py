@@ -1,6 +1,6 @@
 """Send requests to a service over HTTP in parallel, retry after temporary failures, and account for every request.
 
-Keys belong in `headers`; they never reach an answer, an error or a log.
+Keys belong in `headers`; they never appear in a response, an error or a log.
 """
 
 import itertools
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from evenhand.services.connections import Connections
 
 FORGIVEN = 10
-"""Times `attempts` that a question is tried at most, however often being told to slow down is forgiven."""
+"""Factor by which `attempts` may be exceeded for a request that is repeatedly told to slow down."""
 WHEN_BACK = (
     "Responses received so far are saved. When the service is available again, run the same command again, or resume "
     "with the folder of the run."
 )
 LATE_SECONDS = 2.0
-"""How long what is on its way is waited for when an error ends the work: it may have to be paid for."""
-LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
+"""Seconds for which running requests are waited for after an error ends the work, because they may be charged."""
+LISTEN = 0.2  # seconds; on Windows, a thread that waits without a timeout does not receive Ctrl-C
 
 
 class ServiceClient:
@@ -113,7 +113,7 @@ class ServiceClient:
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()
         self._connections: Connections | None = None
-        self._responses = 0  # of any kind: the service is there
+        self._responses = 0  # of any kind, which shows that the service exists
         self._good = 0
         self._key_served = False
         self._passing: Counter[str] = Counter()
@@ -170,7 +170,7 @@ class ServiceClient:
         answers: dict[int, Answer] = {}
         arrived: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         stop = threading.Event()
-        # Given back when the caller has been told: so the death of the process loses `concurrency` answers at most.
+        # released after the caller has received the response, so a crash loses at most `concurrency` responses
         room = threading.Semaphore(self.concurrency)
 
         def work() -> None:
@@ -180,13 +180,13 @@ class ServiceClient:
                     arrived.put(i)
                 except Stopped:
                     return
-                except BaseException as error:  # carried to the caller's thread, which raises it
+                except BaseException as error:  # passed to the caller's thread, which raises it
                     arrived.put(error)
                     return
 
         handed: set[int] = set()
         failure: BaseException | None = None
-        heard_out = True  # whether `on_answer` may be asked about what failed, too
+        heard_out = True  # whether `on_answer` may also be called for failures
         threads = [
             threading.Thread(target=work, daemon=True, name="evenhand-service")
             for _ in range(min(self.concurrency, len(bodies)))
@@ -215,7 +215,7 @@ class ServiceClient:
                 end = time.monotonic() + LATE_SECONDS
                 for thread in threads:
                     thread.join(max(0.0, end - time.monotonic()))
-            # These were paid for, so they must be stored.
+            # these were paid for, so they must be stored
             if on_answer is not None:
                 for i in sorted(answers.keys() - handed):
                     if heard_out or answers[i].error is None:
@@ -250,10 +250,10 @@ class ServiceClient:
         return facts
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event) -> Answer:
-        # ASCII: half a surrogate pair in a text then reaches the service instead of breaking the request.
+        # ASCII, so that a lone surrogate in a text reaches the service instead of breaking the request
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if content is not None else {}
-        # One for all tries, so that a service which knows this header does the work once.
+        # one key for all attempts, so that a service that supports this header does the work once
         headers["Idempotency-Key"] = uuid.uuid4().hex
         tries = failures = slowed = 0
         good_before, responses_before = self._good, self._responses
@@ -264,8 +264,8 @@ class ServiceClient:
             attempt = self._try(method, path, content, headers, tries)
             connected = connected or attempt.connected
             answer = attempt.answer
-            # Once the key has served, a refusal may be about the text (some services guard their door that way) or
-            # one server's of many; whether it is of the key after all, `Refusals` finds out.
+            # once the key has worked, a refusal may be about the text or come from one of many servers; `Refusals`
+            # finds out whether it is about the key
             served = self._good or (self._key_served and answer.status != 401)
             if answer.status in KEY_REFUSED and not served:
                 self.raise_refused(answer)
@@ -322,7 +322,7 @@ class ServiceClient:
             return self._connections
 
     def raise_refused(self, answer: Answer) -> NoReturn:
-        """Raise the ServiceUnavailable of a key that the service does not take (any more)."""
+        """Raise ServiceUnavailable for a key that the service does not accept, or no longer accepts."""
         where = f"Set {self.key_variable} to a valid key" if self.key_variable else "Give a valid key"
         raise ServiceUnavailable(
             f"{self._host} rejects the API key: {answer.detail}",

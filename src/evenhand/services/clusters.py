@@ -27,7 +27,7 @@ REACHED_IN = 10.0
 REASON = 500
 """Number of characters of Ray's own message that are shown."""
 QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # no usage data are sent
+    "RAY_USAGE_STATS_ENABLED": "0",  # send no usage data
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # no warning about changes in later versions
     "RAY_DEDUP_LOGS": "0",
 }
@@ -44,7 +44,7 @@ def ray_cluster(on: str) -> Iterator[Any]:
     """
     os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
     if on != LOCAL and _token_given(on):
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it once, when it is imported
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it only once, when it is imported
     try:
         import ray
     except ImportError as error:
@@ -97,9 +97,9 @@ def _connect(ray: Any, on: str, folder: str | None) -> None:
     _check_listens(on, address)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # their messages about a connection are also in the error
+            warnings.simplefilter("ignore")  # the messages about a connection are also in the error
             ray.init(address=address, **quiet)
-    # Ray raises many kinds of errors here: its own, those of grpc, and built-in ones.
+    # Ray raises many kinds of errors here: its own, those of grpc, and built-in ones
     except Exception as error:
         why = " ".join(str(error).split())[:REASON].rstrip(".") or type(error).__name__
         if "ray[client]" in why:

@@ -1,9 +1,9 @@
-"""Requests to one service: each try has its own connection and ends at its deadline.
+"""Send requests to one service, each with its own connection and deadline.
 
-HTTP/1.1 answers carry no identity. If a service sends an extra answer on a connection that is kept, the client takes it
-for the answer to the next request, and no check can rule that out. So no connection is used for a second request.
-Built on httpcore (HTTP/1.1, TLS, proxies), whose time-outs are those of single reads and writes. Each connection
-therefore has its own network, which limits each step to the time that is left for the try.
+HTTP/1.1 responses do not identify their request. If a service sends an extra response on a reused connection, the
+client takes it for the response to the next request, and no check can exclude that. Therefore no connection is used
+twice. The implementation uses httpcore (HTTP/1.1, TLS, proxies), whose timeouts apply to single reads and writes. Each
+connection therefore has its own network object, which limits each step to the remaining time of the attempt.
 """
 
 import ipaddress
@@ -20,16 +20,16 @@ import httpx
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.responses import LARGEST, LostResponse, Response, too_large, unpack_response
 
-AT_ONCE = 1 << 16  # bytes sent between two looks at the clock
+AT_ONCE = 1 << 16  # bytes sent between two checks of the time
 
 
 class Connections:
-    """Makes connections to one service; any number of threads may ask at the same time.
+    """Makes connections to one service; several threads may use it at the same time.
 
-    base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, to the last
-    byte; only the system's look-up of a host's name cannot be cut short. largest: bytes of an answer that are read at
-    most, packed and unpacked; a larger one is a LostResponse.
-    Raises UsageError for an address, or a proxy in the environment, that cannot be.
+    base_url: URL before every path. headers: sent with every request. timeout: maximum seconds of an attempt, to the
+    last byte; only the system's name resolution cannot be interrupted. largest: maximum number of bytes of a response,
+    packed and unpacked; a larger one is a LostResponse. Raises UsageError for an invalid URL, or an invalid proxy in
+    the environment.
     """
 
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float, largest: int = LARGEST):
@@ -51,9 +51,9 @@ class Connections:
         self._proxy, self._tls = _proxy(self._url), _tls(self._url)
 
     def ask(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Response:
-        """One try. path: behind the base URL. content: None sends no body.
+        """Make one attempt. path: after the base URL. content: request body; None: no body.
 
-        Raises LostResponse; EvenhandError for a certificate that is not trusted.
+        Raises LostResponse, and EvenhandError for a certificate that is not trusted.
         """
         target = self._url.raw_path.rstrip(b"/") + f"/{path.strip('/')}".rstrip("/").encode()
         length = {} if content is None else {"Content-Length": str(len(content))}
@@ -91,13 +91,13 @@ class Connections:
 
     @property
     def _way(self) -> str:
-        """For messages; without the password that the address of a proxy may hold."""
+        """Return the route to the service for messages, without a password in the URL of a proxy."""
         way = self._proxy and f"{self._proxy.host}:{self._proxy.port or 80}"
         return f", through the proxy {way} of the environment" if way else ""
 
 
 class _Connection(httpcore.NetworkBackend):
-    """One connection for one request, and its network. deadline: when the try ends, by time.monotonic()."""
+    """One connection for one request, and its network. deadline: end of the attempt, by time.monotonic()."""
 
     def __init__(self, url: httpx.URL, tls: ssl.SSLContext | None, proxy: httpx.URL | None, deadline: float):
         self._deadline = deadline
@@ -118,7 +118,7 @@ class _Connection(httpcore.NetworkBackend):
     def ask(self, request: httpcore.Request, largest: int) -> Response:
         """Return the response as it was sent, not unpacked.
 
-        Raises LostResponse as soon as more than `largest` bytes of content came, or were announced.
+        Raises LostResponse as soon as more than `largest` bytes of content were received or announced.
         """
         response = self._http.handle_request(request)
         try:
@@ -139,7 +139,7 @@ class _Connection(httpcore.NetworkBackend):
         return Response(response.status, headers, bytes(content))
 
     def left(self, late: type[httpcore.TimeoutException]) -> float:
-        """Seconds of the try; raises `late` when there are none."""
+        """Return the remaining seconds of the attempt. Raise `late` if there are none."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
             raise late("timed out")
@@ -159,7 +159,7 @@ class _Connection(httpcore.NetworkBackend):
             raise httpcore.ConnectError(str(error)) from error
         hosts = list(dict.fromkeys(str(address[4][0]) for address in found))
         while True:
-            # A host of IPv6 and IPv4 may answer on one of them alone: each has its share of the time.
+            # a host with IPv6 and IPv4 may respond on only one of them, so each gets a share of the time
             share = self.left(httpcore.ConnectTimeout) / len(hosts)
             try:
                 return _Stream(self._network.connect_tcp(hosts.pop(0), port, share), self)
@@ -169,7 +169,7 @@ class _Connection(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """The bytes of a connection; every step ends at the deadline of the try."""
+    """The bytes of a connection; every step ends at the deadline of the attempt."""
 
     def __init__(self, stream: httpcore.NetworkStream, connection: _Connection):
         self._stream, self._connection = stream, connection
@@ -215,7 +215,7 @@ def _usual_port(url: httpx.URL) -> int:
 
 
 def _proxy(url: httpx.URL) -> httpx.URL | None:
-    """The proxy that the environment names for an address; None also for this machine, to which none has a way."""
+    """Return the proxy of the environment for a URL; None without one, and always for this machine."""
     if _is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
         return None
     named = getproxies()

@@ -1,4 +1,4 @@
-"""When the next request to a service may leave: rate limits, what the service asks for, back-off after failures."""
+"""Decide when the next request may be sent: rate limits, pauses that the service requests, back-off after failures."""
 
 import random
 import threading
@@ -9,13 +9,13 @@ from email.utils import parsedate_to_datetime
 
 
 class Stopped(Exception):
-    """The caller no longer waits for this request; it is dropped without a word."""
+    """Raised for a request whose caller no longer waits; it is dropped silently."""
 
 
 def pause_after(failures: int, pause: float, longest: float) -> float:
     """Return the seconds to wait after a number of failures: doubled each time, at most `longest`, half of it random.
 
-    Without chance, requests that failed together would come back together.
+    Without randomness, requests that failed together would be repeated together.
 
     >>> 0.5 <= pause_after(1, 1.0, 60.0) <= 1.0, 30.0 <= pause_after(20, 1.0, 60.0) <= 60.0
     (True, True)
@@ -24,10 +24,10 @@ def pause_after(failures: int, pause: float, longest: float) -> float:
 
 
 def seconds_asked_for(headers: Mapping[str, str]) -> float | None:
-    """What a service's Retry-After header asks for, in seconds; None where it asks for nothing.
+    """Return the seconds to wait that a service's Retry-After header requests; None without a request.
 
-    headers: with lower-case names. Both forms are read, seconds and a date (RFC 9110, section 10.2.3), and
-    the milliseconds that some services give in addition.
+    headers: with lower-case names. Both formats are read, seconds and a date (RFC 9110, section 10.2.3), and also the
+    milliseconds that some services give.
 
     >>> seconds_asked_for({"retry-after": "3"}), seconds_asked_for({"retry-after": "soon"})
     (3.0, None)
@@ -50,7 +50,7 @@ def seconds_asked_for(headers: Mapping[str, str]) -> float | None:
 
 
 class Pace:
-    """Turns for the threads of one client, `per_minute` of them a minute (None: as many as they like)."""
+    """Limits the threads of one client to `per_minute` requests per minute (None: no limit)."""
 
     def __init__(self, per_minute: float | None = None):
         self._interval = 60.0 / per_minute if per_minute else 0.0
@@ -59,25 +59,25 @@ class Pace:
         self._lock = threading.Lock()
 
     def hold(self, seconds: float) -> None:
-        """All requests wait for this time, because the service asked for a pause."""
+        """Let all requests wait for this time, because the service requested a pause."""
         with self._lock:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
 
     def wait_turn(self, stop: threading.Event) -> None:
-        """Return when it is this thread's turn. Raises Stopped when `stop` is set meanwhile."""
+        """Return when it is this thread's turn. Raise Stopped if `stop` is set meanwhile."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next, self._held_until)
             self._next = turn + self._interval
         while True:
             sleep(turn - time.monotonic(), stop)
-            with self._lock:  # a rest may have been asked for while this thread waited
+            with self._lock:  # a pause may have been requested while this thread waited
                 turn = self._held_until
             if turn <= time.monotonic():
                 return
 
 
 def sleep(seconds: float, stop: threading.Event) -> None:
-    """Wait; raises Stopped as soon as `stop` is set."""
+    """Wait; raise Stopped as soon as `stop` is set."""
     if stop.wait(seconds) if seconds > 0 else stop.is_set():
         raise Stopped

@@ -1,4 +1,4 @@
-"""Keys in what a service sends back: taken out before anything of it is cut, kept or shown."""
+"""Remove keys from the responses of a service before they are shortened, stored or shown."""
 
 import re
 from collections.abc import Mapping
@@ -6,19 +6,21 @@ from typing import Any
 
 MARK = "***"
 NOT_SECRET = frozenset({"accept", "content-type", "user-agent", "openai-organization", "openai-project"})
-SHORTEST = 7  # letters of what counts as a secret
+SHORTEST = 7  # minimum number of characters of a secret
 EDGE = 8
-"""Letters at the beginning or end of a secret that stand for all of it: messages are cut in the middle of keys."""
+"""Number of characters at the beginning or end of a secret that identify it, because messages
+shorten keys in the middle.
+"""
 ESCAPED = re.compile(
     r"\\u\{?([0-9a-f]{4})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{1,4});|&#([0-9]{1,5});|\\(/)", re.I
 )
-ROUNDS = 3  # escapes within escapes that are undone
+ROUNDS = 3  # levels of nested escapes that are decoded
 
 
 class Redaction:
-    """Takes the secrets among the headers of a request out of what comes back.
+    """Removes the secrets in the headers of a request from its response.
 
-    headers: as they are sent; all but NOT_SECRET hold secrets.
+    headers: as they are sent; all except NOT_SECRET contain secrets.
 
     >>> redaction = Redaction({"Authorization": "Bearer sk-0123456789abcdef"})
     >>> redaction.text("Incorrect key sk-0123456789abcdef"), redaction.text("Incorrect key sk-01234567...")
@@ -33,7 +35,9 @@ class Redaction:
         self._secrets = sorted(parts - {"Bearer"}, key=len, reverse=True)
 
     def value(self, value: Any) -> Any:
-        """A parsed JSON value without secrets, also in the names of its fields; not nested without end."""
+        """Return a parsed JSON value without secrets, also in the names of its fields; the depth of
+        nesting is limited.
+        """
         if not self._secrets:
             return value
         if isinstance(value, str):
@@ -43,7 +47,9 @@ class Redaction:
         return [self.value(inner) for inner in value] if isinstance(value, list) else value
 
     def text(self, text: str) -> str:
-        """A text without secrets; where one stands there in escaped letters, the text without the escapes."""
+        """Return a text without secrets; if it contains one in escaped characters, the text is
+        returned without the escapes.
+        """
         if not self._secrets or len(text) < SHORTEST:
             return text
         if "\\" in text or "%" in text or "&" in text:

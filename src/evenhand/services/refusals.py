@@ -1,4 +1,4 @@
-"""Telling a question that a service does not answer from a service that answers no question at all."""
+"""Distinguish a request that a service refuses from a service that responds to no request at all."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ class Refusals:
         self._client = client
         self._look_after = SUSPICIOUS
         self._answered: set[str] = set()
-        self._silent = 0  # failures in a row, with nothing heard between them
+        self._silent = 0  # consecutive failures without a response in between
         self.row: list[str] = []
         """Keys of the requests since the last response that got none. It is not yet known whether they are the
         cause."""

@@ -1,4 +1,4 @@
-"""A response of a service as it came: its size is bounded, and at most one layer of gzip is taken off."""
+"""A complete response of a service: its size is limited, and at most one layer of gzip is unpacked."""
 
 import zlib
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from evenhand.schema import ResponseError
 
-LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
+LARGEST = 16 << 20  # bytes of a response; larger ones would fill the memory
 GZIP = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, in full and unpacked."""
+    """A complete, unpacked response."""
 
     status: int
     headers: Mapping[str, str]  # lower-case names
@@ -20,9 +20,9 @@ class Response:
 
 
 class LostResponse(Exception):
-    """No response, or none that could be read.
+    """No response, or an unreadable one.
 
-    error, detail: for the Answer. connected: somebody was there. passing: another try may do better.
+    error, detail: for the Answer. connected: whether a connection was established. passing: whether a retry may help.
     """
 
     def __init__(self, error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True):
@@ -37,7 +37,7 @@ def too_large(largest: int) -> LostResponse:
 
 
 def unpack_response(response: Response, largest: int) -> bytes:
-    """The content; one layer of gzip is taken off, which is what was asked for, and no other."""
+    """Return the content after unpacking one layer of gzip, the only encoding that was requested."""
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed in ("", "identity") or not response.content:
         return response.content

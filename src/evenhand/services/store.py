@@ -1,4 +1,4 @@
-"""Answers that were paid for, kept for ever: a SQLite file by request content, shared by threads and processes."""
+"""A permanent store of responses that were paid for: a SQLite file, shared by threads and processes."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from evenhand.schema import DataError, WriteError, parse_json
 
 PATIENCE = 60.0  # seconds to wait for another process that writes
 _MAKING = threading.Lock()
-AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
+AT_ONCE = 500  # keys per query; SQLite allows 999 parameters in its oldest builds
 
 
 def answer_key(*parts: Any) -> str:
@@ -111,7 +111,7 @@ class AnswerStore:
         with self._lock:
             try:
                 if self._database is None or self._process != os.getpid():
-                    # A connection must not be used across a fork: the child opens its own.
+                    # a connection must not be used across a fork, so the child opens its own
                     self._database, self._process = self._connect(), os.getpid()
                 yield self._database
             except sqlite3.OperationalError as error:
@@ -140,7 +140,7 @@ class AnswerStore:
             self._make_private()
         database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
-            # A log that is appended to: no wait for the disk at each answer, and readers never wait for writers.
+            # with a log that is appended to, responses need not wait for the disk, and readers never wait for writers
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             with database:
@@ -155,8 +155,8 @@ class AnswerStore:
     def _make_private(self) -> None:
         """Restrict access from the beginning, because responses may contain confidential text.
 
-        Only a file that is not there yet is opened: to close any handle of a file lets go of all locks that this
-        process has on it, those of SQLite in another thread among them, and two may then write at once.
+        Only a new file is opened here. Closing any handle of an existing file would release all locks that this process
+        has on it, including those of SQLite in another thread. Two threads could then write at the same time.
         """
         with suppress(OSError):
             with suppress(FileExistsError):
@@ -164,7 +164,7 @@ class AnswerStore:
             self.path.chmod(0o600)
 
     def _check_ours(self) -> None:
-        # A file that something else keeps must not be altered: it is looked at read-only before anything is set.
+        # the file of another program must not be changed, so it is checked read-only before any setting
         if not self.path.exists() or not self.path.stat().st_size:
             return
         database = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)

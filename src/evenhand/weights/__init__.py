@@ -1,4 +1,4 @@
-"""What all that load weights share: checkpoints, tokenizers, devices, faster layers, batches, errors of the hub."""
+"""Load weights: checkpoints, tokenizers, devices, faster layers, batches, and errors of the hub."""
 
 import lazy_loader
 

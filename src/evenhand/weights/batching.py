@@ -1,4 +1,4 @@
-"""Batches filled by tokens, longest first; when memory runs out the budget halves and the run goes on."""
+"""Batches limited by tokens, longest rows first; if memory runs out, the limit is halved and the run continues."""
 
 import sys
 from collections.abc import Callable
@@ -109,10 +109,10 @@ def is_out_of_memory(error: BaseException) -> bool:
     """
     if isinstance(error, MemoryError):
         return True
-    torch = sys.modules.get("torch")  # where it was never loaded, nothing of it ran out
+    torch = sys.modules.get("torch")  # if torch was never imported, it cannot have run out of memory
     if torch is None:
         return False
-    # The processor's allocator raises a plain RuntimeError.
+    # the CPU's allocator raises a plain RuntimeError
     plain = isinstance(error, RuntimeError) and any(sign in str(error).lower() for sign in SIGNS)
     return isinstance(error, torch.OutOfMemoryError) or plain
 
@@ -124,7 +124,7 @@ def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
     widths = np.maximum.accumulate(lengths[ahead], axis=0).sum(axis=1)
     tokens = widths * np.arange(1, len(widths) + 1)
     fits = (tokens <= budget.tokens) & (np.cumsum(targets[ahead]) <= budget.most_targets)
-    count = max(1, int(fits.sum()))  # both grow with every row, so those that fit stand in front
+    count = max(1, int(fits.sum()))  # both grow with every row, so the rows that fit are the first ones
     return count, int(widths[count - 1])
 
 

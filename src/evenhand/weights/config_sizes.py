@@ -1,4 +1,4 @@
-"""Bounds on the sizes that a config.json names: transformers builds what it says before any weight is read."""
+"""Check the sizes in a config.json, because transformers allocates them before any weight is read."""
 
 from collections.abc import Iterator, Mapping
 from math import isfinite, prod
@@ -7,14 +7,16 @@ from typing import Any, Literal
 from evenhand.schema import ModelError
 
 MOST_LAYERS = 1_000
-"""Each is built as Python objects before a weight is read, in about 10 ms; published models have at most about 200."""
-MOST_EXPERTS = 1 << 15  # Doge has 16,384 in a layer, others at most about 2,000
-MOST_LABELS = 100_000  # a name is made for each
+"""Maximum number of layers. Each is created as Python objects in about 10 ms; published models have
+at most about 200.
+"""
+MOST_EXPERTS = 1 << 15  # Doge has 16,384 per layer, and others at most about 2,000
+MOST_LABELS = 100_000  # a name is created for each
 MOST_VALUES, MOST_TOKEN_IDS = 100_000, 10_000
 """Maximum length of one list. The longest are layers that are not quantised (about 45,000); token ids are at most
 hundreds."""
 MOST_PARAMETERS = 10**14
-"""Estimated from the sizes together; published models have at most about 2 * 10**12."""
+"""Maximum number of parameters, estimated from the sizes; published models have at most about 2 * 10**12."""
 LARGEST = 1 << 26
 """Maximum of widths, vocabularies and positions. The longest published context has 10 million tokens. The largest table
 of a published model has 20 million rows."""
@@ -45,9 +47,10 @@ DOWNLOAD = "Download or copy config.json again; a model of this size would fill 
 def check_sizes(
     name: str, settings: Mapping[str, Any], kind: Literal["model", "classifier"] = "model"
 ) -> None:
-    """Raise ModelError if a config.json names sizes, alone or together, that no published model comes near.
+    """Raise ModelError if the sizes in a config.json, alone or together, far exceed those of published models.
 
-    name: of the model, as the user wrote it. settings: the content of its config.json. kind: what messages call it.
+    name: of the model, as the user wrote it. settings: content of its config.json. kind: name of such models in
+    messages.
 
     >>> check_sizes("tiny", {"n_layer": 2, "text_config": {"hidden_size": 64, "rope_theta": 10**9}})
     >>> check_sizes("huge", {"num_hidden_layers": 10**9})
@@ -100,7 +103,7 @@ def _estimate_parameters(settings: Mapping[str, Any]) -> tuple[int, dict[str, in
         if width is None:
             continue
         layers = max((key for key in sizes if _counts_layers(key)), key=sizes.__getitem__, default=None)
-        # Of each layer the attention alone, or the experts together.
+        # per layer, either attention alone or all experts
         inner = max((key for key in INNER if key in sizes), key=sizes.__getitem__, default=None)
         experts = max(
             (key for key in sizes if "expert" in key and "tok" not in key),
@@ -133,7 +136,9 @@ def _counts_layers(setting: str) -> bool:
 
 
 def _numbers(settings: Mapping[str, Any], where: str) -> Iterator[tuple[str, int | float]]:
-    """Every number of a config.json with its place, such as "text_config.hidden_size"; ModelError for a long list."""
+    """Yield every number in a config.json with its place, such as "text_config.hidden_size";
+    ModelError for a long list.
+    """
     waiting: list[tuple[str, Any]] = list(settings.items())
     while waiting:
         place, value = waiting.pop()
@@ -153,7 +158,7 @@ def _numbers(settings: Mapping[str, Any], where: str) -> Iterator[tuple[str, int
 
 def _bound(setting: str) -> int | None:
     """Return the largest accepted value of a setting, or None if it is no size."""
-    if "token" in setting or "theta" in setting:  # an id; the base of rotary positions
+    if "token" in setting or "theta" in setting:  # an id, or the base of rotary positions
         return None
     if ("layer" in setting and "vocab" not in setting) or setting in ("depth", "depths"):
         return MOST_LAYERS

@@ -1,4 +1,4 @@
-"""Where a model or classifier runs and in which precision: names given by the user, resolved for this machine."""
+"""Devices and precisions: names given by the user, resolved for this machine."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def check_device(name: str) -> None:
 
 
 def available_devices() -> list[str]:
-    """Names that `resolve_device` accepts on this machine.
+    """Return the names that `resolve_device` accepts on this machine.
 
     >>> "cpu" in available_devices()
     True
@@ -180,7 +180,7 @@ def _kernel_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
                 return int(line.split()[1]) * 1024
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, some systems no such name
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, and some systems lack this name
         return None
 
 
@@ -195,7 +195,7 @@ def _control_group_memory(root: Path = Path("/sys/fs/cgroup")) -> int | None:
         except OSError:
             continue
         if limit.isdecimal():
-            # File cache counts as used and is given back under pressure, so it is not held against a model.
+            # file cache counts as used, but is freed when needed, so add it to the free memory
             return max(int(limit) - int(used) + _reclaimable(root / limit_name), 0)
     return None
 

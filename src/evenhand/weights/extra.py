@@ -1,4 +1,4 @@
-"""The extra that models of Hugging Face need: whether it is installed, and the one error where it is not."""
+"""Check whether the extra for Hugging Face models is installed, and raise the same error everywhere if it is not."""
 
 from importlib.util import find_spec
 from typing import Any

@@ -1,8 +1,8 @@
-"""Layers that compute the same numbers faster on a processor, put in place while texts are written or scored.
+"""Layers that compute the same numbers faster on a CPU, which replace those of a model during generation and scoring.
 
-A matrix product on a processor spends part of its time rearranging the weights, anew each time: much of it with a few
-dozen rows, as in writing. oneDNN, which comes with torch, can keep a rearranged copy. GPT-2's activation, written out
-as eight operations in transformers, exists as one. Both change results by rounding only.
+A matrix product on a CPU spends part of its time rearranging the weights. With a few dozen rows, as in generation, this
+is a large part. oneDNN, which torch includes, can keep a rearranged copy. GPT-2's activation, which transformers writes
+as eight operations, exists as a single one. Both change results only by rounding.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,22 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SMALLEST = 1 << 16  # elements; smaller matrices stay in the processor's cache however they lie
-SHARE_OF_MEMORY = 0.25  # of what is free, for the copies
+SMALLEST = 1 << 16  # elements; smaller matrices stay in the CPU's cache in any layout
+SHARE_OF_MEMORY = 0.25  # share of the free memory for the copies
 TOLERANCE = 1e-4  # of the largest result
 ROWS_TRIED = 4
 
 
 @dataclass(frozen=True)
 class PackedLayer:
-    """One linear layer, a rearranged copy of its weight, and which state of the weight was copied."""
+    """A linear layer with a rearranged copy of its weight, and the version of the weight that was copied."""
 
     module: Any
     weight: Tensor
     version: tuple[int, int]
 
     def __call__(self, inputs: Tensor) -> Tensor:
-        """What the layer would compute."""
+        """Return the output of the layer."""
         result: Tensor = torch.ops.mkldnn._linear_pointwise(
             inputs, self.weight, self.module.bias, "none", [], ""
         )
@@ -87,7 +87,7 @@ class FastLayers:
             *((layer.module, layer) for layer in self.packed),
             *((module, gelu) for module in self.activations),
         ]
-        # A forward of the module's own (a hook put there since) is somebody's intention.
+        # do not replace a forward method that was changed on purpose (a hook)
         replaced = [(module, forward) for module, forward in forwards if "forward" not in vars(module)]
         for module, forward in replaced:
             module.forward = forward
@@ -101,7 +101,7 @@ class FastLayers:
 def _is_large_linear(module: Any) -> bool:
     from transformers.pytorch_utils import Conv1D
 
-    # Exact classes only: subclasses (quantised, adapted) compute something else.
+    # exact classes only, because subclasses (quantised, adapted) compute something else
     if type(module) not in (torch.nn.Linear, Conv1D):
         return False
     weight = module.weight
@@ -123,7 +123,8 @@ def _packed_if_equal(module: Any) -> PackedLayer | None:
         try:
             layer = _packed(module)
             off = (layer(trial) - expected).abs().max()
-        except (RuntimeError, AttributeError):  # this torch has no such operator, or not for this processor
+        # this version of torch lacks the operator, or it does not support this CPU
+        except (RuntimeError, AttributeError):
             return None
         return layer if off <= TOLERANCE * expected.abs().max().clamp(min=1) else None
 
@@ -134,7 +135,7 @@ def _packed(module: Any) -> PackedLayer:
 
 
 def _matrix(module: Any) -> Tensor:
-    """The weight as (outputs, inputs); GPT-2's layers hold it the other way round."""
+    """Return the weight as (outputs, inputs); GPT-2's layers store the transposed matrix."""
     weight: Tensor = module.weight.detach()
     return weight if isinstance(module, torch.nn.Linear) else weight.t().contiguous()
 

@@ -1,4 +1,4 @@
-"""What goes wrong between a name and its files on the Hugging Face hub, said so that it can be mended."""
+"""Turn errors between a name and its files on the Hugging Face hub into messages that state what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

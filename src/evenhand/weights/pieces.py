@@ -1,4 +1,4 @@
-"""BlenderBot 90M's tokenizer, which transformers has no fast form of: asked as a fast one is, places and all."""
+"""A backend for BlenderBot 90M's tokenizer, which has no fast version: tokens with their positions in the text."""
 
 import json
 from collections.abc import Sequence
@@ -20,44 +20,44 @@ class PieceEncoding:
 
 
 class PieceBackend:
-    """Answers what is asked of a fast tokenizer's backend. Tokens are those of the slow one, and so is what is lost.
+    """Implements the interface of a fast tokenizer's backend with the tokens of the slow tokenizer.
 
-    tokenizer: a `BlenderbotSmallTokenizer`. It puts nothing around a text, and neither cuts nor pads here.
+    tokenizer: a `BlenderbotSmallTokenizer`. It adds no special tokens, and here it neither truncates nor pads.
     """
 
     def __init__(self, tokenizer: Any):
         self.tokenizer = tokenizer
 
     def no_truncation(self) -> None:
-        """Nothing is cut."""
+        """Do nothing, because texts are never truncated."""
 
     def no_padding(self) -> None:
-        """Nothing is padded."""
+        """Do nothing, because texts are never padded."""
 
     def encode(self, text: str, add_special_tokens: bool = True) -> PieceEncoding:
-        """Tokens and the characters that they cover; a piece that lies nowhere covers none."""
+        """Return the tokens and the characters that they cover; a token that is not in the text covers none."""
         pieces = self.tokenizer.tokenize(text)
         ids = self.tokenizer.convert_tokens_to_ids(pieces)
         return PieceEncoding(ids, places_of(pieces, text), [0] * len(ids))
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = True) -> list[PieceEncoding]:
-        """Of each text."""
+        """Return the tokens of each text."""
         return [self.encode(text) for text in texts]
 
     encode_batch_fast = encode_batch
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Pieces and their ids."""
+        """Return the pieces and their ids."""
         return dict(self.tokenizer.get_vocab() if with_added_tokens else self.tokenizer.encoder)
 
     def to_str(self) -> str:
-        """All that decides how a text is cut."""
+        """Return everything that determines how a text is tokenised."""
         merges = [" ".join(pair) for pair in self.tokenizer.bpe_ranks]
         return json.dumps({"vocab": sorted(self.tokenizer.get_vocab().items()), "merges": merges})
 
 
 def places_of(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Half-open character ranges of pieces in the text that they were cut from, whatever its case.
+    """Return the half-open character ranges of pieces in their text, ignoring case.
 
     >>> places_of(["hi", "mar@@", "tha", "__newln__", "!"], "Hi Martha\\n!")
     [(0, 2), (3, 6), (6, 9), (9, 10), (10, 11)]

@@ -1,4 +1,4 @@
-"""Running a 16-bit model in 32 bits for a while, block by block, so that a fault does not pass for rounding."""
+"""Run a 16-bit model in 32 bits temporarily, block by block, so that an error is not mistaken for rounding."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ def in_float32(model: Any) -> Iterator[None]:
 
 
 def _blocks(model: Any) -> list[Any]:
-    """Members of the outermost module lists; every module stands once, however often it is used."""
+    """Return the members of the outermost module lists; every module occurs once, however often it is used."""
     found: dict[int, Any] = {}
 
     def search(module: Any) -> None:

@@ -1,4 +1,4 @@
-"""Whether what was loaded is the model that was saved: every tensor there, none left over, each number a number."""
+"""Check that a loaded model equals the saved one: no tensor missing, none left over, and all numbers finite."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -19,9 +19,9 @@ WITHOUT_EFFECT = (
 
 
 def check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
-    """Raise ModelError for tensors that the weights lack or hold in another size.
+    """Raise ModelError for tensors that are missing in the weights or have another size.
 
-    report: what transformers says of loading them. model_class: of the model, for messages.
+    report: transformers' report on loading. model_class: class of the model, for messages.
     """
     missing = sorted(report["missing_keys"])
     broken = sorted(str(key) for key in report.get("mismatched_keys", ())) + list(
@@ -38,10 +38,10 @@ def check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
 
 
 def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
-    """Raise ModelError if the weights hold parts of layers that the model has no use for.
+    """Raise ModelError if the weights contain parts of layers that the model does not have.
 
-    A config.json with fewer layers than the weights would give a cut model that answers as if nothing were amiss.
-    Parts of the model that are not layers at all (a pooler, another tower) may be left over.
+    A config.json with fewer layers than the weights would silently give a truncated model. Parts that are not layers (a
+    pooler, another tower) may be left over.
     """
     import torch
 
@@ -100,5 +100,5 @@ def check_finite(name: str, model: Any, file_of: Callable[[str], str]) -> None:
 
 
 def _is_same_list(path: str, stored: str) -> bool:
-    """Whether two names are those of one list of layers; a checkpoint may leave out or add the name of its body."""
+    """Return whether two names refer to the same list of layers; a checkpoint may omit or add the name of its body."""
     return path == stored or path.endswith(f".{stored}") or ("." in path and stored.endswith(f".{path}"))

@@ -1,4 +1,4 @@
-"""Whether a table fits into memory, seen before it is read: where memory runs out, Polars ends the process."""
+"""Check whether a table fits in memory before it is read, because Polars aborts the process if memory runs out."""
 
 from pathlib import Path
 
@@ -10,8 +10,9 @@ TIMES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), 7),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".ods"), 30),
 }
-"""Bytes of memory for a byte of the file at the peak, where bytes, text and table are there at the same time. Measured
-were 2.4 for CSV, 2.3 for Parquet, and 6.0 for JSON lines, which become Python objects. Workbooks are compressed."""
+"""Bytes of memory per byte of the file at the peak, when bytes, text and table exist at the same time. Measured values
+are 2.4 for CSV, 2.3 for Parquet, and 6.0 for JSON lines, which become Python objects. Workbooks are compressed.
+"""
 GIB = 1 << 30
 
 

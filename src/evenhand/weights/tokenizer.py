@@ -1,4 +1,4 @@
-"""Tokenizers: loaded, checked before a model is trusted to them, and fingerprinted."""
+"""Load tokenizers, check them, and compute their fingerprints."""
 
 import hashlib
 import json
@@ -56,7 +56,7 @@ def load_tokenizer(
         tokenizer: Any = AutoTokenizer.from_pretrained(
             str(name), revision=revision or "main", trust_remote_code=trust_remote_code
         )
-    if type(tokenizer).__name__ == "BlenderbotSmallTokenizer":  # of which there is no fast form
+    if type(tokenizer).__name__ == "BlenderbotSmallTokenizer":  # this tokenizer has no fast version
         tokenizer.backend_tokenizer = PieceBackend(tokenizer)
     check_tokenizer(tokenizer, str(name), offsets=offsets)
     return tokenizer

@@ -1,4 +1,4 @@
-"""That what transformers loads is what the fingerprint of a folder covers: its weights, and no other file."""
+"""Check that transformers loads exactly the weights that the fingerprint of a folder covers."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from evenhand.schema import ModelError, is_file
 
 ADAPTER = "adapter_config.json"
 NAMING_WEIGHTS = "transformers_weights"
-"""A setting of config.json by which transformers loads another file than it does by default."""
+"""Setting of config.json that makes transformers load another file than the default."""
 APART = (
     "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To "
     "measure it with the adapter, merge them first (peft: merge_and_unload), and save the result with its "
@@ -16,10 +16,10 @@ APART = (
 
 
 def check_no_other_weights(name: str, folder: Path, config: Any, default: str) -> None:
-    """Raise ModelError where transformers would load an adapter as well, or other weights than those it should.
+    """Raise ModelError if transformers would load an adapter in addition, or other weights than it should.
 
-    name: as the user wrote it. folder: of the model. config: what its config.json came to. default: the one file of
-    weights that config.json may name.
+    name: as the user wrote it. folder: of the model. config: the loaded configuration. default: the one file of weights
+    that config.json may name.
     """
     if is_file(folder / ADAPTER):
         raise _adapter(name)
@@ -32,7 +32,7 @@ def check_no_other_weights(name: str, folder: Path, config: Any, default: str) -
 
 
 def check_no_adapter(name: str, model: Any) -> None:
-    """Raise ModelError where an adapter was added to a model while it was loaded, as from a hub name."""
+    """Raise ModelError if an adapter was added to a model while it was loaded, as may happen for a hub name."""
     if getattr(model, "_hf_peft_config_loaded", False):
         raise _adapter(name)
 

@@ -114,7 +114,6 @@ studies = Table(
     UniqueConstraint("name"),
 )
 
-# random order among items with as many places taken; redrawn each time
 items = Table(
     "items",
     metadata,
@@ -123,15 +122,17 @@ items = Table(
     _text("name"),
     _text("role"),  # real, onboarding, gold
     _count("place"),  # in the study file
-    _text("content"),  # content that no annotator may see twice
+    _text("content"),  # JSON
     _text("first"),  # content that no annotator may see twice
-    _text("second", optional=True),  # number of judgements; 0 for onboarding and gold items
-    _count("wanted"),  # places in use: answered or leased
-    _count("taken"),  # slots held: done, or leased
+    _text("second", optional=True),  # of a pair
+    _count("wanted"),  # number of judgements; 0 for onboarding and gold items
+    _count("taken"),  # places in use: answered or leased
     _count("done"),
-    _count("left_a"),  # of the slots held: pairs shown with a on the left
+    _count("left_a"),  # of the places in use: pairs with a on the left
     _count("left_b"),
-    Column("rank", BigInteger, nullable=False),
+    Column(
+        "rank", BigInteger, nullable=False
+    ),  # random order among items with as many places taken; redrawn each time
     UniqueConstraint("study_id", "role", "name"),
     CheckConstraint("0 <= done AND done <= taken AND taken <= wanted", name="quota"),
     Index(None, "study_id", "role", "taken", "rank"),
@@ -152,7 +153,6 @@ invites = Table(
     Index(None, "study_id"),
 )
 
-# by a rule, when last checked: keeps places only within a task batch
 persons = Table(
     "persons",
     metadata,
@@ -163,9 +163,12 @@ persons = Table(
     _text("external", optional=True),  # keyed hash
     _count("number"),
     _text("state"),
-    _text("blocked", optional=True),  # unblocked by the administrator, so that rules do not block them
-    Column("exempt", Boolean, nullable=False),  # let go on by the admin: rules do not block them
-    Column("left_out", Boolean, nullable=False),
+    _text("blocked", optional=True),  # rule, admin
+    # unblocked by the administrator, so that rules do not block them
+    Column("exempt", Boolean, nullable=False),
+    Column(
+        "left_out", Boolean, nullable=False
+    ),  # by a rule, when last checked: keeps places only within a task batch
     _moment("came_at", optional=False),
     _moment("seen_at"),
     _moment("agreed_at"),

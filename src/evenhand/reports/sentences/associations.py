@@ -14,7 +14,10 @@ NOT_HERE = "This run has no outcome with a kinder side."
 
 
 def answer(better: Sequence[str], worse: Sequence[str], unseen: Sequence[str], *, asked: bool) -> str:
-    """Return whether more frequent groups are treated better: outcomes with a better or worse result, or with none."""
+    """Return the sentence on whether more frequent groups are treated better.
+
+    better, worse: outcomes with that result. unseen: outcomes without a detected association. asked: what was analysed.
+    """
     if better and worse:
         found = f"Better by {name_list(better, len(better))}, worse by {name_list(worse, len(worse))}."
     elif better or worse:
@@ -28,10 +31,10 @@ def answer(better: Sequence[str], worse: Sequence[str], unseen: Sequence[str], *
 
 
 def related(name: str, outcome: str, correlation: str, interval: str, chance: str, *, rises: bool) -> str:
-    """Return that an outcome is associated with frequency.
+    """Return the sentence that an outcome is associated with frequency.
 
-    name: the outcome, with what it is. correlation, interval, chance: the rank correlation, its 95% CI, and what chance
-    alone gives at most.
+    name: the outcome. correlation, interval, chance: rank correlation, its 95% CI, and the largest correlation that is
+    expected by chance.
     """
     way = "higher" if rises else "lower"
     return (
@@ -64,7 +67,7 @@ def treated_kindly(*, more: bool) -> str:
 
 
 def near_people(correlation: str, *, same: bool) -> str:
-    """Return whether the association holds where only documents with a word for people nearby count."""
+    """Return whether the association also holds if only documents with a word for people nearby are counted."""
     holds = "the association is the same" if same else "the association is not significant"
     return f" If only documents with a word for people near the descriptor count, {holds} ({correlation})."
 

@@ -10,29 +10,29 @@ NO_COMMON_LEVEL = "No group is named, because about as many groups differ as do 
 ADJUSTED_FOR_PAIR = "adjusted for choosing this pair"
 """What the interval of a largest gap allows for, so that it is wider than that of the same pair in a table."""
 CLASSIFIER, JUDGEMENTS = "the classifier's false-positive rate", "the false-positive rate of the judgements"
-"""Whose errors could explain a finding: those of a classifier, or of own responses judged by anyone."""
+"""Source of errors that could explain a finding: a classifier, or the judgements in a user's own responses."""
 
 
 def reference_groups(reference: int, what: str) -> str:
-    """Return what named groups are compared with if not all other groups are meant."""
+    """Return a sentence on the comparison groups, if they are not all other groups."""
     return f"the {reference} {what} that do not stand out"
 
 
 def undecided_side(named: int, reference: int, what: str) -> str:
-    """Return that one cannot decide which side is treated differently."""
+    """Return the sentence that the data do not show which side is treated differently."""
     these = "this one is" if named == 1 else f"these {named} {what} are"
     return f"This comparison cannot decide whether {these} treated differently or the other {reference}."
 
 
 def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = CLASSIFIER) -> str:
-    """Return how wrong the classifier would have to be about a group for the finding not to hold.
+    """Return how large the classifier's error about a group would have to be to explain the finding.
 
     Parameters
     ----------
     size
-        In points.
+        Size of the error in percentage points.
     group, than
-        The group and what it is compared with.
+        The group, and the comparison group or groups.
     worse
         Whether the group is treated worse.
     """
@@ -46,9 +46,9 @@ def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = 
 def missing_responses(
     share: float, group: str, *, worse: bool, about: str = "about", condition: str = ""
 ) -> str:
-    """Return what missing responses would have to have been for the finding to hold.
+    """Return how the missing responses would have to be distributed to explain the finding.
 
-    share: in percent. condition: what responses are counted for, such as "with rating of 7 or more", if no label.
+    share: in percent. condition: what is counted, such as "with rating of 7 or more", if there is no label.
     """
     if share > 100:
         return f"This result may not hold if all missing responses {about} {group} and the other groups contradict it."
@@ -72,7 +72,7 @@ def sample(drawn: int | None, defined: int | None, what: str = "descriptor") -> 
 
 
 def only_read(more: str, most: float, fewer: str, least: float, about: str = "for") -> str:
-    """Return that a comparison covers the responses that could be read, if groups differ in that."""
+    """Return the sentence that a comparison covers only readable responses, if groups differ in their share."""
     return (
         f"This comparison covers only the responses that could be read: {percent(most)} are missing {about} {more} and "
         f"{percent(least)} {about} {fewer}."

@@ -28,7 +28,7 @@ MOST_AXES = 4
 MOST_GROUPS = 3
 """Groups whose numbers a sentence has; the others are counted."""
 CHANGED_SO = {
-    # (is one side harmful, change relative to the others, own change): 1 is more harm, or higher
+    # (is one side harmful, change relative to the others, own change): 1 means more harm, or a higher value
     (True, 1, 1): "got worse for {}",
     (True, 1, 0): "did not change for {}, while the other groups improved",
     (True, 1, -1): "improved less for {}",

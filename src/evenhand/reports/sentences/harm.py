@@ -31,7 +31,7 @@ NONE_SILENT = "Neither model gave an empty or refused response."
 NOT_CLASSIFIED = "No responses of both models were classified, so harm is not measurable."
 ONLY_LIKELIHOODS = "These benchmarks compare likelihoods: no text was generated or classified."
 ALL_RESPONSES = "over all responses"
-"""Harm is first counted over all responses: an empty one harms nobody."""
+"""Note that harm is first computed over all responses, in which an empty response counts as harmless."""
 
 
 def dearer(measures: Sequence[tuple[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Sentences on pairs of group columns: where the gap between two groups differs, or which combination departs."""
+"""Sentences on pairs of group columns: where the gap between two groups differs, or which combination is unexpected."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ HEADS = {
     "larger among": "The gap between {low} and {high} is not the same in each group of {inside}.",
     "differs": "The gap between {low} and {high} depends on {inside}, but it is not clear in which group there is one.",
 }
-"""By the pattern of the gaps."""
+"""Beginning of the sentence by the pattern of the gaps."""
 STUDY = "analysis"
 
 
@@ -123,7 +123,7 @@ def difference_of_gaps(levels: tuple[str, str], difference: Estimate, outcome: O
 
 def _gap(gap: Gap, outcome: Outcome, *, adjusted: bool) -> str:
     first, second, size = gap.first, gap.second, gap.size
-    if size.value < 0:  # the higher one first, so that the difference is positive
+    if size.value < 0:  # the larger gap first, so that the difference is positive
         first, second = second, first
         size = Estimate(-size.value, -size.high, -size.low)
     (more, most), (less, least) = first, second

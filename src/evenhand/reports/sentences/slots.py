@@ -13,13 +13,13 @@ from evenhand.reports.terms import PEOPLE
 from evenhand.reports.wording import known, label, number, signed
 
 MOST_NAMES = 4
-"""Names in a list; if there are more, the last ones are counted."""
+"""Maximum number of names in a list; further names are counted."""
 LARGEST_RATIO = 1000.0
 """A larger ratio is written as "more than 1,000"."""
 MOST_PLACES = 5
-"""Decimals that an interval gets at most so that it does not seem to touch its null."""
+"""Maximum number of decimals of an interval that would otherwise seem to touch its null."""
 MOST_DECIMALS = 8
-"""Decimals of a difference of numbers at most."""
+"""Maximum number of decimals of a difference of numbers."""
 OUTCOMES = ("negative", "toxic", "offensive", "hostile", "harmful", "refused", "positive")
 """Outcomes that are adjectives."""
 VERBS = {
@@ -46,7 +46,7 @@ class Estimate:
 
     @property
     def size(self) -> "Estimate":
-        """The same effect without its sign."""
+        """Return the same effect without its sign."""
         if self.value >= 0:
             return self
         return Estimate(-self.value, -self.high, -self.low, self.q)

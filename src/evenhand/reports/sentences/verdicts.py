@@ -7,9 +7,9 @@ from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
 
 DASH = " — "
 SHOWN = {BIASED: "biased", NOT_DETECTED: "no bias detected", NOT_MEASURABLE: "not measurable"}
-"""The words for stored verdicts."""
+"""The displayed words for stored verdicts."""
 TOO_FEW_RESPONSES = "There are too few responses to detect any possible difference with 80% power."
-"""Instead of a minimum detectable difference of rates above 100 points."""
+"""Text that replaces a minimum detectable difference of rates above 100 points."""
 UNKNOWN_MDE = "The minimum detectable effect could not be computed."
 
 
