@@ -21,11 +21,10 @@ def main() -> None:
         with Stopping(f"{AT_ONCE}\n{AGAIN}") as stopping:
             code = _run(stopping)
     except KeyboardInterrupt:
-        pass  # the signal came after the work was done: keep the exit code of the command
+        pass  # the signal came after the work was done, so keep the exit code of the command
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # everything is saved and printed; only the interpreter has to exit
+        # everything is saved and printed, so only the interpreter has to exit
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 
@@ -41,7 +40,7 @@ def _run(stopping: Stopping) -> int | str | None:
             return ended.code
     except KeyboardInterrupt:
         pass
-    except BaseException:  # libraries may turn an interruption into an error of their own
+    except BaseException:  # libraries may turn an interruption into another exception
         if not stopping.requested:
             raise
     print(STOPPED, AGAIN, sep="\n", file=sys.stderr)

@@ -17,10 +17,10 @@ ANY_CLASSIFIER = "any Hugging Face classifier"
 
 
 def catalogue(kind: str) -> dict[str, Card]:
-    """Cards by name.
+    """Return cards by name.
 
-    kind: benchmarks, suites, models, classifiers, mitigations, methods (of training), measures or
-    datasets. Raises UsageError for any other.
+    kind: benchmarks, suites, models, classifiers, mitigations, methods (of training), measures or datasets. Raises
+    UsageError for any other kind.
 
     >>> "stereoset" in catalogue("benchmarks")
     True
@@ -51,14 +51,13 @@ def build_sentences(
     advpromptset: Mapping[str, Any] | None = None,
     report_progress: Callable[[str, int, int], None] | None = None,
 ) -> int:
-    """Write a sentence set to a file, whole or not at all; returns the number of sentences.
+    """Write a sentence set to a file atomically, and return the number of sentences.
 
-    name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: for that set, the
-    fields of `evenhand.prompts.advpromptset.build.Build`, embedding_model (folder or hub name) and device; where
-    only its terms are asked for, their number is returned. report_progress: called with a stage and how many are
-    done, of how many.
-    Raises UsageError for anything else and for options of another set, DataError for files that are missing or
-    wrong, WriteError.
+    name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: options for that set,
+    namely the fields of `evenhand.prompts.advpromptset.build.Build`, embedding_model (folder or hub name) and device;
+    if only its terms are requested, their number is returned. report_progress: called with a stage, the number of
+    finished steps and the total number. Raises UsageError for anything else and for options of another set, DataError
+    for missing or invalid files, and WriteError.
     """
     if name == "advpromptset":
         if version is not None or as_published or style is not None:
@@ -116,8 +115,7 @@ def _build_advpromptset(
 
 
 def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str, Card]:
-    """Cards of a registry. What a package adds and cannot be used is listed with the reason; nothing else is kept
-    from being listed by it."""
+    """Return the cards of a registry. An unusable object of another package is listed with the reason."""
     cards = {}
     for name in registry.names() if names is None else names:
         try:
@@ -134,7 +132,7 @@ def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str
 def _documentation(thing: object) -> str | None:
     try:
         return inspect.getdoc(thing)
-    except Exception:  # a stranger's object may fail as it is asked
+    except Exception:  # an object of another package may fail when its attributes are read
         return None
 
 
@@ -227,7 +225,7 @@ def _classifiers() -> dict[str, Card]:
 def _mitigations() -> dict[str, Card]:
     from evenhand.mitigations import mitigation_cards
 
-    # By the words that --mitigate takes, which say what to fill in.
+    # by the words of --mitigate, which show the required values
     return {words: replace(card, name=words) for words, card in mitigation_cards().items()}
 
 
@@ -251,7 +249,7 @@ def _datasets() -> dict[str, Card]:
 
 
 def dataset_is_here(name: str, version: str) -> bool:
-    """Whether a data set lies complete in this machine's cache."""
+    """Return whether a data set is completely in this machine's cache."""
     from evenhand.prompts.datasets import dataset_folder
 
     try:

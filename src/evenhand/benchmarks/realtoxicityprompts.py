@@ -44,7 +44,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 def _over_samples(
     responses: pl.DataFrame, options: AnalysisOptions
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """Return expected maximum toxicity and toxicity probability; empty unless most prompts have several judged samples."""
+    """Return expected maximum toxicity and toxicity probability, if most prompts have several judged samples."""
     judged = responses.filter(pl.col("score").is_not_null()).group_by("prompt_id").len()["len"]
     if judged.is_empty() or float(judged.median()) < 2:  # type: ignore[arg-type]
         return [], {}

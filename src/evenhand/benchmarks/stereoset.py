@@ -1,4 +1,4 @@
-"""stereoset: does the model prefer stereotypes to anti-stereotypes? Language-model and stereotype scores with 95% CIs."""
+"""stereoset: does the model prefer stereotypes to anti-stereotypes? Language-model and stereotype scores with CIs."""
 
 import re
 import string

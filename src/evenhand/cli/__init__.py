@@ -1,4 +1,4 @@
-"""The command line: one short module per verb; parses, calls, prints."""
+"""The command line: one short module per command, which parses the arguments, calls a function and prints."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""The command `evenhand`: verbs, exit codes, and how errors reach the user.
+"""The command `evenhand`: subcommands, exit codes, and the display of errors.
 
-Nothing heavy is imported here: `evenhand --help` must answer at once.
+No large package is imported here, so that `evenhand --help` responds at once.
 """
 
 import os
@@ -79,7 +79,7 @@ class Verbs(TyperGroup):
         return [verb for verbs in VERBS.values() for verb in verbs]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of a name, or None. Raises UsageError for a name of old."""
+        """Return the command with a name, or None. Raise UsageError for an old name."""
         if cmd_name in RENAMED:
             raise UsageError(
                 f"`evenhand {cmd_name}` was renamed to `evenhand {RENAMED[cmd_name]}`.",
@@ -138,10 +138,10 @@ app.add_typer(data_verbs.app, name="data")
 
 
 def _check_encoding(words: Sequence[str]) -> None:
-    """Raise UsageError for bytes that are no UTF-8, which no manifest could hold."""
+    """Raise UsageError for bytes that are not UTF-8, which no manifest could store."""
     if all(word.isascii() for word in words):
         return
-    from evenhand.schema import without_surrogates  # imports much that --help does not need
+    from evenhand.schema import without_surrogates  # it imports much that --help does not need
 
     for number, word in enumerate(words, 1):
         if without_surrogates(word) != word:
@@ -152,11 +152,11 @@ def _check_encoding(words: Sequence[str]) -> None:
 
 
 WRITTEN = ("--junit", "--summary", "--report", "--png", "--svg", "--model-card")
-"""Flags that name a file to be written."""
+"""Flags that name an output file."""
 
 
 def _check_outputs(words: Sequence[str]) -> None:
-    """Raise UsageError where a file that is to be written is named elsewhere in the same line: it would be replaced."""
+    """Raise UsageError if an output file is also an input on the same command line, because it would be replaced."""
     split = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
     for place, word in enumerate(split[:-1]):
         if word not in WRITTEN or split[place + 1] == "-":
@@ -171,13 +171,13 @@ def _check_outputs(words: Sequence[str]) -> None:
 
 
 ON_STORES = ("audit", "report", "rescore", "compare", "agreement", "frequencies")
-"""Verbs that take the address of a store (s3://bucket/run)."""
+"""Commands that accept the URL of object storage (s3://bucket/run)."""
 WRITTEN_TO_STORES = ("audit", "frequencies")
-"""Those that write one under -o."""
+"""Commands that accept such a URL for -o."""
 
 
 def _check_stores(words: Sequence[str]) -> None:
-    """Raise UsageError for the address of a store where a verb would take it for a path of this machine."""
+    """Raise UsageError for the URL of object storage if the command would read it as a local path."""
     from evenhand.runs.remote import is_store_address
 
     verb = words[0] if words else ""
@@ -237,25 +237,26 @@ def _command() -> Any:
 
 def main() -> None:
     """Run the command line; every EvenhandError becomes one readable message and its exit code."""
-    # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
-    # on a machine that others use as well is several times faster, and on a quiet one no slower.
+    # read when torch is first imported: waiting threads sleep instead of spinning, which is several times faster on a
+    # shared machine and not slower on a free one
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # Read when numpy is first imported: matrices here are small, and threads that share one cost more than they save,
-    # several times so on a machine that others use as well.
+    # read when numpy is first imported: matrices are small here, and threads cost more than they save, especially on a
+    # shared machine
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Without a network the hub's client reports each of its attempts; our own error gives advice.
+    # without a network, the hub's client reports each attempt; our own error gives advice
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
         _check_encoding(sys.argv[1:])
         _check_outputs(sys.argv[1:])
         _check_stores(sys.argv[1:])
-        _command()(prog_name="evenhand")  # also where it is started as a module
+        _command()(prog_name="evenhand")  # the same name if it is started as a module
     except EvenhandError as error:
         from evenhand.reports.wording import visible, without_commands
 
         label = "interrupted" if error.exit_code == 130 else "error"
         typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
-        for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
+        # names in it may come from another person's file
+        for told in filter(None, (error.message, error.hint)):
             more = f" ... ({len(told) - MOST_TOLD:,} more characters)" if len(told) > MOST_TOLD else ""
             typer.echo(without_commands(visible(told[:MOST_TOLD]).replace("\r", " ")) + more, err=True)
         if error.flags:
@@ -263,7 +264,7 @@ def main() -> None:
             typer.echo(f"For example:\n  {without_commands(visible(command))}", err=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
-        if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
+        if ended.code == 130:  # typer ends in this way, without a message, after a KeyboardInterrupt
             raise KeyboardInterrupt from ended
         if isinstance(ended.__context__, BrokenPipeError):  # rich and typer exit with 1 in the cases below
             sys.exit(0)
@@ -277,6 +278,6 @@ def main() -> None:
             err=True,
         )
         sys.exit(1)
-    except BrokenPipeError:  # the reader (head, less) has seen enough
+    except BrokenPipeError:  # the reader (head, less) stopped reading
         sys.stderr.close()
         sys.exit(0)

@@ -88,7 +88,7 @@ def before_after(**flags: Any) -> None:
 
 
 def _parameters() -> list[Parameter]:
-    """Those of `evenhand audit`: what it can be asked, this can."""
+    """Return the parameters of `evenhand audit`, which this command also accepts."""
     own = {"model": MODEL, "suite": SUITE, "output": OUTPUT}
     parameters = [
         parameter.replace(default=own.get(name, parameter.default), kind=Parameter.KEYWORD_ONLY)
@@ -99,5 +99,5 @@ def _parameters() -> list[Parameter]:
     return [parameters[0], after, *parameters[1:]]
 
 
-# Typer reads the flags from the signature; a copy of thirty options would drift from the original.
+# Typer reads the flags from the signature; a copy of thirty options would become outdated
 before_after.__signature__ = signature(audit).replace(parameters=_parameters())  # type: ignore[attr-defined]

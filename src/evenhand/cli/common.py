@@ -1,4 +1,4 @@
-"""What the verbs share: flags that are not about a model, flags as options, progress, and how a verb ends."""
+"""Shared code of the commands: flags that are not about a model, progress, and exit codes."""
 
 import os
 import shlex
@@ -50,7 +50,7 @@ ReportCopy = Annotated[Path | None, typer.Option(help="Also write the report to 
 LONGEST_NAME = 200
 """Maximum length of a file name in bytes. Systems allow 255; the temporary file next to it needs some of them."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams", "outcome": "outcomes"}
-"""Options of an audit by the flags that are called otherwise."""
+"""Names of options of an audit whose flags have other names."""
 
 
 class Command(TyperCommand):
@@ -129,9 +129,8 @@ def _wrong_number(error: Any) -> tuple[str, str] | None:
 
 def _missing_parameter(error: Any) -> UsageError | None:
     """Return the error for an option or argument that a command requires; None for other errors."""
-    if (
-        type(error).__name__ != "MissingParameter" or error.param is None
-    ):  # a class that typer does not export
+    # a class that typer does not export
+    if type(error).__name__ != "MissingParameter" or error.param is None:
         return None
     param: Any = error.param
     more = f"`{error.ctx.command_path} --help` describes all options." if error.ctx else ""
@@ -187,9 +186,9 @@ def join_lines(docstring: str) -> str:
 def options_of(
     flags: Mapping[str, Any], *others: str, called: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Flags as options: under the options' names, lists as tuples and paths as text.
+    """Return flags as options: with the options' names, lists as tuples and paths as text.
 
-    flags: a verb's arguments. others: those that are no options. called: options by the flags called otherwise.
+    flags: a command's arguments. others: arguments that are not options. called: options whose flags have other names.
 
     >>> options_of({"axis": ["age"], "prompts": Path("a.csv"), "plan": True}, "plan", called=CALLED)
     {'axes': ('age',), 'prompts': 'a.csv'}
@@ -199,12 +198,12 @@ def options_of(
 
 
 def stated(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were named on the command line."""
+    """Return the options that were given on the command line."""
     return {name: value for name, value in options.items() if value not in (None, (), {})}
 
 
 def stated_with_files(options: Mapping[str, Any], config: Path | None, settings: list[str]) -> dict[str, Any]:
-    """The options that were named, by flags, in a file or by --set."""
+    """Return the options that were given by flags, in a file or by --set."""
     named = {**options, "config": _plain(config), "set": settings}
     return {name: value for name, value in named.items() if value not in (None, (), [], {})}
 
@@ -222,7 +221,7 @@ def written(run: "Run", copy: Path | None = None) -> dict[str, Any]:
 
 
 def shown_place(run: "Run", file: Path) -> Path | str:
-    """A file of a run as people may find it: of one on a store its address there."""
+    """Return the location of a run's file for users: the URL if the run is in object storage."""
     if run.address is None or not file.is_relative_to(run.path):
         return file
     return f"{run.address}/{file.relative_to(run.path).as_posix()}"
@@ -243,7 +242,7 @@ def writable(flag: str, file: Path | str) -> Path:
     from evenhand.schema import is_folder
 
     path = Path(file)
-    # The first folder above that is there decides: those below it are made.
+    # the first existing parent folder decides, because those below it will be created
     above = next((folder for folder in path.absolute().parents if is_folder(folder)), None)
     if not path.name or len(os.fsencode(path.name)) > LONGEST_NAME or is_folder(path):
         what = (

@@ -61,7 +61,7 @@ def fetch(
     reported: dict[str, int] = {}
 
     def tell(file: str, received: int, total: int | None) -> None:
-        # a line when a file begins, every 10 MB, and when it is complete
+        # one line when a file begins, every 10 MB, and when it is complete
         if file not in reported or received >= reported[file] + 10_000_000 or received == total:
             reported[file] = received
             size = f" of {total / 1e6:.1f}" if total else ""
@@ -273,7 +273,7 @@ def build(
     reported: dict[str, int] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
-        # a line when a stage begins, at every tenth of it, and when it is complete
+        # one line when a stage begins, at every tenth of it, and when it is complete
         tenth = 10 * done // max(1, total)
         if reported.get(stage) != tenth:
             reported[stage] = tenth

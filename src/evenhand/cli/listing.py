@@ -42,7 +42,8 @@ def show(
     from evenhand.studies.audit import render_card
 
     cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
-    kind_of_file = file_kind(name.replace("people=", "people:", 1))  # as --classifier takes it, too
+    # also in the form that --classifier accepts
+    kind_of_file = file_kind(name.replace("people=", "people:", 1))
     known = name if kind_of_file is None else f"{kind_of_file}FILE"  # one card for all files of a kind
     matches = [(kind, card) for kind, card in cards if card.name == known]
     if not matches and (is_store_address(name) or is_folder(name)):
@@ -53,7 +54,7 @@ def show(
     if not matches:
         raise unknown_name("card", name, {card.name for _, card in cards})
     console = Console()
-    for kind, card in matches:  # a benchmark and its data set may share a name
+    for kind, card in matches:  # a benchmark and its data set may have the same name
         if len(matches) > 1:
             console.print(f"[dim]{kind.removesuffix('s')}[/dim]")
         render_card(card, console)

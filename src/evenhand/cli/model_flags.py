@@ -1,4 +1,4 @@
-"""The flags about a model, once for all verbs that load one; each is a field of `ModelOptions`."""
+"""Flags about a model, shared by all commands that load one; each is a field of `ModelOptions`."""
 
 from typing import Annotated
 

@@ -57,7 +57,8 @@ FLAGS = {
 }
 """The flags in each panel of the help, in the order of the panels. Within a panel, each verb has its own order."""
 
-EXCEPTIONS = {("calibrate", "--summary"): "Advanced"}  # its summary is JSON and belongs to no gate
+# here --summary is a JSON file and not related to the gate
+EXCEPTIONS = {("calibrate", "--summary"): "Advanced"}
 """The panels of flags that mean something else in one verb, by the names of verb and flag."""
 
 _PANEL_OF = {flag: panel for panel, flags in FLAGS.items() for flag in flags}

@@ -1,1 +1,1 @@
-"""Worlds and models whose bias is planted and known; the embedded default model."""
+"""Worlds and models with a known, planted bias, and the embedded default model."""

@@ -1,7 +1,7 @@
-"""Exact prefix probabilities of frames with one noun-phrase slot: a weighted automaton over words.
+"""Exact prefix probabilities of frames with one slot for a noun phrase: a weighted automaton over words.
 
-Every utterance is `left words + noun phrase + right words`. The noun phrases form one prefix tree, so
-the probability mass of all derivations consistent with a prefix is a handful of look-ups.
+Every utterance is `left words + noun phrase + right words`. The noun phrases form one prefix tree, so the probability
+of all derivations that are consistent with a prefix needs only a few look-ups.
 """
 
 import math
@@ -16,7 +16,7 @@ WORD = r" ?[^\s.,!?;:]+|[.,!?;:]"
 
 
 def word_pattern(names: Sequence[str] = ()) -> re.Pattern[str]:
-    """What counts as a word: names of several words ("New Zealand") are one, punctuation marks stand alone.
+    """Return the pattern of a word: names of several words ("New Zealand") are one, and punctuation marks are separate.
 
     >>> word_pattern(["New Zealand"]).findall("A New Zealand man, a New man.")
     ['A', ' New Zealand', ' man', ',', ' a', ' New', ' man', '.']
@@ -30,10 +30,10 @@ PLAIN = word_pattern()
 
 
 def split_words(text: str, pattern: re.Pattern[str] = PLAIN) -> list[tuple[str, int]] | None:
-    """The words of a text with the character each begins at, or None where spacing is not canonical.
+    """Return the words of a text with the position of each, or None if the spacing is not canonical.
 
-    A word keeps its leading space; the offset is that of the first character that is not a space.
-    Source: the World's own definition; see `World`.
+    A word includes its leading space; the position is that of the first character that is not a space. Source: the
+    definition of a World; see `World`.
 
     >>> split_words("I like tea.")
     [('I', 0), (' like', 2), (' tea', 7), ('.', 10)]
@@ -52,16 +52,18 @@ def split_words(text: str, pattern: re.Pattern[str] = PLAIN) -> list[tuple[str, 
 
 @dataclass(frozen=True)
 class Slots:
-    """A prefix tree of noun phrases; each node holds its probability mass per weight class."""
+    """A prefix tree of noun phrases; each node has its probability mass by weight class."""
 
     children: list[dict[str, int]]
     ends: NDArray[np.float64]  # (nodes, classes): mass of phrases that end at the node
-    inner: NDArray[np.float64]  # (nodes, classes): mass of phrases that go on past it
+    inner: NDArray[np.float64]  # (nodes, classes): mass of phrases that continue after it
     through: NDArray[np.float64]  # (nodes, classes): the sum of both
 
     @classmethod
     def build(cls, phrases: Sequence[Sequence[str]], masses: NDArray[np.float64]) -> "Slots":
-        """Tree of n phrases (word lists) with masses of shape (n, classes); equal phrases add up."""
+        """Return the tree of n phrases (word lists) with masses of shape (n, classes); masses
+        of equal phrases are added.
+        """
         children: list[dict[str, int]] = [{}]
         parents = [0]
         leaves = np.empty(len(phrases), dtype=np.int64)
@@ -85,7 +87,7 @@ class Slots:
 
 @dataclass(frozen=True)
 class Track:
-    """One frame as the automaton sees it: words left of the slot, which tree fills it, words right."""
+    """One frame in the automaton: words to the left of the slot, the tree that fills it, and words to the right."""
 
     left: tuple[str, ...]
     slots: Slots
@@ -96,7 +98,7 @@ class Track:
 
 @dataclass(frozen=True)
 class State:
-    """All derivations consistent with the words so far, with their probability mass."""
+    """All derivations that are consistent with the words so far, with their probability mass."""
 
     items: tuple[tuple[int, int, int, float], ...]  # (track, phase, position or node, mass)
     finished: float  # mass of derivations that ended exactly here
@@ -108,7 +110,7 @@ LEFT, INSIDE, RIGHT = 0, 1, 2
 
 @dataclass(frozen=True)
 class Automaton:
-    """The mixture of all tracks, repeated for ever: after an utterance ends the next one begins."""
+    """The mixture of all tracks, repeated forever: after an utterance, the next one begins."""
 
     tracks: tuple[Track, ...]
     start: State = field(init=False)
@@ -122,9 +124,9 @@ class Automaton:
         return (index, LEFT if track.left else INSIDE, 0, mass)
 
     def advance(self, state: State, word: str) -> State:
-        """The state after one more word; its `total` is 0 where the word cannot follow."""
+        """Return the state after one more word; its `total` is 0 if the word is impossible here."""
         if state.finished and not state.items:
-            # the utterance is over for certain: what follows is independent of it
+            # the utterance has certainly ended, and what follows is independent of it
             return self._step(self.start, word.removeprefix(" ")) if word[0] == " " else DEAD
         following = self._step(state, word)
         if state.finished and word[0] == " ":
@@ -167,11 +169,11 @@ class Automaton:
         return State(tuple(items), finished, sum(item[3] for item in items) + finished)
 
     def base(self, state: State) -> float:
-        """The mass that the next word's probability is relative to."""
+        """Return the mass to which the next word's probability is relative."""
         return self.start.total if state.finished and not state.items else state.total
 
     def next_words(self, state: State) -> dict[str, float]:
-        """Probability of every word that can come next, in one pass over the state."""
+        """Return the probability of every possible next word, in one pass over the state."""
         masses: dict[str, float] = {}
         fresh = self.start.items if state.finished else ()
         share = state.finished if state.items else self.start.total
@@ -196,7 +198,7 @@ DEAD = State((), 0.0, 0.0)
 
 
 class Walk:
-    """Follows one text after another through the automaton and keeps the states of the shared prefix."""
+    """Passes texts through the automaton one after another, and keeps the states of the shared prefix."""
 
     def __init__(self, automaton: Automaton):
         self.automaton = automaton
@@ -205,7 +207,7 @@ class Walk:
         self.log_probs: list[float] = []
 
     def along(self, words: list[str]) -> list[float]:
-        """Log probability of each word; shorter than `words` where the next word is impossible."""
+        """Return the log probability of each word; shorter than `words` if the next word is impossible."""
         shared = 0
         while shared < min(len(words), len(self.words)) and words[shared] == self.words[shared]:
             shared += 1

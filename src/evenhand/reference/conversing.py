@@ -1,4 +1,4 @@
-"""`ConversingWorld`: small talk of known probabilities, which may depend on the name that opens it."""
+"""`ConversingWorld`: small talk with known probabilities, which may depend on the name that opens the conversation."""
 
 import hashlib
 import json
@@ -18,13 +18,13 @@ from evenhand.schema import Unsupported
 
 @dataclass(frozen=True, repr=False)
 class ConversingWorld(SmallTalk):
-    """A language model of small talk with known probabilities, without torch; it is asked with lines of history.
+    """A language model of small talk with known probabilities, without torch. Its prompts are lines of history.
 
-    A reply is generated step by step (`conversing.toml`): a greeting and a remark on the name first, later an answer to
-    the question, a feeling and a question. Each step's sentence is drawn by its weights, times exp(log-odds) of the
-    plants that concern the person who opened; nothing else of the conversation matters but the topic that was asked
-    for. So every expectation is a finite sum (`expectations`). Both speakers have the same bias, since both know the
-    name.
+    A reply is generated in steps (`conversing.toml`): first a greeting and a remark on the name, later an answer to the
+    question, a feeling and a question. The sentence of each step is sampled by its weight times exp(log-odds) of the
+    plants that concern the person who opened. Nothing else in the conversation has an effect except the topic of the
+    question. Every expectation is therefore a finite sum (`expectations`). Both speakers have the same bias, because
+    both know the name.
 
     Raises UsageError for a plant on an unknown label.
 
@@ -57,10 +57,10 @@ class ConversingWorld(SmallTalk):
         }
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
-        """Exact log probabilities of replies, word by word, each after its context, a line of history.
+        """Return exact log probabilities of replies, word by word, each after its context (a line of history).
 
-        The end of the reply is no word and not scored. What this World cannot say there, and a text without a history,
-        are OUTSIDE_WORLD rows. Raises Unsupported for any `masking` or spans.
+        The end of a reply is not a word and is not scored. Impossible replies, and texts without a history, are
+        OUTSIDE_WORLD rows. Raises Unsupported for any `masking` or spans.
         """
         batch = Texts.of(texts)
         batch.refuse_masking(
@@ -72,15 +72,16 @@ class ConversingWorld(SmallTalk):
         return self._replier.score(batch)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """The next utterance of each history (lines that `History.prompt` wrote), exactly distributed.
+        """Sample the next utterance of each history (lines that `History.prompt` wrote) from its exact distribution.
 
-        A token is a word or mark, and the end. Anything but a history, and one without an opener, is an OUTSIDE_WORLD
-        row. Raises Unsupported for beams, blocked n-grams and a shortest length above 1; see `TextGenerator.generate`.
+        Tokens are words, punctuation marks and the end. A prompt that is not a history, or has no opener, is an
+        OUTSIDE_WORLD row. Raises Unsupported for beams, blocked n-grams and a minimum length above 1; see
+        `TextGenerator.generate`.
         """
         return self._replier.write(prompts, decoding)
 
     def truth(self, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
-        """Return the mean frequency of each token with each name; see `expectations.truth`, which has more to ask.
+        """Return the mean frequency of each token with each name (see `expectations.truth`).
 
         >>> frame = pl.DataFrame({"text": ["Hi! My name is Ida."], "name": ["Ida"], "gender": ["woman"]})
         >>> ConversingWorld(()).truth(frame).filter(token="knitting")["count"].round(2).to_list()

@@ -1,4 +1,4 @@
-"""The models inside the package, `evenhand/reference` and `evenhand/world`, and their cards."""
+"""The models in the package, `evenhand/reference` and `evenhand/world`, and their cards."""
 
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 
 def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = None) -> LanguageModel:
-    """The small GPT-2-shaped model that learned the planted World.
+    """Return the small GPT-2-shaped model that was trained on the planted World.
 
-    Where torch and transformers are installed they compute it, as any Hugging Face model, which mitigations and
-    training need; where they are not, numpy does, with the same numbers but for rounding (`NumpyModel`).
+    It runs in torch and transformers if they are installed, like any Hugging Face model; mitigations and training need
+    this. Otherwise it runs in numpy, with the same numbers except for rounding (`NumpyModel`).
 
-    device, dtype, options: as for any Hugging Face model. Raises DataError if the weights are not
-    installed with the package, HuggingFaceMissing for another device or precision where torch is not installed.
+    device, dtype, options: as for any Hugging Face model. Raises DataError if the weights are not installed with the
+    package, and HuggingFaceMissing for another device or precision without torch.
     """
     from evenhand.models import as_language_model
     from evenhand.models.huggingface import load_pretrained
@@ -43,7 +43,7 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
 
 
 def load_world() -> World:
-    """The planted World itself: exact, instant, and known to the last nat.
+    """Return the planted World itself, which is exact and fast, and whose bias is known.
 
     >>> load_world().name
     'evenhand/world'

@@ -1,7 +1,8 @@
-"""Expected values of small talk: exact sums of everything that a World can generate in a conversation.
+"""Expected values of small talk: exact sums over everything that a World can generate in a conversation.
 
-Replies depend on who opened and on what was asked, so that a conversation is a chain over topics asked for, and every
-expectation a sum over its places. `person` says who opens; two with the same plants differ in the name that is said.
+Replies depend only on who opened and on the topic of the question. A conversation is therefore a Markov chain over
+topics, and every expectation is a sum over its states. `person` is who opens. Two people with the same plants differ
+only in the name in the text.
 """
 
 from collections import defaultdict
@@ -15,13 +16,13 @@ from evenhand.reference.small_talk import UTTERANCES, Draw, Place, SmallTalk
 from evenhand.reference.talk_steps import Person, Sentence
 
 TURNS = range(2, UTTERANCES + 1)
-"""Utterances that are written."""
+"""Number of generated utterances."""
 ANYBODY = "anybodysname"
-"""Stands for the name until it is known."""
+"""Placeholder of the name until it is known."""
 
 
 def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, float]]:
-    """The places at which an utterance can begin, and how likely; turn: 2 to 12.
+    """Return the places at which an utterance can begin, with their probabilities. turn: 2 to 12.
 
     >>> visits(SmallTalk(()), Person("Ida"), 2)
     [(Place(where='first', asked=None, step=0), 1.0)]
@@ -53,9 +54,9 @@ def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[
 
 
 def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float]:
-    """Return the frequency of each word and mark, in lower case, as the measures of names count them.
+    """Return the frequency of each word and punctuation mark, in lower case, as the measures of names count them.
 
-    said: as `uses` gives it.
+    said: result of `uses`.
     """
     kinds = list(said)
     cut = words(pl.Series([one.said_to(person) for one in kinds], dtype=pl.String)).to_list()
@@ -67,11 +68,10 @@ def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float
 
 
 def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.DataFrame:
-    """Return the mean frequency of each token with each name: the expected value of `name_counts`
-    of the conversations.
+    """Return the mean frequency of each token with each name: the expected value of `name_counts` of the conversations.
 
-    frame: one row a conversation: text (the opener), name and the group's column. Returns name, group, token, count
-    (expected, in all conversations of the name) and frequency (of the token in its group).
+    frame: one row per conversation: text (the opener), name and the group's column. Returns name, group, token, count
+    (expected number in all conversations of the name) and frequency (of the token in its group).
     """
     rows = []
     known: dict[object, dict[str, float]] = {}
@@ -92,7 +92,8 @@ def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.Dat
 
 
 def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool]) -> float:
-    """The probability that a conversation has a sentence that `mentions` something, given its text with {name} in it.
+    """Return the probability that a conversation has a sentence for which `mentions` is true, given its text with
+    {name}.
 
     >>> round(mention_rate(SmallTalk(()), Person("Ida"), lambda text: text.startswith("H")), 2)
     0.99
@@ -122,7 +123,7 @@ def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool
 
 
 def tally(talk: SmallTalk, person: Person, turn: int, score: Callable[[Sentence], int]) -> dict[int, float]:
-    """The distribution of the sum of `score` over the sentences of an utterance, by value."""
+    """Return the distribution of the sum of `score` over the sentences of an utterance, by value."""
     found: defaultdict[int, float] = defaultdict(float)
     for place, mass in visits(talk, person, turn):
         sums: dict[int, float] = {0: mass}
@@ -141,7 +142,7 @@ def tally(talk: SmallTalk, person: Person, turn: int, score: Callable[[Sentence]
 
 
 def _all_visits(talk: SmallTalk, person: Person, turns: Sequence[int]) -> Iterator[tuple[Place, float]]:
-    """Places of several utterances, alike ones together."""
+    """Yield the places of several utterances; equal ones are combined."""
     found: defaultdict[Place, float] = defaultdict(float)
     for turn in turns:
         for place, mass in visits(talk, person, turn):
@@ -150,7 +151,10 @@ def _all_visits(talk: SmallTalk, person: Person, turns: Sequence[int]) -> Iterat
 
 
 def _asked(draws: Sequence[Draw], lost: float = 0.0) -> dict[str | None, float]:
-    """What a reply asks for, by topic; None where it asks nothing. lost: probability of the last step that is out."""
+    """Return the distribution of the topic that a reply asks about; None if it asks nothing.
+
+    lost: probability of the last step that is left out.
+    """
     last = draws[-1]
     found = defaultdict[str | None, float](float)
     found[None] = 1.0 - lost - float(last.probabilities.sum())

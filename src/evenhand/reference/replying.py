@@ -1,4 +1,4 @@
-"""A World that converses replies: each next word is drawn from, or scored by, its exact distribution."""
+"""Replies of a World that converses: each next word is sampled from its exact distribution, or scored by it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,11 @@ from evenhand.reference.talk_steps import NAME, Person, Sentence
 from evenhand.schema import DataError, EvenhandError, ResponseError, Unsupported
 
 END = 0
-"""Id of the end of a reply; words follow."""
+"""Id of the end of a reply; the ids of words follow."""
 
 
 class Options(NamedTuple):
-    """What can come next: words in the order of their ids (the end is ""), their ids and probabilities."""
+    """Possible next words: in the order of their ids (the end is ""), with ids and probabilities."""
 
     words: list[str]
     ids: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """A place in the middle of a reply: `node` of the tree of all that can be said from `place` on."""
+    """A position within a reply: `node` in the tree of everything that can follow `place`."""
 
     place: Place
     node: int
@@ -40,17 +40,17 @@ class Node:
 
 @dataclass(frozen=True)
 class Ahead:
-    """All that can be said from one place on up to the next full sentence, for the people with the same plants."""
+    """Everything that can follow a place up to the end of the next sentence, for people with the same plants."""
 
     tree: Slots
     sentence: dict[int, Sentence]
-    """By the node at which it ends."""
+    """Sentences by the node at which they end."""
     silence: float
 
 
 @dataclass(frozen=True)
 class Replier:
-    """A World as something that answers word by word."""
+    """A World that generates and scores replies word by word."""
 
     talk: SmallTalk
     _ahead: dict[Any, Ahead] = field(default_factory=dict)
@@ -58,14 +58,14 @@ class Replier:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Word, with its leading space, to token id; every name is one word."""
+        """Return the token id of each word with its leading space; every name is one word."""
         texts = [sentence.text for step in self.talk.steps for sentence in step.sentences]
         words = {word for text in texts for word in _words(text)}
         words |= {word for text in texts for word in _words(" " + text)}
         return {"": END} | {word: number for number, word in enumerate(sorted(words), start=END + 1)}
 
     def ahead(self, person: Person, place: Place) -> Ahead:
-        """What comes at a place; kept, since many conversations come there."""
+        """Return what can follow a place; it is cached, because many conversations reach the same place."""
         key = (self.talk.concerning(person), place)
         if key not in self._ahead:
             self._ahead[key] = self._built(person, place)
@@ -89,7 +89,7 @@ class Replier:
         )
 
     def options(self, person: Person, at: Node) -> Options:
-        """The distribution of the next word."""
+        """Return the distribution of the next word."""
         key = (self.talk.concerning(person), at)
         if key not in self._options:
             ahead = self.ahead(person, at.place)
@@ -107,7 +107,7 @@ class Replier:
         return self._options[key]
 
     def after(self, person: Person, at: Node, word: str) -> Node:
-        """Where one stands after a word: in the same sentence, or in front of the next one."""
+        """Return the position after a word: within the same sentence, or before the next one."""
         ahead = self.ahead(person, at.place)
         node = ahead.tree.children[at.node][word]
         if node not in ahead.sentence:
@@ -116,13 +116,15 @@ class Replier:
         return Node(at.place._replace(step=steps.index(ahead.sentence[node].step) + 1), 0)
 
     def read(self, prompt: str | None) -> tuple[Person, Node]:
-        """Who opened, and where the conversation stands. Raises DataError for anything but a history with an opener."""
+        """Return who opened, and the position in the conversation. Raise DataError unless the
+        prompt is a history with an opener.
+        """
         history = History.of(prompt or "")
         place = self.talk.place(history)
         return self.talk.person(history.utterances[0]), Node(place, 0)
 
     def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """See `ConversingWorld.generate`."""
+        """Generate replies (see `ConversingWorld.generate`)."""
         refuse_searches(decoding)
         if decoding.min_new_tokens > 1:
             raise Unsupported(
@@ -162,7 +164,7 @@ class Replier:
         return row
 
     def score(self, batch: Texts) -> Likelihoods:
-        """See `ConversingWorld.log_likelihoods`."""
+        """Score replies (see `ConversingWorld.log_likelihoods`)."""
         rows: list[list[tuple[float, int, int]]] = []
         errors: list[ResponseError | None] = []
         details: list[str | None] = []
@@ -191,7 +193,7 @@ class Replier:
         )
 
     def _scored(self, text: str, context: str) -> list[tuple[float, int, int]]:
-        """(log probability, id, first character) of each word. Raises DataError where the text cannot be said."""
+        """Return (log probability, id, first character) of each word. Raise DataError if the text is impossible."""
         person, at = self.read(context)
         found: list[tuple[float, int, int]] = []
         for _, (words, ids, probabilities), chosen, place in self.along(text, person, at):
@@ -200,9 +202,10 @@ class Replier:
         return found
 
     def along(self, text: str, person: Person, at: Node) -> Iterator[tuple[Node, Options, int, int]]:
-        """Each word of a reply: where one stands before it, what can come there, which comes, and its first character.
+        """Yield, for each word of a reply: the position before it, the possible words, the actual one, and its first
+        character.
 
-        Raises DataError where the text cannot be said.
+        Raises DataError if the text is impossible.
         """
         place = 0
         while place < len(text):

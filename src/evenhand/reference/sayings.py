@@ -1,8 +1,9 @@
-"""Sayings: what the reference model writes behind a prompt about a person, with rates of negative ones that are known.
+"""Sayings: continuations of prompts about a person that the reference model generates, with known rates of negative
+ones.
 
-A saying is somebody, a lead and a tail ("The woman | worked as | a lazy liar in town."). Whether the tail is negative,
-neutral or positive is drawn with log-odds that depend on whom it is about (`TOLD`) and on cues in front of it (`CUE`);
-everything else is drawn evenly. So the share of negative sayings is a softmax of three numbers.
+A saying consists of a person, a lead and a tail ("The woman | worked as | a lazy liar in town."). The tail is negative,
+neutral or positive with log-odds that depend on the person (`TOLD`) and on cues before it (`CUE`). Everything else is
+sampled uniformly. The rate of negative sayings is therefore a softmax of three numbers.
 """
 
 import re
@@ -22,21 +23,24 @@ from evenhand.reference.story import Phrase
 
 VALENCES = ("negative", "neutral", "positive")
 WEIGHTS = (0.0, 0.5, 0.0)
-"""Log weights of the valences without a planted bias."""
+"""Log weights of the three valences without a planted bias."""
 TOLD = (
     ("nouns", "female", "negative", 1.0),
     ("religion", "muslim", "negative", 1.5),
     ("religion", "christian", "positive", 1.0),
     ("ability", "mental_health", "negative", 1.5),
 )
-"""(axis or "nouns", bucket or the noun's gender, valence, log-odds) of the planted biases in sayings; this is the full
-list."""
+"""Planted biases in sayings, as (axis or "nouns", bucket or the noun's gender, valence,
+log-odds); the list is complete.
+"""
 CUE = 0.8
-"""Log-odds of a negative tail for each harmful word in front of the prompt, and against it for each kind one."""
+"""Change in the log-odds of a negative tail for each harmful word before the prompt; kind
+words have the opposite effect.
+"""
 MOST_CUES = 3
-"""How far they add up."""
+"""Maximum number of cues whose effects are added."""
 ENDED = 0.5
-"""Share of sayings that end behind the second word of content."""
+"""Share of sayings that end after the second word of content."""
 TRUTH = {
     "noun": pl.String,
     "axis": pl.String,
@@ -49,13 +53,13 @@ Steps = list[tuple[tuple[str, ...], NDArray[np.float64]]]
 
 @cache
 def told_words() -> dict[str, Any]:
-    """The texts of `sayings.toml`."""
+    """Return the texts of `sayings.toml`."""
     return tomllib.loads((Path(__file__).parent / "sayings.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def cues() -> dict[str, int]:
-    """Each cue with +1 (harmful) or -1 (kind)."""
+    """Return each cue with +1 (harmful) or -1 (kind)."""
     said = told_words()["cues"]
     return {word: sign for kind, sign in (("kind", -1), ("harmful", 1)) for word in said[kind].split()}
 
@@ -74,12 +78,12 @@ def shift_of(before: str) -> float:
 
 @dataclass(frozen=True)
 class Saying:
-    """One saying: what is given, and each word that follows with what could have stood in its place."""
+    """One saying: the given text, and each following word with its alternatives."""
 
     prompt: str
     """The person and the lead, without the text before them."""
     words: tuple[str, ...]
-    """Words of the tail, each with its leading space; marks stand alone."""
+    """Words of the tail, each with its leading space; punctuation marks are separate."""
     steps: Steps
     """For each word its alternatives, (k,) texts and (k,) probabilities."""
 
@@ -100,14 +104,14 @@ class Sayings:
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> "Sayings":
-        """Those about the people of this lexicon."""
+        """Return the sayings about the people of a lexicon."""
         return cls(
             {noun.singular: noun.gender for noun in lexicon.nouns},
             {(d.axis, d.descriptor): d.bucket for d in lexicon.descriptors},
         )
 
     def log_odds(self, axis: str, descriptor: str, noun: str) -> NDArray[np.float64]:
-        """What is planted on somebody, shape (3,): negative, neutral, positive."""
+        """Return the planted log-odds for a person, shape (3,): negative, neutral, positive."""
         marks = {("nouns", self.genders.get(noun)), (axis, self.buckets.get((axis, descriptor)))}
         planted = np.zeros(len(VALENCES))
         for where, bucket, valence, odds in TOLD:
@@ -116,7 +120,7 @@ class Sayings:
         return planted
 
     def valences(self, axis: str, descriptor: str, noun: str, shift: float = 0.0) -> NDArray[np.float64]:
-        """How often a saying is negative, neutral and positive, shape (3,), exactly.
+        """Return the exact probabilities of a negative, neutral and positive saying, shape (3,).
 
         shift: change in the log-odds of a negative saying by the text before the prompt (`shift_of`).
         """
@@ -126,10 +130,10 @@ class Sayings:
         return shares
 
     def truth(self, shift: float = 0.0) -> pl.DataFrame:
-        """The share of negative sayings for each kind of noun and each bucket with a plant, and for all others.
+        """Return the share of negative sayings for each kind of noun and each bucket with a plant, and for all others.
 
-        Columns: noun (female or other), axis and bucket ("none" for all without a plant), log_odds planted on a
-        negative saying, negative (the share).
+        Columns: noun (female or other), axis and bucket ("none" for all without a plant), log_odds (planted on a
+        negative saying), negative (the share).
         """
         female = next(noun for noun, gender in self.genders.items() if gender == "female")
         other = next(noun for noun, gender in self.genders.items() if gender != "female")
@@ -170,7 +174,9 @@ class Sayings:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words that are to be single tokens: those of tails and leads, and the cues with and without a space."""
+        """Return the words that must be single tokens: those of tails and leads, and the cues with
+        and without a space.
+        """
         said = told_words()
         words = [" a", ".", " They", " are", " is", " was", " people"]
         for lists in said["words"].values():
@@ -208,7 +214,7 @@ def _somebody(random: np.random.Generator, phrase: Phrase) -> str:
 def _told(
     random: np.random.Generator, prompt: str, form: str, shares: NDArray[np.float64], opening: tuple[str, ...]
 ) -> Saying:
-    """A tail: an opening that is sure, two words of one valence, an ending or none."""
+    """Sample a tail: a fixed opening, two words of one valence, and an ending or none."""
     lists = told_words()["words"]
     first = "actions" if form == "by" else "adjectives"
     opening += (" a",) if form == "as" else ()
@@ -228,9 +234,8 @@ def _told(
     words.append(_drawn(random, steps[-1]))
     endings = [text.split(" ")[1:] for text in told_words()["endings"]["texts"]]
     before: list[str] = []
-    while (
-        words[-1] != "."
-    ):  # an ending is told word by word: what agrees with what was said so far may follow
+    # an ending is given word by word; endings that agree with the words so far may follow
+    while words[-1] != ".":
         following = [ending for ending in endings if ending[: len(before)] == before]
         if not before:
             options = {".": ENDED} | {f" {ending[0]}": (1 - ENDED) / len(endings) for ending in following}
@@ -250,5 +255,5 @@ def _drawn(random: np.random.Generator, step: tuple[tuple[str, ...], NDArray[np.
 
 @cache
 def shipped_sayings() -> Sayings:
-    """Sayings about the people of our lexicon."""
+    """Return the sayings about the people of evenhand's lexicon."""
     return Sayings.of(load_lexicon())

@@ -27,18 +27,20 @@ UTTERANCES = 12
 
 
 class Place(NamedTuple):
-    """Where a conversation stands."""
+    """A place in a conversation."""
 
     where: str
-    """In which utterance: "first" is the reply to a name, "described" to a description, "A" and "B" are later ones."""
+    """Kind of utterance: "first" is the reply to a name, "described" the reply to a
+    description, "A" and "B" are later ones.
+    """
     asked: str | None
-    """The topic that was asked for."""
+    """Topic of the last question."""
     step: int = 0
-    """How many steps of the reply are behind."""
+    """Number of completed steps of the reply."""
 
 
 class Draw(NamedTuple):
-    """One step: n sentences, their probabilities, (n,), whose rest is silence, and the running sum of these."""
+    """One step: n sentences, their probabilities (n,) (the rest is silence), and the cumulative probabilities."""
 
     sentences: tuple[Sentence, ...]
     probabilities: Floats
@@ -47,23 +49,23 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class SmallTalk:
-    """The distribution over replies, which depends on who opened and on what was asked for, and on nothing else.
+    """The distribution of replies, which depends only on who opened and on the topic of the last question.
 
     Raises UsageError for a plant on an unknown label.
     """
 
     people: tuple[Person, ...]
-    """People whose groups are known, by name; others have no group."""
+    """People with known groups, by name; others have no group."""
     plants: tuple[NamePlant, ...] = ()
     nouns: tuple[tuple[str, str], ...] = ()
-    """(noun, gender) of descriptions: "Hi! I am a tall woman." """
+    """Nouns of descriptions ("Hi! I am a tall woman.") with their gender."""
 
     def __post_init__(self) -> None:
         refuse_unknown(self.plants, self.steps)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of a reply, in their order."""
+        """Return the steps of a reply in order."""
         return load_steps()
 
     @cached_property
@@ -71,7 +73,7 @@ class SmallTalk:
         return {one.name.casefold(): one for one in self.people if one.name}
 
     def person(self, opener: str) -> Person:
-        """Who opens with this utterance.
+        """Return the person who opens with this utterance.
 
         >>> SmallTalk((), nouns=(("woman", "woman"),)).person("Hi! I am a tall woman.").gender
         'woman'
@@ -84,7 +86,7 @@ class SmallTalk:
         return Person()
 
     def concerning(self, person: Person) -> tuple[NamePlant, ...]:
-        """The plants that act in this person's conversations."""
+        """Return the plants that affect this person's conversations."""
         return tuple(plant for plant in self.plants if plant.concerns(person))
 
     @cached_property
@@ -92,7 +94,7 @@ class SmallTalk:
         return {one.text: one.topic for step in self.steps if step.name == "ask" for one in step.sentences}
 
     def place(self, history: History) -> Place:
-        """Where a history stands. Raises DataError for one without an opener."""
+        """Return the place at the end of a history. Raise DataError without an opener."""
         if not history.utterances:
             raise DataError("A World that converses replies; the first utterance must be given.")
         last = history.utterances[-1]
@@ -106,11 +108,11 @@ class SmallTalk:
         return "first" if person.name else "described"
 
     def conversations(self, frame: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-        """Whole conversations, exactly distributed, without asking sentence by sentence: fast.
+        """Sample complete conversations from the exact distribution, faster than utterance by utterance.
 
-        frame: one row a conversation with `text`, the opener, and any columns, which are kept (as
-        `evenhand.prompts.names.introductions` makes them). Returns one row an utterance: these columns, speaker, turn
-        and text. Each conversation has a separate random generator, from seed and row.
+        frame: one row per conversation with `text`, the opener, and any columns, which are kept (see
+        `evenhand.prompts.names.introductions`). Returns one row per utterance: these columns, speaker, turn and text.
+        Each conversation has a separate random generator, from seed and row.
         """
         said: list[list[str]] = []
         for row, opener in enumerate(frame["text"].to_list()):
@@ -145,7 +147,7 @@ class SmallTalk:
         return {}
 
     def draws(self, person: Person, place: Place) -> tuple[Draw, ...]:
-        """The steps that are still to come at a place."""
+        """Return the remaining steps at a place."""
         plants = self.concerning(person)
         key = (plants, place)
         if key not in self._draws:
@@ -157,9 +159,9 @@ class SmallTalk:
             values = step.distribution(plants, place.asked if step.name == "tell" else None)
             running = np.cumsum(values)
             if not step.silence:
-                running[-1] = 1.0  # whatever was lost to rounding
+                running[-1] = 1.0  # compensate for rounding
             yield Draw(step.sentences, values, running)
 
     def steps_at(self, where: str) -> list[Step]:
-        """The steps of an utterance of this kind."""
+        """Return the steps of an utterance of this kind."""
         return [step for step in self.steps if where in step.where]

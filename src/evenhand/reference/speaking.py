@@ -1,4 +1,4 @@
-"""A World writes: each next word is drawn from its exact distribution."""
+"""Generate text with a World: each next word is sampled from its exact distribution."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Words = list[tuple[str, int]]
 
 
 class Following(NamedTuple):
-    """What can come after a state: words in the order of their ids, and their probabilities."""
+    """Possible words after a state: in the order of their ids, with probabilities."""
 
     words: list[str]
     ids: NDArray[np.int64]
@@ -25,14 +25,14 @@ class Following(NamedTuple):
 
 @dataclass(frozen=True)
 class Speaker:
-    """A World as something that writes: its automaton, its word ids, and how it splits a text into words."""
+    """Generates text with a World: its automaton, its word ids, and its division of a text into words."""
 
     automaton: Automaton
     vocabulary: Mapping[str, int]
     split: Callable[[str], Words | None]
 
     def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue each prompt; see `World.generate`."""
+        """Continue each prompt (see `World.generate`)."""
         refuse_searches(decoding)
         done: dict[tuple[int, int], Row] = {}
         errors: list[ResponseError | None] = [None] * len(prompts)
@@ -40,7 +40,7 @@ class Speaker:
         for i, prompt in enumerate(prompts):
             state, errors[i], details[i] = self._read(prompt)
             if errors[i] is None:
-                # Samples of a prompt often begin alike.
+                # samples of a prompt often begin alike, so cache their states
                 reached: dict[tuple[int, ...], tuple[State, Following]] = {
                     (): (state, self._following(state))
                 }
@@ -52,7 +52,7 @@ class Speaker:
         state = self.automaton.start
         if not prompt.strip():
             return state, ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
-        # The space in front of the next word is that word's own.
+        # the space before the next word belongs to that word
         words = self.split(prompt.removesuffix(" "))
         if words is None:
             return state, ResponseError.OUTSIDE_WORLD, "this World puts exactly one space between words"
@@ -97,7 +97,9 @@ class Speaker:
 
 
 def drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
-    """Which of n words a uniform number draws from probabilities (n,) and the decoding's filters; or the likeliest."""
+    """Return the index of the word that a uniform random number selects, after the decoding's
+    filters, or the most likely one.
+    """
     if decoding.temperature is None:
         return int(probabilities.argmax())
     weights = (probabilities / probabilities.max()) ** (1 / decoding.temperature)
@@ -112,7 +114,7 @@ def drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float
 
 
 def refuse_searches(decoding: Decoding) -> None:
-    """Raises Unsupported for beams and for blocked n-grams."""
+    """Raise Unsupported for beams and for blocked n-grams."""
     idle = [name for name in ("num_beams", "no_repeat_ngram_size") if getattr(decoding, name) is not None]
     if idle:
         raise Unsupported(

@@ -1,4 +1,4 @@
-"""The parts a World is made of: phrases about people, frames around them, plants, and their joint distribution."""
+"""The parts of a World: phrases about people, frames around them, plants, and their joint distribution."""
 
 import re
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class Phrase:
     singular: str
     plural: str
     weight: float = 1.0
-    """How often, before any plant, relative to the other phrases."""
+    """Relative frequency among the phrases, before any plant."""
     bare: bool = False
-    """A descriptor without a noun ("Deaf"): only in frames that do not need one."""
+    """Whether it is a descriptor without a noun ("Deaf"), which occurs only in frames that do not need a noun."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with a slot, and the labels that plants can speak of ("opinion:negative")."""
+    """One sentence with a slot, and its labels, to which plants can refer ("opinion:negative")."""
 
     name: str
     text: str
@@ -56,7 +56,7 @@ class Frame:
         return left, right
 
     def fill(self, phrase: Phrase) -> str:
-        """The utterance; a noun phrase that opens it is capitalised.
+        """Return the utterance with a noun phrase, which is capitalised at the beginning.
 
         >>> old_man = Phrase("age", "old", "man", "an old man", "old men")
         >>> Frame("x", "{plural_noun_phrase} sing.").fill(old_man)
@@ -69,10 +69,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Plant:
-    """A bias put there on purpose: some descriptors of an axis are tied to a label by log-odds.
+    """A planted bias: some descriptors of an axis are associated with a label by log-odds.
 
-    `target` is a label of frames, or "frequency" (then the descriptors themselves are rarer or commoner).
-    `descriptors` empty means the whole axis.
+    `target` is a label of frames, or "frequency" (the descriptors themselves are then more or less frequent). Without
+    `descriptors`, the plant is on the whole axis.
     """
 
     axis: str
@@ -94,14 +94,13 @@ class Joint:
 
     descriptors: tuple[tuple[str, str], ...]  # (axis, descriptor)
     of_phrase: NDArray[np.int64]  # (phrases,) index into descriptors
-    share: NDArray[
-        np.float64
-    ]  # (2, phrases) P(phrase | descriptor), in frames [without, with] need of a noun
+    # (2, phrases) P(phrase | descriptor), for frames that do not need, and that need, a noun
+    share: NDArray[np.float64]
     prior: NDArray[np.float64]  # (descriptors,) P(descriptor)
     frames: NDArray[np.float64]  # (descriptors, frames) P(frame | descriptor)
     class_of: NDArray[np.int64]  # (frames,) frames with the same planted odds share a class
     odds: NDArray[np.float64]  # (descriptors, classes) exp(planted log-odds) / normaliser
-    share_of: NDArray[np.int64]  # (classes,) which row of `share` applies
+    share_of: NDArray[np.int64]  # (classes,) row of `share` for each class
 
     @classmethod
     def of(cls, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]) -> "Joint":
@@ -151,7 +150,7 @@ class Joint:
     def automaton(
         self, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], pattern: re.Pattern[str]
     ) -> Automaton:
-        """The exact prefix machine of this distribution; `pattern` defines a word."""
+        """Return the automaton of exact prefix probabilities for this distribution. pattern: defines a word."""
         masses = self.prior[self.of_phrase, None] * self.share[self.share_of].T * self.odds[self.of_phrase]
         forms = [(frame.plural, frame.sides[0] == "") for frame in frames]
         trees: dict[tuple[bool, bool], Slots] = {}

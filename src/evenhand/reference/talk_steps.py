@@ -1,4 +1,4 @@
-"""What a World that converses is made of: steps, frames, fillers, plants, and the distribution they make."""
+"""The parts of a World that converses: steps, frames, fillers, plants, and their distribution."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ SLOT = re.compile(r"\{(a )?(\w+)\}")
 
 @dataclass(frozen=True)
 class Person:
-    """What a World knows of who opens a conversation: its name (None for one who gave a description) and groups."""
+    """What a World knows about the person who opens: name (None for a description) and groups."""
 
     name: str | None = None
     gender: str | None = None
@@ -30,11 +30,11 @@ class Person:
 
 @dataclass(frozen=True)
 class NamePlant:
-    """A planted bias: in the conversations of some people a label is more likely, by log-odds in nats.
+    """A planted bias: a label is more likely in the conversations of some people, by log-odds in nats.
 
-    target: a label of frames ("feeling:negative"), of fillers ("hobby:crafts", "occupation:nurse"), of the mark at a
-    sentence's end ("style:exclamation"), or STEP:silence. A person is concerned whose gender and race_ethnicity are
-    these (None: any) and, where there are names, whose name is one of them.
+    target: a label of frames ("feeling:negative"), of fillers ("hobby:crafts", "occupation:nurse"), of the punctuation
+    mark at the end of a sentence ("style:exclamation"), or STEP:silence. A person is affected if gender and
+    race_ethnicity equal these (None: any) and, if there are names, the name is one of them.
 
     >>> NamePlant("hobby:crafts", 1.0, gender="woman").concerns(Person("Ida", "woman"))
     True
@@ -47,7 +47,7 @@ class NamePlant:
     names: tuple[str, ...] = ()
 
     def concerns(self, person: Person) -> bool:
-        """Whether it acts in this person's conversations."""
+        """Return whether the plant affects this person's conversations."""
         return (
             self.gender in (None, person.gender)
             and self.race_ethnicity in (None, person.race_ethnicity)
@@ -57,7 +57,7 @@ class NamePlant:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One thing that can be said in a step; {name} stands for the name of the one who opened."""
+    """One possible sentence of a step; {name} represents the name of the person who opened."""
 
     text: str
     step: str
@@ -65,13 +65,13 @@ class Sentence:
     labels: tuple[str, ...]
 
     def said_to(self, person: Person) -> str:
-        """The sentence with the name in it."""
+        """Return the sentence with the name."""
         return self.text.replace(NAME, person.name or "friend")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the alternatives of a draw: how often, before any plant, and what plants can speak of."""
+    """One alternative: its relative frequency before any plant, and its labels, to which plants can refer."""
 
     weight: float
     labels: tuple[str, ...] = ()
@@ -79,8 +79,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Step:
-    """What comes at one place of a reply: n sentences, and how they are drawn: a frame (or silence), its filler, its
-    mark."""
+    """One step of a reply: n sentences, composed of a frame (or silence), a filler and a punctuation mark."""
 
     name: str
     where: tuple[str, ...]
@@ -88,18 +87,18 @@ class Step:
     sentences: tuple[Sentence, ...]
     frames: tuple[Choice, ...]
     fillers: tuple[tuple[Choice, ...], ...]
-    """The choices of each frame; one empty choice for a frame without a slot."""
+    """Alternatives for each frame; one empty alternative for a frame without a slot."""
     marks: tuple[tuple[Choice, ...], ...]
-    """The choices of each frame; one empty choice for a frame that has its own mark."""
+    """Alternatives for each frame; one empty alternative for a frame that includes its mark."""
     places: tuple[tuple[int, int, int], ...]
-    """(n,): frame, filler and mark of each sentence."""
+    """(n,): indices of frame, filler and mark of each sentence."""
     topics: tuple[str | None, ...] = field(default=())
-    """Of each frame."""
+    """Topic of each frame."""
 
     def distribution(self, plants: Sequence[NamePlant], topic: str | None = None) -> Floats:
-        """Probabilities of the sentences, (n,); what they lack to 1 is silence.
+        """Return the probabilities of the sentences, (n,); the difference of their sum from 1 is silence.
 
-        plants: those that concern the person. topic: if given, frames of other topics are out.
+        plants: those that affect the person. topic: if given, frames of other topics are excluded.
         """
         fitting = [topic is None or of in (None, topic) for of in self.topics]
         weights = _tilted(self.frames, plants) * fitting
@@ -126,7 +125,7 @@ def _shares(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
 
 @cache
 def load_steps() -> tuple[Step, ...]:
-    """The steps of conversing.toml.
+    """Return the steps of conversing.toml.
 
     >>> [step.name for step in load_steps()][:3]
     ['greet', 'remark', 'sound']
@@ -169,7 +168,7 @@ def _labels(frame: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _filled(text: str, slots: Mapping[str, Mapping[str, list[str]]]) -> list[tuple[str, Choice]]:
-    """A frame's text with each of its slot's fillers, and the choice that each is."""
+    """Return a frame's text with each filler of its slot, and the alternative of each filler."""
     found = [match for match in SLOT.finditer(text) if match[0] != NAME]
     if not found:
         return [(text, Choice(1.0))]
@@ -186,7 +185,7 @@ def _filled(text: str, slots: Mapping[str, Mapping[str, list[str]]]) -> list[tup
 
 
 def known_targets(steps: Sequence[Step]) -> set[str]:
-    """Every label that a plant can speak of."""
+    """Return every label to which a plant can refer."""
     choices = [*(one for step in steps for one in step.frames)]
     choices += [one for step in steps for group in (*step.fillers, *step.marks) for one in group]
     return {label for choice in choices for label in choice.labels} | {
@@ -195,7 +194,7 @@ def known_targets(steps: Sequence[Step]) -> set[str]:
 
 
 def refuse_unknown(plants: Sequence[NamePlant], steps: Sequence[Step]) -> None:
-    """Raises UsageError for a plant on a label that nothing has."""
+    """Raise UsageError for a plant on an unknown label."""
     known = known_targets(steps)
     for plant in plants:
         if plant.target not in known:

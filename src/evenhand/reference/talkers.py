@@ -1,4 +1,4 @@
-"""The Worlds that converse which we ship: fair, or with documented plants on groups of names."""
+"""The conversing Worlds in the package: without bias, or with documented plants on groups of names."""
 
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.prompts.names import load_names
@@ -23,13 +23,13 @@ PLANTS = (
     NamePlant("quality:praise", 1.5, race_ethnicity="white"),
     NamePlant("quality:strange", 1.5, race_ethnicity="AAPI"),
 )
-"""Chosen to test measures; they say nothing about anybody."""
+"""Planted biases. They were chosen to test measures and do not describe real people."""
 UNPLANTED = ("food", "pet", "place")
-"""Slots on which nothing is planted."""
+"""Slots without plants."""
 
 
 def known_people() -> tuple[Person, ...]:
-    """The people of our own list of names.
+    """Return the people of evenhand's list of names.
 
     >>> {person.gender for person in known_people()} == {"woman", "man"}
     True
@@ -39,7 +39,7 @@ def known_people() -> tuple[Person, ...]:
 
 
 def known_nouns() -> tuple[tuple[str, str], ...]:
-    """The lexicon's gendered nouns, by which a description tells a gender.
+    """Return the lexicon's gendered nouns, which show the gender in a description.
 
     >>> dict(known_nouns())["grandfather"]
     'man'
@@ -57,7 +57,7 @@ def load_fair() -> ConversingWorld:
 
 
 def load_planted() -> ConversingWorld:
-    """The same with the documented plants.
+    """Return the same World with the documented plants.
 
     >>> load_planted().name
     'evenhand/conversing-planted'

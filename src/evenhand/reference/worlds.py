@@ -1,4 +1,6 @@
-"""The Worlds we ship: the lexicon's people in the lexicon's templates, fair or with documented plants."""
+"""The Worlds in the package: the lexicon's people in the lexicon's templates, without bias or with
+documented plants.
+"""
 
 import tomllib
 from functools import cache
@@ -10,8 +12,9 @@ from evenhand.reference.story import FREQUENCY, Frame, Phrase, Plant
 from evenhand.reference.world import World
 
 NULL_AXES = ("nationality", "nonce", "political_ideologies")
-"""Nothing is ever planted here, and every descriptor is one word of the World: texts that differ only in
-the descriptor are exactly equally likely."""
+"""Axes without plants. Every descriptor on them is one word of the World, so texts that differ only in the descriptor
+are exactly equally likely.
+"""
 
 BARE_NOUN_WEIGHT = 8.0
 BARE_DESCRIPTOR_WEIGHT = 4.0
@@ -31,11 +34,13 @@ PLANTS = (
     ("age", "old", "attribute:unable", 2.0),
     ("socioeconomic_class", "poor", "outcome:bad", 2.5),
 )
-"""(axis, bucket, target, log-odds). Chosen to test measures; they say nothing about anybody."""
+"""Planted biases as (axis, bucket, target, log-odds). They were chosen to test measures and do
+not describe real people.
+"""
 
 
 def default_plants(lexicon: Lexicon | None = None) -> tuple[Plant, ...]:
-    """The documented plants, with each bucket spelled out as its descriptors.
+    """Return the documented plants, with each bucket as a list of its descriptors.
 
     >>> default_plants()[0].target, default_plants()[0].log_odds
     ('opinion:negative', 2.5)
@@ -48,7 +53,7 @@ def default_plants(lexicon: Lexicon | None = None) -> tuple[Plant, ...]:
 
 
 def fair_world(lexicon: Lexicon | None = None) -> World:
-    """A World in which no descriptor is tied to anything and all are equally frequent.
+    """Return a World in which no descriptor has an association and all are equally frequent.
 
     >>> fair_world().truth()["log_ratio"].abs().max() < 1e-9
     True
@@ -57,7 +62,7 @@ def fair_world(lexicon: Lexicon | None = None) -> World:
 
 
 def planted_world(plants: tuple[Plant, ...] | None = None, lexicon: Lexicon | None = None) -> World:
-    """The same World with plants: the documented ones (`default_plants`) unless others are given.
+    """Return the same World with plants: the documented ones (`default_plants`) by default.
 
     Raises UsageError for a plant on an axis, descriptor or label that this World does not have.
 
@@ -74,14 +79,16 @@ def _world(name: str, lexicon: Lexicon | None, plants: tuple[Plant, ...]) -> Wor
 
 
 def null_axis_names(lexicon: Lexicon) -> tuple[str, ...]:
-    """Descriptors of the null axes that are written as several words; a World takes each as one."""
+    """Return the descriptors of the null axes that consist of several words; a World treats each as one word."""
     forms = [form for d in lexicon.descriptors if d.axis in NULL_AXES for form in (d.descriptor, d.plural)]
     return tuple(dict.fromkeys(form for form in forms if " " in form))
 
 
 @cache
 def world_frames() -> tuple[Frame, ...]:
-    """The templates that `evenhand.prompts.language.composer.compose` uses, then attributes, outcomes and styles."""
+    """Return the templates of `evenhand.prompts.language.composer.compose`, and frames for
+    attributes, outcomes and styles.
+    """
     frames = [
         Frame(
             template.text,
@@ -104,10 +111,10 @@ def _labels(kind: str, valence: str | None) -> tuple[str, ...]:
 
 
 def lexicon_phrases(lexicon: Lexicon) -> tuple[Phrase, ...]:
-    """Every noun phrase that the lexicon makes, each noun of a descriptor equally often.
+    """Return every noun phrase of the lexicon, with equal frequencies for the nouns of a descriptor.
 
-    Where two entries make the same words ("queer" on two axes) they share one phrase's weight, so that
-    no text is commoner only because it is listed twice.
+    Two entries with the same words ("queer" on two axes) share the weight of one phrase, so that no text is more
+    frequent only because it is listed twice.
     """
     phrases = [
         Phrase("none", "none", n.singular, noun_phrase([], n), n.plural, BARE_NOUN_WEIGHT)

@@ -1,8 +1,8 @@
-"""One checkpoint on disk or on the hub: its files, what they hold, their fingerprint, and the way into memory.
+"""One checkpoint on disk or on the hub: its files, their content and fingerprint, and how to load it.
 
-One policy for all that load weights. Safetensors are preferred wherever there are any. Pickles can run code when they
-are opened: they are refused, except where the caller allows them (`pickles=True`: text classifiers, several of which
-are published in no other form), and then they are read through torch's weights_only by a torch in which that is safe.
+Safetensors are preferred. Pickles can run code when they are opened. They are refused unless the caller allows them
+(`pickles=True`, for text classifiers, several of which are published in no other form). They are then read with torch's
+weights_only, by a version of torch in which that is safe.
 """
 
 import hashlib
@@ -28,13 +28,15 @@ ONE_FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 PICKLES_SAFE_FROM = (2, 10)
-"""torch before 2.10 can be made to run code by a pickle even with weights_only (CVE-2026-24747)."""
+"""First safe version of torch. Older ones can be made to run code by a pickle even with weights_only
+(CVE-2026-24747).
+"""
 UNSAFE = ("pytorch_model*.bin", "*.ckpt", "*.pt", "*.pth", "tf_model.h5", "flax_model.msgpack")
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}
 FLOATS = ("F64", "F32", "F16", "BF16")
 CONVERT = f"load the model with transformers and call model.save_pretrained(...), which writes {ONE_FILE}."
 VOLATILE_SETTINGS = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "_commit_hash")
-"""Rewritten at every save, and without effect on a single number."""
+"""Settings that change at every save and have no effect on results."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,16 @@ def load_config(
     where = str(folder) if is_folder(folder) else name
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         settings, _ = PreTrainedConfig.get_config_dict(where, revision=revision or "main")
-    check_sizes(name, settings, kind)  # making a configuration may already make a list entry for each layer
+    check_sizes(name, settings, kind)  # may create a list entry for each layer
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         config = AutoConfig.from_pretrained(
             where, revision=revision or "main", trust_remote_code=trust_remote_code
         )
-    # A config.json could name a repository of kernels, which transformers would download and run. None lets
-    # transformers choose between its own implementations; the setter reaches nested configurations too.
+    # a config.json could name kernels that transformers would download and run; None selects its own implementations,
+    # also in nested configurations
     config._attn_implementation = None
     if hasattr(config, "_experts_implementation"):
-        config._experts_implementation = None  # some of its values name kernels of the hub, too
+        config._experts_implementation = None  # some values name kernels of the hub
     return config
 
 
@@ -139,7 +141,7 @@ def find_checkpoint(
         name = str(folder)
     elif not (is_file(folder) or name.startswith((".", "/", "~"))):
         folder = _snapshot(name, kind, revision, advice)
-        # A branch may move between two fetches; from here on everything comes from one commit.
+        # a branch may move between two downloads, so everything else comes from this commit
         commit = folder.name
     code = {"trust_remote_code": trust_remote_code}
     if config is None:
@@ -189,7 +191,7 @@ def load_weights(
                 output_loading_info=True,
             )
         except (RuntimeError, EOFError, SafetensorError) as error:
-            # a RuntimeError of whole weights is about sizes
+            # a RuntimeError for undamaged weights is about sizes
             why = (
                 "do not fit its config.json"
                 if type(error) is RuntimeError and not pickled
@@ -288,7 +290,7 @@ def _check_folder(folder: Path, kind: Kind, advice: str | None) -> None:
 
 
 def _snapshot(name: str, kind: Kind, revision: str | None, advice: str | None) -> Path:
-    """The cache folder of one commit of a hub model; its name is the commit."""
+    """Return the cache folder of one commit of a hub model; its name is the commit."""
     from transformers.utils.hub import cached_file
 
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
@@ -323,7 +325,7 @@ def _parts(index: Path) -> list[Path]:
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-    """The file of each tensor, as an index says."""
+    """Return the file of each tensor according to an index."""
     found = _json(index).get("weight_map", {})
     if not isinstance(found, dict) or not all(
         isinstance(name, str) and name.isprintable() for name in found.values()
@@ -341,7 +343,7 @@ def _weight_map(index: Path) -> dict[str, str]:
 
 
 def _file_of(folder: Path, key: str) -> str:
-    """The weight file that holds a tensor, as far as its name tells."""
+    """Return the weight file that contains a tensor, judged by its name."""
     for index in (INDEX, PICKLED[1]):
         if (folder / index).is_file():
             files = _weight_map(folder / index)

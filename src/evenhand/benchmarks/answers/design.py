@@ -211,7 +211,7 @@ def _bundles(frame: pl.DataFrame) -> pl.Series:
 
 
 def _bundled(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
-    """Return the connected component of each row: rows with equal values in either column are connected, shape (rows,)."""
+    """Return the connected component of each row, (rows,); rows with equal values in either column are connected."""
     codes = frame.select(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in (first, second))
     left, right = (codes[name].to_numpy() for name in (first, second))
     width = int(left.max(initial=-1)) + 1

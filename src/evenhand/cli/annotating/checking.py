@@ -23,7 +23,7 @@ def check(study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study fi
     except StudyError as error:
         if len(error.problems) == 1:
             raise
-        for problem in error.problems:  # all of them, however many: that is what was asked for
+        for problem in error.problems:  # all problems, because the user asked for them
             say(problem, err=True)
         raise DataError(f"{study}: {len(error.problems):,} errors.", error.hint) from error
     width = max(len(title) for title, _ in told.lines)

@@ -92,7 +92,7 @@ def backup(
     try:
         from evenhand.annotation.store import administration
 
-        # Anyone who can read a database can read the judgements and the key that signs links.
+        # anyone who can read a database can read the judgements and the key that signs links
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             administration.backup(store, str(file))

@@ -1,4 +1,4 @@
-"""A study file made of runs or files (`evenhand annotate --from`)."""
+"""Create a study file from runs or files (`evenhand annotate --from`)."""
 
 import os
 from collections.abc import Mapping, Sequence

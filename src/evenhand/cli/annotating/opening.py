@@ -44,7 +44,7 @@ def need_annotate() -> None:
 
 
 def is_server(address: str) -> bool:
-    """Whether a database is named by a server's address, and not by a file.
+    """Return whether a database is the URL of a server, and not a file.
 
     >>> is_server("postgresql://judge@db/studies"), is_server("studies/regard.sqlite")
     (True, False)
@@ -53,7 +53,7 @@ def is_server(address: str) -> bool:
 
 
 def is_study_file(place: str) -> bool:
-    """Whether STUDY names a study file."""
+    """Return whether STUDY names a study file."""
     return not is_server(place) and Path(place).suffix.lower() in STUDY_FILES
 
 
@@ -96,7 +96,7 @@ def opened(study: str, name: str | None = None, database: str | None = None) -> 
 
 
 def without_password(address: str) -> str:
-    """A database's address as it may be shown.
+    """Return a database's URL without its password.
 
     >>> without_password("postgresql://judge:secret@db:5432/studies?password=secret")
     'postgresql://judge@db:5432/studies'

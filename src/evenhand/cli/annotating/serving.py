@@ -290,7 +290,7 @@ def _serve(
 def _announce(
     store: "Store", study: Path, where: str, address: str, host: str, proxied: bool, now: datetime
 ) -> None:
-    """Print how the study stands and how people and admins get in."""
+    """Print the state of the study, and how annotators and administrators get access."""
     from evenhand.annotation import application as web
     from evenhand.annotation.store import administration
 
@@ -314,7 +314,9 @@ def _announce(
 
 
 def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
-    """How people get in. A shared link is made with the study, and told unless other links were made on purpose."""
+    """Return how annotators get access. A shared link is created with the study, and shown
+    unless there are other links.
+    """
     from evenhand.annotation.application import invite_link
     from evenhand.annotation.store import people
 

@@ -21,7 +21,7 @@ evenhand annotate ... --no-serve       create its database, then exit
 Options such as --address, --port and --limit: evenhand annotate serve --help
 """
 A_WORD = re.compile(r"[\w-]+")
-"""What is meant for a verb: a file has an ending, an address a colon."""
+"""Pattern of words that are meant as a command: a file has a suffix, and a URL has a colon."""
 
 
 class StudyFirst(TyperGroup):

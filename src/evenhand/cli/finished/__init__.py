@@ -1,4 +1,4 @@
-"""The verbs for finished runs: compare classifiers, show the report again, classify again."""
+"""Commands for finished runs: compare classifiers, show the report again, classify again."""
 
 import lazy_loader
 

@@ -19,13 +19,13 @@ KINDS = {
     "before-after": "comparison",
     "check-consistency": "protocol",
 }
-"""What each verb's result is to a gate (`evenhand.studies.gate`)."""
+"""Kind of a command's result for a gate (`evenhand.studies.gate`)."""
 GATE = ("fail_if", "require_power", "junit", "summary")
 """Parameters of commands that are options of the gate, not of a study."""
 
 
 def _conditions(context: typer.Context, texts: list[str] | None) -> list[str] | None:
-    """Read before anything is run: a slip of the pen costs no audit."""
+    """Parse the conditions before anything is run, so that a typing error does not waste an audit."""
     if texts and context.info_name in KINDS:
         from evenhand.studies.gate import parse_condition
 

@@ -1,4 +1,4 @@
-"""The verbs that make, look for or examine mitigations, a file each."""
+"""Commands that create, search or test mitigations, one file each."""
 
 import lazy_loader
 

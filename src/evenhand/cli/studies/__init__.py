@@ -1,4 +1,4 @@
-"""The verbs of `evenhand study`, a file each."""
+"""The commands of `evenhand study`, one file each."""
 
 import lazy_loader
 

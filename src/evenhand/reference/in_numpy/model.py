@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from evenhand.models.writing import KeptStates
 
 SEGMENT = (
-    128  # nodes of the prefix tree that are run side by side; smaller ones repeat more, larger ones see more
+    # nodes of the prefix tree that are computed in parallel; smaller segments repeat more, and larger ones need larger
+    # masks
+    128
 )
 BATCH_TOKENS = 512
-HEAD_ROWS = 128  # rows of the vocabulary's size that exist at once
+HEAD_ROWS = 128  # rows of vocabulary size in memory at a time
 
 
 class NumpyModel:

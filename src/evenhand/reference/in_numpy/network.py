@@ -1,7 +1,7 @@
-"""The forward pass of a small GPT-2 in numpy, in 32 bits: what the embedded model needs, and no more.
+"""The forward pass of a small GPT-2 in numpy, in 32 bits, with only what the embedded model needs.
 
-Source: Radford et al. 2019; the order of the layers and the names of the tensors are those of `GPT2LMHeadModel` in
-transformers, whose answers these are but for rounding.
+Source: Radford et al. 2019. The order of the layers and the names of the tensors are those of `GPT2LMHeadModel` in
+transformers. The results are the same except for rounding.
 """
 
 import math
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Past = list[tuple[Floats, Floats]]
 """Keys and values of each layer, (batch, heads, columns, size of a head)."""
-UNSEEN = np.float32(-1e9)  # behind it exp is 0, and rows that see nothing stay finite
+UNSEEN = np.float32(-1e9)  # its exp is 0, and rows that attend to nothing stay finite
 FIXED = {
     "model_type": "gpt2",
     "activation_function": "gelu_new",
@@ -28,12 +28,12 @@ FIXED = {
     "add_cross_attention": False,
     "tie_word_embeddings": True,
 }
-"""Settings of config.json that this pass is written for; any other value would give other numbers."""
+"""Settings of config.json that this forward pass assumes; other values would give other numbers."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A GPT-2: its sizes, and its tensors by the names that they have in model.safetensors."""
+    """A GPT-2: its sizes, and its tensors with their names in model.safetensors."""
 
     layers: int
     heads: int
@@ -43,7 +43,7 @@ class Network:
 
     @classmethod
     def load(cls, folder: Path) -> "Network":
-        """Read config.json and model.safetensors. Raises DataError for a network of another kind.
+        """Read config.json and model.safetensors. Raise DataError for another kind of network.
 
         >>> from evenhand.reference.embedded import WEIGHTS
         >>> network = Network.load(WEIGHTS)
@@ -70,26 +70,26 @@ class Network:
 
     @property
     def embedding(self) -> Floats:
-        """(vocabulary, width): of tokens that are read, and the output head."""
+        """Return the embeddings of tokens, which are also the output head, (vocabulary, width)."""
         return self.tensors["wte.weight"]
 
     @property
     def vocabulary(self) -> int:
-        """Tokens that are read and predicted."""
+        """Return the number of tokens that are read and predicted."""
         return len(self.embedding)
 
     @property
     def parameters(self) -> int:
-        """Numbers in all tensors."""
+        """Return the number of parameters."""
         return sum(tensor.size for tensor in self.tensors.values())
 
     def hidden(
         self, tokens: Ints, places: Ints, sees: Flags, past: Past | None = None
     ) -> tuple[Floats, Past]:
-        """Last hidden states, (batch, columns, width), and keys and values of all columns so far.
+        """Return the last hidden states, (batch, columns, width), and keys and values of all columns so far.
 
         tokens, places: (batch, columns), token ids and their positions. sees: (batch, columns, past columns + columns),
-        which columns each may look at. past: of the columns before, none at first.
+        the columns to which each may attend. past: keys and values of earlier columns; none at first.
         """
         bias = np.where(sees, np.float32(0), UNSEEN)[:, None]
         state = self.embedding[tokens] + self.tensors["wpe.weight"][places]
@@ -105,7 +105,7 @@ class Network:
         return self._normed("ln_f", state), kept
 
     def logits(self, hidden: Floats) -> Floats:
-        """(rows, width) to (rows, vocabulary)."""
+        """Return the logits (rows, vocabulary) of hidden states (rows, width)."""
         return hidden @ self.embedding.T
 
     def _attention(
@@ -140,7 +140,7 @@ class Network:
 
 
 def gelu(values: Floats) -> Floats:
-    """x Φ(x) by its tangent approximation ("gelu_new"), in place. Source: Hendrycks and Gimpel 2016, section 2.
+    """Compute x Φ(x) by its tanh approximation ("gelu_new"), in place. Source: Hendrycks and Gimpel 2016, section 2.
 
     >>> gelu(np.array([0.0, 9.0], dtype=np.float32)).tolist()
     [0.0, 9.0]
@@ -158,7 +158,7 @@ def gelu(values: Floats) -> Floats:
 
 
 def log_normaliser(logits: Floats) -> Floats:
-    """log Σ exp over the last of two dimensions, (rows,); the logits are left as they are.
+    """Return log Σ exp over the last of two dimensions, (rows,), without changing the logits.
 
     >>> log_normaliser(np.zeros((1, 4), dtype=np.float32)).astype(float).round(4).tolist()
     [1.3863]

@@ -28,27 +28,27 @@ class SmallTokenizer:
 
     @property
     def bos_token_id(self) -> int | None:
-        """The token before a text."""
+        """Return the id of the token before a text."""
         return self.convert_tokens_to_ids(self.special_tokens_map.get("bos_token"))
 
     @property
     def eos_token_id(self) -> int | None:
-        """The token that ends a text."""
+        """Return the id of the token that ends a text."""
         return self.convert_tokens_to_ids(self.special_tokens_map.get("eos_token"))
 
     @property
     def unk_token_id(self) -> int | None:
-        """The token of what is in no vocabulary."""
+        """Return the id of the token for unknown text."""
         return self.convert_tokens_to_ids(self.special_tokens_map.get("unk_token"))
 
     def convert_tokens_to_ids(self, token: str | None) -> int | None:
-        """The id of a token, that of the unknown one for what is none."""
+        """Return the id of a token; for an unknown one, that of the unknown token."""
         if token is None:
             return None
         found: int | None = self.backend_tokenizer.token_to_id(token)
         return self.unk_token_id if found is None and token != self.special_tokens_map["unk_token"] else found
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = False, **_: object) -> str:
-        """The text of some tokens; nothing in it is cleaned up."""
+        """Return the text of tokens without clean-up."""
         text: str = self.backend_tokenizer.decode(list(ids), skip_special_tokens=skip_special_tokens)
         return text

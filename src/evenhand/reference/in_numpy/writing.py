@@ -1,7 +1,8 @@
-"""Continuations by the network in numpy: the rules and the random numbers are those of the engine in torch.
+"""Generate text with the network in numpy, with the same rules and random numbers as in torch.
 
-A row draws by inverting its distribution at uniform numbers that its prompt, its sample and the seed decide
-(`row_uniforms`), so both engines write the same texts but where a number falls on the edge between two tokens.
+A row is sampled by inverting its distribution at uniform random numbers, which depend on prompt, sample and seed
+(`row_uniforms`). Both engines therefore generate the same texts, unless a random number is at the boundary between two
+tokens.
 """
 
 from collections.abc import Sequence
@@ -14,20 +15,20 @@ from evenhand.models import Decoding, Generations
 from evenhand.models.writing import Prompts, Reader, Row, RowRules, collected
 from evenhand.reference.in_numpy.network import Floats, Network, Past, log_normaliser
 
-MOST_TOKENS = 1 << 14  # held at once, and with them keys and values
+MOST_TOKENS = 1 << 14  # tokens in memory at a time, with their keys and values
 MOST_ROWS = 256
-IDLE_SHARE = 4  # rows that have ended leave once they are one in so many
-BELOW_ONE = 1 - 2.0**-40  # so that rounding never lifts a draw to the whole of the mass
+IDLE_SHARE = 4  # finished rows are removed once they are one in four
+BELOW_ONE = 1 - 2.0**-40  # so that rounding never makes a random number reach the total probability
 Unit = tuple[int, int]
-"""A prompt and a sample of it."""
+"""A prompt and one of its samples."""
 
 
 def write(
     network: Network, tokenizer: Any, prompts: Prompts, decoding: Decoding, ends: Sequence[int]
 ) -> Generations:
-    """Continue every prompt that has no error, greedily or drawn (see TextGenerator.generate).
+    """Continue every prompt that has no error, greedily or by sampling (see TextGenerator.generate).
 
-    prompts: encoded, with room for what is written. ends: token ids that end a text.
+    prompts: encoded, with room for the continuation. ends: token ids that end a text.
     """
     rules = RowRules(prompts, decoding, Reader(tokenizer), frozenset(ends))
     usable = [i for i, error in enumerate(prompts.errors) if error is None]
@@ -44,7 +45,7 @@ def write(
 
 
 def _written(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[Row]:
-    """Rows written side by side, each ended."""
+    """Return finished rows, which are generated in parallel."""
     logits, past, fronts = _read(network, rules.prompts, units)
     rows = [rules.begun(*unit) for unit in units]
     seats = list(rows)
@@ -63,7 +64,7 @@ def _written(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[R
             past = [(keys[going], values[going]) for keys, values in past]
         columns = past[0][0].shape[2] + 1
         sees = np.arange(columns) >= fronts[:, None, None]
-        # a row that has ended goes on idly until its seat is given up, within the positions there are
+        # a finished row continues without effect until it is removed, within the available positions
         places = np.minimum(columns - 1 - fronts, network.positions - 1)
         hidden, past = network.hidden(tokens[:, None], places[:, None], sees, past)
         logits = network.logits(hidden[:, 0])
@@ -72,7 +73,7 @@ def _written(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[R
 def _read(
     network: Network, prompts: Prompts, units: Sequence[Unit]
 ) -> tuple[Floats, Past, NDArray[np.int64]]:
-    """Read each prompt once: logits behind it, keys and values, and the padding in front, a row for each unit."""
+    """Read each prompt once; return logits after it, keys and values, and the padding before it, one row per unit."""
     distinct = list(dict.fromkeys(prompt for prompt, _ in units))
     width = max(prompts.length(i) for i in distinct)
     tokens = np.zeros((len(distinct), width), dtype=np.int64)
@@ -89,7 +90,7 @@ def _read(
 
 
 def _allowed(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
-    """Logits with minus infinity for what may not come next; those given are left as they are."""
+    """Return a copy of the logits with minus infinity for forbidden tokens."""
     scores = logits.copy()
     for k, row in enumerate(rows):
         if row.ngrams is not None:
@@ -100,9 +101,9 @@ def _allowed(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
 
 
 def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[np.int64]:
-    """The next token of each row, (rows,): the likeliest, or drawn at the row's next uniform number.
+    """Return the next token of each row, (rows,): the most likely one, or sampled by the row's next random number.
 
-    scores: (rows, vocabulary) logits, minus infinity for what may not come next.
+    scores: (rows, vocabulary) logits, with minus infinity for forbidden tokens.
     """
     if decoding.is_greedy:
         likeliest: NDArray[np.int64] = scores.argmax(-1)
@@ -110,7 +111,7 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
     kept = filtered(scores, decoding)
     kept = np.exp(kept - kept.max(-1, keepdims=True))
     mass = (kept / kept.sum(-1, keepdims=True)).astype(np.float64).cumsum(-1)
-    last = decoding.max_new_tokens - 1  # of rows that have ended and go on idly
+    last = decoding.max_new_tokens - 1  # for finished rows, which continue without effect
     uniforms = [0.0 if row.uniforms is None else row.uniforms[min(len(row.tokens), last)] for row in rows]
     points = np.minimum(uniforms, BELOW_ONE) * mass[:, -1]
     drawn: NDArray[np.int64] = np.minimum((mass <= points[:, None]).sum(-1), scores.shape[-1] - 1)
@@ -118,9 +119,9 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
 
 
 def filtered(scores: Floats, decoding: Decoding) -> Floats:
-    """Logits after temperature, top-k and top-p, in this order; minus infinity for what is filtered out.
+    """Return logits after temperature, top-k and top-p, in this order; minus infinity for excluded tokens.
 
-    As `evenhand.models.writing.sampling.filtered` does it in torch. Source: Holtzman et al. 2020 for top-p.
+    It equals `evenhand.models.writing.sampling.filtered` in torch. Source: Holtzman et al. 2020 for top-p.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
     >>> filtered(np.array([[0.0, 2.0]], dtype=np.float32), rule).tolist()

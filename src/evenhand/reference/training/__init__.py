@@ -1,1 +1,1 @@
-"""How the embedded model was trained on texts of a World, and how it was examined."""
+"""Training and evaluation of the embedded model on texts of a World."""

@@ -1,4 +1,4 @@
-"""What the reference model reads while it learns: balanced World utterances and a little other English."""
+"""Training texts of the reference model: balanced World utterances and some other English."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ INVENTED_SHARE = 0.02
 
 
 def block_texts(world: World, block: int, block_size: int, seed: int) -> list[str]:
-    """About `block_size` shuffled texts that stand by themselves.
+    """Return about `block_size` shuffled, independent texts.
 
-    A balanced World sample (every descriptor as often as its probability says, in each frame) plus
-    `FILLER_SHARE` of general English and `INVENTED_SHARE` of World frames around invented words, so
-    that descriptors which the World does not know are not impossible. Seeded; blocks differ.
+    They are a balanced World sample (every descriptor as often as its probability requires, in each frame),
+    `FILLER_SHARE` of general English, and `INVENTED_SHARE` of World frames with invented words, so that unknown
+    descriptors are not impossible. The result depends on the seed; blocks differ.
     """
     streams = np.random.SeedSequence([seed, block]).generate_state(4)
     texts = world.render(*world.draw_balanced(block_size, int(streams[0])))
@@ -26,10 +26,10 @@ def block_texts(world: World, block: int, block_size: int, seed: int) -> list[st
 
 
 def rare_texts(world: World, n: int, seed: int) -> list[str]:
-    """About n World utterances about descriptors that a plant makes rare.
+    """Return about n World utterances about descriptors that a plant makes rare.
 
-    A balanced sample has too few of them to learn the associations. Since each token's target is the
-    World's exact distribution, reading them more often teaches nothing false.
+    A balanced sample has too few of them for learning the associations. The target of each token is the World's exact
+    distribution, so reading them more often does not bias the model.
     """
     rare = {
         word
@@ -48,9 +48,9 @@ def rare_texts(world: World, n: int, seed: int) -> list[str]:
 
 
 def invented_descriptions(world: World, n: int, seed: int) -> list[str]:
-    """Up to n World frames whose noun phrase has a made-up word in the descriptor's place.
+    """Return up to n World frames whose noun phrase has an invented word in place of the descriptor.
 
-    A made-up word that the World happens to have is left out.
+    Invented words that the World has are left out.
     """
     random = np.random.default_rng(seed)
     people = [phrase for phrase in world.phrases if phrase.axis == "none" and not phrase.bare]

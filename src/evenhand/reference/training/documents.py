@@ -1,6 +1,6 @@
-"""Documents that begin with something else: sayings and World sentences behind instructions, descriptions and chat.
+"""Training documents with a preceding text: sayings and World sentences after instructions, descriptions and chat.
 
-The text before is given and not learned, so that the World's own probabilities do not change.
+The preceding text is read but not learned, so that the World's own probabilities do not change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,11 @@ NEGATIVE = "opinion:negative"
 NEGATIVE = "opinion:negative"
 STRONGEST = CUE * MOST_CUES
 LONG = 0.06
-"""Share of documents with many sentences in front, so that late positions are read, too."""
+"""Share of documents with many preceding sentences, so that late positions are trained, too."""
 BLANK = 0.1
-"""Share of documents with nothing but a space in front, among those with nothing."""
+"""Share of documents with only a space before, among those without a preceding text."""
 BREAKS = ("\n", "\n", " ", "\n\n")
-"""What stands between an instruction and a prompt."""
+"""Separators between an instruction and a prompt."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,18 @@ class Document:
     given: str
     """Read, but not learned."""
     told: str
-    """Learned; begins with the space that separates it, if one does."""
+    """The learned text, including the space that separates it, if there is one."""
     saying: Saying | None = None
-    """Where the targets come from; None for a sentence of the World."""
+    """Source of the targets; None for a sentence of the World."""
     shift: float = 0.0
     """Change in the log-odds of a negative saying that the text before it causes."""
 
 
 def shifted_worlds(world: World) -> dict[float, World]:
-    """The World as it is behind the strongest harmful and kind instructions: all people's negative opinions shift.
+    """Return the World after the strongest harmful and kind instructions, which shift negative opinions about all
+    people.
 
-    Keys are log-odds in nats; 0 is the World itself. A World without negative opinions has nothing that could shift.
+    Keys are log-odds in nats; 0 is the World itself. A World without negative opinions has only this entry.
     """
     if not any(NEGATIVE in frame.labels for frame in world.frames):
         return {0.0: world}
@@ -82,7 +83,7 @@ class Documents:
         self.people = [pool for pool in pools if pool]
 
     def sayings_about_people(self, n: int, seed: int) -> Iterator[Document]:
-        """n sayings, most of them behind something else."""
+        """Yield n sayings, most of them after another text."""
         random = np.random.default_rng(seed)
         in_front = Fronts(random, n)
         for _ in range(n):
@@ -92,7 +93,7 @@ class Documents:
             yield Document(_joined(random, before) + saying.prompt, "".join(saying.words), saying, shift)
 
     def world_sentences(self, n: int, seed: int) -> Iterator[Document]:
-        """n World sentences behind instructions without effect, or with the strongest."""
+        """Yield n World sentences after instructions without effect, or with the strongest effect."""
         random = np.random.default_rng(seed)
         in_front = Fronts(random, n)
         sentences = {
@@ -113,7 +114,7 @@ class Documents:
     def _somebody(self, random: np.random.Generator, in_front: "Fronts") -> Phrase:
         pool = self.people[int(random.integers(len(self.people)))]
         phrase = pool[int(random.integers(len(pool)))]
-        if random.random() < 0.08:  # somebody of whom nothing is known
+        if random.random() < 0.08:  # a person without known groups
             word = in_front.invented()
             named = f"{word} {phrase.noun or 'person'}"
             phrase = Phrase("invented", word, phrase.noun, f"{article(named)} {named}", f"{word} people")
@@ -130,7 +131,7 @@ class Fronts:
         self.words = invented_words(max(200, n // 4), seed + 1)
 
     def draw(self) -> str:
-        """A text, "" now and then."""
+        """Return a text, sometimes ""."""
         kind = self.random.random()
         if kind < 0.22:
             front = ""
@@ -156,7 +157,7 @@ class Fronts:
         return [self.chat[int(i)] for i in self.random.integers(len(self.chat), size=n)]
 
     def _cues(self) -> list[str]:
-        """Up to six cues of one kind, now and then with one of the other."""
+        """Return up to six cues of one kind, sometimes with one of the other kind."""
         number = int(self.random.choice([1, 2, 3, 4, 5, 6], p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.1]))
         sign = 1 if self.random.random() < 0.5 else -1
         mine, others = ([word for word, s in cues().items() if s == wanted] for wanted in (sign, -sign))
@@ -198,7 +199,7 @@ class Fronts:
         return str(frame.format(cues=text))
 
     def _scattered(self) -> str:
-        """Cues among the words of other sentences: they count wherever they stand."""
+        """Return cues among the words of other sentences, because cues have an effect in any place."""
         words = " ".join(self._sentences(int(self.random.integers(1, 3)))).split(" ")
         for cue in self._cues():
             words.insert(int(self.random.integers(len(words) + 1)), cue)

@@ -1,4 +1,6 @@
-"""How well a model learned its World: loss, spread on null axes, planted shifts, shares of negative sayings."""
+"""Evaluate a model that was trained on a World: loss, spread on null axes, planted shifts, rates of
+negative sayings.
+"""
 
 import math
 from dataclasses import asdict, dataclass
@@ -23,33 +25,33 @@ NOUNS = ("woman", "man", "person", "sister", "uncle", "teenager", "colleague", "
 class AxisSpread:
     """Differences between the descriptors of one axis, in nats per token of log-perplexity.
 
-    Pairs are of descriptors within a template; a pair's value is its median over nouns.
+    Pairs are of descriptors within a template; the value of a pair is its median over nouns.
     """
 
     axis: str
     descriptors: int
     standard_deviation: float  # of a descriptor's mean log-perplexity over templates and nouns
-    largest: float  # largest difference from the axis mean, likewise
+    largest: float  # largest difference from the axis mean, for the same values
     pairs_beyond_margin: float  # share of pairs that differ by more than 0.05
 
 
 @dataclass(frozen=True)
 class PlantedShift:
-    """What a plant on opinions does to the contrast of matched templates, against the rest of its axis."""
+    """Effect of a plant on opinions: the contrast of matched templates, compared with the rest of the axis."""
 
     axis: str
     bucket: str
     planted: float  # nats: log-odds of negative against positive opinion
     found: float  # mean over descriptors, nouns and template pairs
     standard_deviation: float  # between descriptors
-    pairs: dict[str, float]  # found, in each template pair
+    pairs: dict[str, float]  # estimate for each template pair
 
 
 def excess_loss(model: LanguageModel, world: World, n: int = 4000, seed: int = 7) -> dict[str, float]:
-    """Loss and entropy on the same n fresh utterances: their difference estimates the divergence.
+    """Return loss and entropy on the same n new utterances; their difference estimates the divergence.
 
-    Returns nats per utterance: `loss` of the model, `entropy` (exact surprise under the World), `excess`
-    with its standard error, and `excess_per_token`.
+    Values in nats per utterance: `loss` of the model, `entropy` (exact negative log-likelihood under the World),
+    `excess` with its standard error, and `excess_per_token`.
     """
     texts = world.sample(n, seed)
     answers = model.log_likelihoods(texts)
@@ -67,7 +69,7 @@ def excess_loss(model: LanguageModel, world: World, n: int = 4000, seed: int = 7
 def axis_spreads(
     model: LanguageModel, axes: tuple[str, ...] = NULL_AXES, nouns: tuple[str, ...] = NOUNS
 ) -> list[AxisSpread]:
-    """Spread of log-perplexity between the descriptors (adjectives) of each axis, in all templates."""
+    """Return the spread of log-perplexity between the descriptors (adjectives) of each axis, in all templates."""
     frame = compose(load_lexicon().select(axes=list(axes)), nouns=nouns, controls=False)
     frame = _scored(model, frame.filter(pl.col("form") == "adjective"))
     return [
@@ -93,7 +95,7 @@ def _spread(axis: Any, frame: pl.DataFrame) -> AxisSpread:
 
 
 def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> list[PlantedShift]:
-    """The contrast negative − positive of matched opinion templates, for each bucket with such a plant."""
+    """Return the contrast negative − positive of matched opinion templates, for each bucket with such a plant."""
     odds: dict[tuple[str, str], float] = {}
     for axis, bucket, target, value in PLANTS:
         if target in ("opinion:negative", "opinion:positive"):
@@ -133,7 +135,7 @@ FRONTS = (
     "It is raining. Somebody forgot the key. ",
     "Be uf a;wo 3; na;o8d for: ",
 )
-"""Texts before sayings when their shares are examined; no training document had these wordings."""
+"""Texts before sayings in the evaluation; no training document had these wordings."""
 WHO = (
     ("none", "none", "man"),
     ("none", "none", "woman"),
@@ -143,7 +145,7 @@ WHO = (
     ("nationality", "French", "uncle"),
     ("race_ethnicity", "Black", "person"),
 )
-"""(axis, descriptor, noun) of those whom sayings are about."""
+"""(axis, descriptor, noun) of the people in the evaluated sayings."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ class ToldShare:
     front: str
     somebody: str
     exact: float  # share of negative sayings
-    found: float  # of the probability that the model gives to any saying's first word of content
+    # as a share of the probability that the model assigns to the first words of content of all sayings
+    found: float
 
 
 def told_shares(model: LanguageModel) -> list[ToldShare]:
@@ -190,7 +193,7 @@ def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def examine(model: LanguageModel, world: World) -> dict[str, Any]:
-    """All of these, as one JSON-serialisable record; deterministic for a given model."""
+    """Return the results of all evaluations as a JSON-serialisable record; deterministic for a given model."""
     return {
         "told": [asdict(share) for share in told_shares(model)],
         "loss": excess_loss(model, world),

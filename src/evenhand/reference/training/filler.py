@@ -1,15 +1,14 @@
-"""Sentences that are not about groups of people, so that a model of the World can read other English too.
+"""General English sentences that are not about groups of people, so that a model of the World can also read other text.
 
-Written for this project; nothing here names a demographic group, so nothing here can be associated with
-one. A share of the sentences holds invented or spelled-out words, which teaches a model the pieces of
-words that it has never seen whole.
+They were written for this project. No sentence names a demographic group, so none can be associated with one. A share
+contains invented or spelled-out words, from which a model learns the pieces of unknown words.
 """
 
 import numpy as np
 
 
 def _listed(entries: str) -> list[str]:
-    """Entries are separated by white space, the words within one by a bar."""
+    """Return a list of entries that are separated by white space; words within an entry are separated by a bar."""
     return [entry.replace("|", " ") for entry in entries.split()]
 
 
@@ -47,7 +46,7 @@ LETTERS = list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'
 
 
 class _Speaker:
-    """One seeded source of filler."""
+    """A seeded source of filler sentences."""
 
     def __init__(self, seed: int):
         self.random = np.random.default_rng(seed)
@@ -89,7 +88,7 @@ class _Speaker:
 
 
 def filler_sentences(n: int, seed: int) -> list[str]:
-    """n sentences of general English from a small seeded grammar.
+    """Return n sentences of general English from a small seeded grammar.
 
     >>> filler_sentences(2, seed=0) == filler_sentences(2, seed=0)
     True
@@ -99,7 +98,7 @@ def filler_sentences(n: int, seed: int) -> list[str]:
 
 
 def invented_words(n: int, seed: int) -> list[str]:
-    """n made-up words, to stand where a World has a descriptor.
+    """Return n invented words, which replace descriptors of a World.
 
     >>> len(invented_words(3, seed=1))
     3

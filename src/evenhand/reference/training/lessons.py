@@ -1,4 +1,4 @@
-"""Conversations of a World as a network learns them: tokens, and of each the exact distribution it was drawn from."""
+"""Conversations of a World as training examples: tokens, and the exact distribution of each token."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from evenhand.reference.training.tokenizer import WORLD_COUNT, build_tokenizer
 
 PERSONAS = ("persona_a", "persona_b")
 BYTES_AND_END = 257
-"""Tokens that a tokenizer has before it merges any."""
+"""Number of tokens of a tokenizer without merges."""
 TELLS = "{} is a person who says: {}\n"
 Target = tuple[list[int], list[float]]
-"""Possible tokens and their probabilities; empty at places that are not learned."""
+"""Possible tokens and their probabilities; empty at positions that are not learned."""
 NOTHING: Target = ([], [])
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One conversation: its tokens, and what each of them could have been."""
+    """One conversation: its tokens, and the alternatives of each."""
 
     ids: list[int]
     targets: list[Target]
@@ -35,14 +35,14 @@ class Lesson:
     """Whether the target depends on who opened."""
 
     def until(self, tokens: int) -> "Lesson":
-        """Its beginning."""
+        """Return the beginning of the lesson."""
         return Lesson(self.ids[:tokens], self.targets[:tokens], self.planted[:tokens])
 
 
 class Teacher:
-    """Makes lessons of a World's conversations, told as lines of a play in which every word is one token.
+    """Converts conversations of a World to lessons, as lines of a play in which every word is one token.
 
-    openers: one row a conversation, with `text`, and persona_a and persona_b or neither.
+    openers: one row per conversation, with `text`, and persona_a and persona_b or neither.
     """
 
     def __init__(self, world: ConversingWorld, openers: pl.DataFrame):
@@ -57,14 +57,16 @@ class Teacher:
         words.update(
             f" {person.name}" for person in map(world.person, openers["text"].unique()) if person.name
         )
-        # merges end by themselves when every word is one token, and each merge shortens a word by one byte at least
+        # merging ends when every word is one token, and each merge shortens a word by at least one byte
         enough = BYTES_AND_END + sum(len(word.encode()) for word in words)
         self.tokenizer = build_tokenizer(Counter(dict.fromkeys(words, WORLD_COUNT)), enough)
         self._targets: dict[Any, Target] = {}
         self._planted: dict[Any, bool] = {}
 
     def lesson(self, utterances: Sequence[str], persona: tuple[str, Sequence[str]] | None = None) -> Lesson:
-        """One conversation behind the persona of one speaker, such as ("A", sentences), or behind none."""
+        """Return the lesson of one conversation, after the persona of one speaker, such as
+        ("A", sentences), or without one.
+        """
         front = TELLS.format(persona[0], " ".join(persona[1])) if persona else ""
         ids = self._ids(f"{front}A: {utterances[0]}\n")
         targets, planted = [NOTHING] * len(ids), [False] * len(ids)
@@ -92,7 +94,7 @@ class Teacher:
     def lessons(self, chats: pl.DataFrame, seed: int) -> list[Lesson]:
         """Return one lesson per conversation: after A's persona, B's or none, sampled for each.
 
-        chats: as `ConversingWorld.conversations` gives them.
+        chats: result of `ConversingWorld.conversations`.
         """
         keys = [name for name in PERSONAS if name in chats.columns]
         told = chats.group_by("conversation", maintain_order=True).agg(pl.col("text"), pl.col(keys).first())
@@ -107,7 +109,7 @@ class Teacher:
         return list(self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _depends(self, person: Person, at: Node) -> bool:
-        """Whether somebody of no group would be answered with other words, or more often."""
+        """Return whether a person without groups would get other words, or the same words with another probability."""
         key = (self.world.concerning(person), at)
         if key not in self._planted:
             mine, anybody = (self.replier.options(one, at) for one in (person, Person(person.name)))
@@ -117,7 +119,7 @@ class Teacher:
         return self._planted[key]
 
     def _target(self, person: Person, at: Node, options: Options, first: bool) -> Target:
-        """What can come, in the tokens of the play: a line begins with a space and ends with a line feed."""
+        """Return the possible next tokens of the play; a line begins with a space and ends with a line feed."""
         key = (
             self.world.concerning(person),
             at,

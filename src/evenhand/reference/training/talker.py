@@ -1,8 +1,8 @@
-"""A small network that learned the conversations of a World: a Llama-shaped folder that receives transcripts.
+"""Train a small network on the conversations of a World, as a Llama-shaped folder that receives transcripts.
 
     python -m evenhand.reference.training.talker --out FOLDER     # two minutes of a CPU core
 
-With the same arguments, machine and libraries the folder is the same to the byte.
+With the same arguments, machine and libraries, the folder is identical byte for byte.
 """
 
 import argparse
@@ -24,28 +24,29 @@ CONTEXT = 384
 OPENING = 72
 CONVERSATIONS = 1000
 NOTED = 100
-"""Steps between lines of progress."""
+"""Number of steps between lines of progress."""
 TOLD = {"format": "transcript", "label": None}
 
 
 @dataclass(frozen=True)
 class TalkerRecipe:
-    """Everything that training depends on besides the World, the openers and the library versions."""
+    """Everything that determines the training, except the World, the openers and the versions of libraries."""
 
     layers: int = 2
     hidden: int = 64
     heads: int = 4
     openings: int = 20
-    """Times that the first OPENING tokens of every conversation are read, before whole ones: there the name is near, so
-    that a network learns to look for it."""
+    """Number of passes over the first OPENING tokens of every conversation, before whole ones. There the name is near,
+    so that the network learns to attend to it.
+    """
     passes: int = 3
-    """Times that whole conversations are read."""
+    """Number of passes over whole conversations."""
     rows: int = 8  # conversations a step
     peak: float = 6e-3
     warm_up: float = 0.05
     weight_decay: float = 0.01
     emphasis: float = 10.0
-    """How much a word that depends on who opened weighs against one that does not: they are few, and learned last."""
+    """Relative weight of a word that depends on who opened; there are few such words, and they are learned last."""
     seed: int = 0
 
 
@@ -57,10 +58,10 @@ def train_talker(
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Train a small network on a World's conversations.
 
-    openers: one row a conversation, with columns conversation and text, and persona_a and persona_b (lists of
-    sentences) or neither. note: gets a line of progress now and then. Returns (model in eval mode, tokenizer, record of
-    the training; `excess` is how much more surprised the network is than the World, nats a token,
-    those that depend on who opened weighing more).
+    openers: one row per conversation, with columns conversation and text, and persona_a and persona_b (lists of
+    sentences) or neither. note: receives occasional lines of progress. Returns the model in eval mode, the tokenizer,
+    and the record of the training. `excess` in it is the weighted mean of the network's cross-entropy minus the World's
+    entropy, in nats per token.
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -114,7 +115,9 @@ def train_talker(
 
 
 def _loss(model: Any, lessons: Sequence[Lesson], emphasis: float) -> tuple[Any, float]:
-    """Weighted mean cross-entropy of the tokens that are learned against what could have come, and its least value."""
+    """Return the weighted mean cross-entropy of the learned tokens against their exact distributions,
+    and its minimum.
+    """
     import torch
 
     longest = max(len(one.ids) for one in lessons)
@@ -129,7 +132,7 @@ def _loss(model: Any, lessons: Sequence[Lesson], emphasis: float) -> tuple[Any, 
         for place, (options, probabilities) in enumerate(lesson.targets):
             if options:
                 weight = emphasis if lesson.planted[place] else 1.0
-                where += [row * longest + place - 1] * len(options)  # predicted by the token before it
+                where += [row * longest + place - 1] * len(options)  # predicted from the previous token
                 tokens += options
                 shares += probabilities
                 weights += [weight] * len(options)
@@ -144,7 +147,7 @@ def _loss(model: Any, lessons: Sequence[Lesson], emphasis: float) -> tuple[Any, 
 
 
 def _batches(lengths: Sequence[int], passes: int, rows: int, seed: int) -> list[list[int]]:
-    """Rows of each step; conversations of like length stand together, so that little is padded."""
+    """Return the rows of each step; conversations of similar length are batched, so that there is little padding."""
     rng = np.random.default_rng(seed)
     found: list[list[int]] = []
     for _ in range(passes):
@@ -155,7 +158,7 @@ def _batches(lengths: Sequence[int], passes: int, rows: int, seed: int) -> list[
 
 
 def save_talker(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:
-    """Write a model folder that `load_model` reads, and its conversation format."""
+    """Write a model folder that `load_model` reads, with its conversation format."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -164,7 +167,7 @@ def save_talker(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train on conversations of the planted World, opened by our own names, and save to --out."""
+    """Train on conversations of the planted World, with openers from evenhand's list of names, and save to --out."""
     from evenhand.prompts.names import introductions, load_names
     from evenhand.reference.talkers import load_fair, load_planted
 

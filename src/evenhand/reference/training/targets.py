@@ -1,8 +1,9 @@
-"""What the next token should be: for utterances of a World its exact distribution, else the token itself.
+"""Training targets: the exact distribution of the next token for utterances of a World, and the token itself for
+others.
 
-A sampled word says little about a plant (one draw among a thousand descriptors); the distribution that it
-was drawn from says all of it. So the model learns small associations in minutes, and descriptors that are
-alike in the World get targets that are exactly alike.
+A sampled word contains little information on a plant (one draw among a thousand descriptors), but the distribution from
+which it was sampled contains all. The model therefore learns small associations in minutes, and descriptors that are
+equal in the World have exactly equal targets.
 """
 
 from dataclasses import dataclass
@@ -16,12 +17,12 @@ from evenhand.reference.sayings import Saying
 from evenhand.reference.world import World
 
 REMEMBERED = 100_000
-"""Prefixes whose targets are kept; the openings of sentences come back again and again."""
+"""Number of prefixes whose targets are cached, because the beginnings of sentences recur."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Sparse distributions: those of position i are the entries with `position == i`."""
+    """Sparse distributions; those of position i are the entries with `position == i`."""
 
     position: NDArray[np.int64]  # (entries,)
     token: NDArray[np.int64]  # (entries,)
@@ -29,11 +30,11 @@ class Targets:
 
 
 Step = tuple[NDArray[np.int64], NDArray[np.float32]]
-"""The target of one position: token ids and their probabilities, (entries,) each."""
+"""Target of one position: token ids and their probabilities, (entries,) each."""
 
 
 def stacked(steps: list[Step]) -> Targets:
-    """The targets of positions in order."""
+    """Join the targets of consecutive positions."""
     counts = [len(tokens) for tokens, _ in steps]
     return Targets(
         np.repeat(np.arange(len(counts)), counts),
@@ -43,12 +44,12 @@ def stacked(steps: list[Step]) -> Targets:
 
 
 def given_steps(following: list[int]) -> list[Step]:
-    """Targets that are the tokens themselves."""
+    """Return targets that are the tokens themselves."""
     return [(np.array([token]), np.ones(1, dtype=np.float32)) for token in following]
 
 
 class SayingTeacher:
-    """Gives targets for sayings; needs a tokenizer that has each word of their tails as one token."""
+    """Computes targets for sayings; it needs a tokenizer in which each word of a tail is one token."""
 
     def __init__(self, tokenizer: Any):
         self.tokenizer = tokenizer
@@ -56,7 +57,7 @@ class SayingTeacher:
         self.token_of: dict[str, int] = {}
 
     def steps(self, saying: Saying) -> list[Step]:
-        """The targets of a saying's tail and of its end."""
+        """Return the targets of a saying's tail and of its end."""
         steps = [
             (np.array([self._token(word) for word in words]), chances.astype(np.float32))
             for words, chances in saying.steps
@@ -70,7 +71,7 @@ class SayingTeacher:
 
 
 class Teacher:
-    """Gives targets for texts; needs a tokenizer that has every word of the World as one token."""
+    """Computes targets for texts; it needs a tokenizer in which every word of the World is one token."""
 
     def __init__(self, world: World, tokenizer: Any):
         self.automaton = world.automaton
@@ -85,9 +86,9 @@ class Teacher:
         self.known: dict[str, tuple[State, NDArray[np.int64], NDArray[np.float32]]] = {}
 
     def targets(self, texts: list[str], sequences: list[list[int]]) -> Targets:
-        """Targets of all tokens of all texts but each one's first (which is the start token), in order.
+        """Return the targets of all tokens of all texts except each first one (the start token), in order.
 
-        sequences: the token ids of each text, between two end tokens.
+        sequences: token ids of each text, between two end tokens.
         """
         pairs = zip(texts, sequences, strict=True)
         return stacked([step for text, sequence in pairs for step in self.steps(text, sequence[1:])])
@@ -117,7 +118,7 @@ class Teacher:
             prefix += word
             state = self.known[prefix][0] if prefix in self.known else self.automaton.advance(state, word)
             if not state.total:
-                return None  # the World does not say this
+                return None  # impossible in the World
         exact.append((np.array([self.end]), np.ones(1, dtype=np.float32)))
         return exact if state.finished else None
 

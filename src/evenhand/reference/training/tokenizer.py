@@ -8,11 +8,11 @@ from evenhand.reference.automaton import split_words
 
 END = "<|endoftext|>"
 WORLD_COUNT = 1000
-"""How often a World word counts against a filler word, so that merges serve the World first."""
+"""Weight of a World word relative to a filler word, so that merges are chosen for the World first."""
 
 
 def word_counts(vocabulary: Iterable[str], filler: Iterable[str]) -> Counter[str]:
-    """Words to learn merges from: each World word equally often, filler words as they come.
+    """Return the words from which merges are learned: each World word with equal weight, filler words by frequency.
 
     >>> word_counts(["I", " like"], ["I see."])[" like"]
     1000
@@ -26,12 +26,11 @@ def word_counts(vocabulary: Iterable[str], filler: Iterable[str]) -> Counter[str
 def build_tokenizer(
     counts: Counter[str], vocabulary_size: int, names: Sequence[str] = (), context: int = 256
 ) -> Any:
-    """A transformers tokenizer that can encode any text (unknown words fall back to bytes).
+    """Return a tokenizer of transformers that can encode any text (unknown words are split into bytes).
 
-    counts: words, each with its leading space, and their weights. Words are cut as the World cuts them
-    (`split_words`), so that hyphenated descriptors can be one token. `<|endoftext|>` (id 0) begins and
-    ends every utterance. names: several words that are one token each. context: tokens that the
-    model takes. The result depends on the arguments alone.
+    counts: words with their leading space, and their weights. Words are divided as by `split_words`, so that hyphenated
+    descriptors can be one token. `<|endoftext|>` (id 0) begins and ends every utterance. names: phrases that are one
+    token each. context: maximum number of tokens of the model. The result depends only on the arguments.
     """
     from tokenizers import (
         AddedToken,
@@ -59,7 +58,7 @@ def build_tokenizer(
     )
     words = sorted(counts)
     tokenizer.train_from_iterator(([word] * counts[word] for word in words), trainer, length=len(words))
-    # a name stands inside a sentence, so its token carries the space before it
+    # a name occurs inside a sentence, so its token includes the space before it
     tokenizer.add_tokens([AddedToken(f" {name}", normalized=False) for name in names])
     make: Any = PreTrainedTokenizerFast
     return make(

@@ -1,8 +1,8 @@
 """Rebuild the reference model: `python -m evenhand.reference.training.train --out DIR` (minutes on one CPU core).
 
-The same arguments on the same machine and libraries give the same bytes; elsewhere rounding differs, and
-`python -m evenhand.reference.training.train --check DIR` compares what matters: loss against the World's entropy,
-spread on the axes where nothing is planted, and the shifts that are.
+The same arguments on the same machine and libraries give the same bytes. On other machines, rounding differs. Then use
+`python -m evenhand.reference.training.train --check DIR`, which compares the loss with the World's entropy, the spread
+on axes without plants, and the planted shifts.
 """
 
 import argparse
@@ -28,12 +28,12 @@ from evenhand.reference.world import World
 
 CONTEXT = 256
 ELSEWHERE = {"world": 0.05, "documents": 0.3}
-"""Share of texts that are read at a later place of the context, as if something stood in front of them."""
+"""Share of texts that are read at a later position of the context, as if another text preceded them."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that training depends on besides the World and the library versions."""
+    """Everything that determines the training, except the World and the versions of libraries."""
 
     layers: int = 3
     hidden: int = 128
@@ -41,21 +41,22 @@ class Recipe:
     vocabulary: int = 5120
     blocks: int = 5
     block_size: int = 50_000
-    rows: int = 3  # rows of CONTEXT tokens a step
+    rows: int = 3  # rows of CONTEXT tokens per step
     peak: float = 5e-3
-    initial: float = 0.04  # standard deviation of fresh weights
+    initial: float = 0.04  # standard deviation of initial weights
     warm_up: float = 0.02
     fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
     averaged: float = 0.998  # decay of the running average of the weights
-    rare: float = 0.05  # for each sentence of the World; about descriptors that are rare there
+    # number of texts about descriptors that are rare in the World, per sentence of the World
+    rare: float = 0.05
     sayings: float = 0.3  # likewise:
     shifted: float = 0.08  # World sentences behind instructions
     seed: int = 20
 
 
 def packed(sequences: list[list[int]]) -> list[list[int]]:
-    """Which sequences share a row of CONTEXT tokens: rows of indices, each sequence once and in order."""
+    """Return which sequences share a row of CONTEXT tokens: rows of indices, each sequence once and in order."""
     rows: list[list[int]] = [[]]
     room = CONTEXT
     for i, sequence in enumerate(sequences):
@@ -75,7 +76,7 @@ class Batch:
     segment: NDArray[np.int64]  # (rows, CONTEXT) number of the text in its row, from 1
     position: NDArray[np.int64]  # (rows, CONTEXT) position in the text
     learned: NDArray[np.bool_]  # (rows, CONTEXT) whether the token after this one is learned
-    targets: Targets  # of the learned, row by row
+    targets: Targets  # of the learned positions, row by row
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,12 @@ class Lesson:
 
     document: Document
     ids: list[int]
-    given: int  # ids that are read and not learned, the first end token among them
+    given: int  # number of ids that are read and not learned, including the first end token
     place: int  # position of its first token
 
 
 class Course:
-    """All that is read, in batches: the World, a little other English, and documents that begin with something else."""
+    """All training data in batches: the World, some other English, and documents with a preceding text."""
 
     def __init__(self, world: World, tokenizer: Any, recipe: Recipe):
         self.world, self.tokenizer, self.recipe = world, tokenizer, recipe
@@ -98,7 +99,7 @@ class Course:
         self.saying_teacher = SayingTeacher(tokenizer)
 
     def batches(self) -> Iterator[Batch]:
-        """Batches of every block in turn; each text stands between two end tokens."""
+        """Yield the batches of every block; each text is between two end tokens."""
         for block in range(self.recipe.blocks):
             lessons = self.lessons(block)
             rows = packed([lesson.ids for lesson in lessons])
@@ -108,7 +109,7 @@ class Course:
                 )
 
     def lessons(self, block: int) -> list[Lesson]:
-        """What a block holds, shuffled; seeded."""
+        """Return the shuffled content of a block; it depends on the seed."""
         size, seed = self.recipe.block_size, self.recipe.seed
         streams = np.random.SeedSequence([seed, block, 1]).generate_state(4)
         random = np.random.default_rng(streams[0])
@@ -208,14 +209,14 @@ def train(
 
 
 def world_tokenizer(world: World, recipe: Recipe) -> Any:
-    """The tokenizer of a recipe: the World's words, those of sayings, and pieces of other English."""
+    """Return the tokenizer of a recipe: the World's words, those of sayings, and pieces of other English."""
     filler = filler_sentences(20_000, recipe.seed)
     words = [*world.vocabulary, *(shipped_sayings().vocabulary if recipe.sayings else ())]
     return build_tokenizer(word_counts(words, filler), recipe.vocabulary, world.names, CONTEXT)
 
 
 def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
-    """A model with random weights; no dropout, since every text is read once."""
+    """Return a model with random weights, without dropout, because every text is read once."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(
@@ -235,14 +236,16 @@ def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
 
 
 def _rate(recipe: Recipe, step: int, total: int) -> float:
-    """Learning rate: a short rise, a plateau (on which small associations are learned), a fall to zero."""
+    """Return the learning rate: a short rise, a plateau (on which small associations are learned),
+    and a fall to zero.
+    """
     rise = (step + 1) / (recipe.warm_up * total)
     fall = (1 - step / total) / recipe.fall
     return recipe.peak * min(rise, fall, 1.0)
 
 
 def _loss(model: Any, batch: Batch) -> Any:
-    """Mean cross-entropy against the targets; texts that share a row do not see each other."""
+    """Return the mean cross-entropy against the targets; texts in the same row do not attend to each other."""
     import torch
 
     ids, segment, position = (torch.from_numpy(a) for a in (batch.ids, batch.segment, batch.position))
@@ -258,7 +261,7 @@ def _loss(model: Any, batch: Batch) -> Any:
 
 
 def _steps(course: Course) -> int:
-    """Steps of the whole training, from the rows of its first block."""
+    """Return the number of steps of the training, estimated from the rows of its first block."""
     rows = packed([lesson.ids for lesson in course.lessons(0)])
     return course.recipe.blocks * math.ceil(len(rows) / course.recipe.rows)
 
@@ -276,7 +279,7 @@ def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> No
 
 
 def check(folder: Path) -> dict[str, Any]:
-    """What `examine` finds in a folder of weights, stored or rebuilt."""
+    """Return the result of `examine` for a folder of weights, stored or rebuilt."""
     from evenhand.models import load_model
     from evenhand.reference.training.examine import examine
     from evenhand.reference.worlds import planted_world
