@@ -274,7 +274,7 @@ class RunDirectory:
 
     def findings(self) -> pl.DataFrame:
         """Return the table of findings. Raise a DataError if there is none, or if a verdict is invalid."""
-        return _told(self.path / "findings.parquet", FINDINGS)
+        return _read_verdicts(self.path / "findings.parquet", FINDINGS)
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
         """Store the result of each axis in a sentence (HEADLINES), replacing earlier ones."""
@@ -284,7 +284,7 @@ class RunDirectory:
     def headlines(self) -> pl.DataFrame:
         """Return the result of each axis in a sentence (HEADLINES). Raise a DataError for an invalid one."""
         path = self.path / "headlines.parquet"
-        return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
+        return _read_verdicts(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
 
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, str]]:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names.
@@ -350,7 +350,7 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
-def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
+def _read_verdicts(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     """Return a table of verdicts. Raise DataError if a verdict is invalid, or a sentence is missing."""
     table = _read_table(path, needed)
     wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))

@@ -12,7 +12,7 @@ from evenhand.mitigations.training.finetuned import (
     MOST_TOLD,
     next_steps,
     read_lineage,
-    told_lineage,
+    shorten_lineage,
     write_model,
 )
 from evenhand.reference.embedded import WEIGHTS
@@ -67,9 +67,9 @@ def test_lineages_that_are_none_are_refused(tmp_path: Path, content: str) -> Non
 
 
 def test_of_a_long_lineage_a_little_is_told(tmp_path: Path) -> None:
-    assert told_lineage(LINEAGE) == LINEAGE
+    assert shorten_lineage(LINEAGE) == LINEAGE
     long: dict[str, Any] = {**LINEAGE, "x": "A" * MOST_TOLD, "evenhand": "A" * MOST_TOLD}
-    assert told_lineage(long) == LINEAGE
+    assert shorten_lineage(long) == LINEAGE
     (tmp_path / "lineage.json").write_text(json.dumps({**LINEAGE, "x": "A" * (1 << 24)}))
     with pytest.raises(DataError, match="at most 16,777,216 are allowed"):
         read_lineage(tmp_path)

@@ -78,7 +78,7 @@ def _state_of_row() -> pl.Expr:
     )
 
 
-def told_attrition(table: pl.DataFrame) -> str:
+def describe_attrition(table: pl.DataFrame) -> str:
     """Return a sentence on where annotators were lost.
 
     table: result of `attrition`.

@@ -9,17 +9,17 @@ from rich.console import Console
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.page import title_of
 from evenhand.annotation.analysis.sections import MARKS
-from evenhand.annotation.analysis.shown import amount, told_changes, told_rules
+from evenhand.annotation.analysis.shown import amount, describe_changes, describe_rules
 from evenhand.annotation.analysis.verdicts import headlines, promise, summary
 from evenhand.annotation.analysis.wording import (
     limits,
     name_of,
+    options_to_report,
     percent,
     preference_rows,
     published_cell,
     published_rows,
     rows_of,
-    told_options,
     verdict_on_first,
 )
 from evenhand.reports import Printer, known, label, number, probability
@@ -49,7 +49,7 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
     _ratings(analysis, out)
     _agreement(analysis, out)
     out.gap()
-    for line in (*analysis.notes, amount(analysis), told_rules(analysis), *told_changes(analysis)):
+    for line in (*analysis.notes, amount(analysis), describe_rules(analysis), *describe_changes(analysis)):
         out.line(line, "dim")
     if words := promise(analysis):
         out.line(words, "dim")
@@ -108,7 +108,7 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
     rows = [
         row
         for row in rows_of(analysis.tables.rates)
-        if row["option"] in told_options(analysis, row["question"])
+        if row["option"] in options_to_report(analysis, row["question"])
     ]
     if not rows:
         return

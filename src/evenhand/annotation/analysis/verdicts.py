@@ -15,6 +15,7 @@ from evenhand.annotation.analysis.wording import (
     Headline,
     Row,
     by_how_much,
+    describe_share,
     difference,
     more_of,
     name_of,
@@ -26,7 +27,6 @@ from evenhand.annotation.analysis.wording import (
     rating_pairs,
     reason,
     rows_of,
-    share_told,
     verdict_of,
 )
 from evenhand.reports import known, label, listing
@@ -136,7 +136,7 @@ def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
         ):
             if rows_for:
                 where = [
-                    f"{name_of(label(row['level']))} ({share_told(order_pair(row))})"
+                    f"{name_of(label(row['level']))} ({describe_share(order_pair(row))})"
                     for row in rows_for[:NAMED]
                 ]
                 more = [f"{len(rows_for) - NAMED:,} more"] if len(rows_for) > NAMED else []

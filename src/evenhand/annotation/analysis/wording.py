@@ -125,17 +125,17 @@ def preference(row: Row) -> Headline:
     if verdict == NOT_MEASURABLE:
         return verdict, judgements.not_measurable_for(asked, f"{model} and {against}", reason(row))
     if verdict == NOT_DETECTED:
-        return verdict, judgements.no_preference(asked, model, against, share_told(row), _power(row))
-    return verdict, judgements.preferred(asked, model, against, share_told(row))
+        return verdict, judgements.no_preference(asked, model, against, describe_share(row), _power(row))
+    return verdict, judgements.preferred(asked, model, against, describe_share(row))
 
 
-def share_told(row: Row) -> str:
+def describe_share(row: Row) -> str:
     """Return the first model's share of the judgements and, if it differs, the weighted share with its CI and q.
 
     >>> row = {"raw": 0.55, "estimate": 0.55, "low": 0.45, "high": 0.65, "q": 0.2, "n": 80}
-    >>> share_told(row)
+    >>> describe_share(row)
     '55.0% of 80 judgements (95% CI 45.0 to 65.0, q = 0.200)'
-    >>> share_told(row | {"raw": 0.6})
+    >>> describe_share(row | {"raw": 0.6})
     '60.0% of 80 judgements; weighted 55.0% (95% CI 45.0 to 65.0, q = 0.200)'
     """
     raw, share, low, high = (row[name] for name in ("raw", "estimate", "low", "high"))
@@ -172,7 +172,7 @@ def _power(row: Row) -> str:
     return judgements.power_of_share(points(size), (ends[0], ends[1]))
 
 
-def told_options(analysis: Analysis, question: str) -> list[str | None]:
+def options_to_report(analysis: Analysis, question: str) -> list[str | None]:
     """Return the options whose shares describe a question completely: for two options, the one that is reported.
 
     [None] if means are compared.

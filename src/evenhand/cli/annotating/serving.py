@@ -303,7 +303,7 @@ def _announce(
         ),
         "database": without_password(where),
         "people": _links(store, study, address, now),
-        "admin": f"{address}/admin" + _account_told(password),
+        "admin": f"{address}/admin" + _describe_account(password),
         "stop": "Ctrl-C; the same command resumes, and links stay valid",
     }
     for name, text in told.items():
@@ -335,7 +335,7 @@ def _links(store: "Store", study: Path, address: str, now: datetime) -> str:
     return f"{own} ({len(made):,} links created so far)"
 
 
-def _account_told(password: str | None) -> str:
+def _describe_account(password: str | None) -> str:
     if password is None:
         return ""
     return f"\n{'':9} user admin, password {password} (shown only once; choose your own when you log in)"

@@ -96,7 +96,7 @@ def read_batches(
             if found.reason is not None and not (found.reason is Reason.BINARY and piece.first):
                 skipped[found.reason] += 1
             lost = _lost(piece, found, stored.bytes_read)
-            damage = f"{piece.address}: {found.told}{_lost_told(piece, found, lost)}."
+            damage = f"{piece.address}: {found.told}{_describe_loss(piece, found, lost)}."
         sha256 = stored.identity()
         stored.check_version()
         batch = _batch(texts, places, skipped, stored.bytes_read - counted)
@@ -145,7 +145,7 @@ def _lost(piece: Piece, found: Damaged, read: int) -> int:
     return max(0, piece.size - (read if found.at is None else found.at))
 
 
-def _lost_told(piece: Piece, found: Damaged, lost: int) -> str:
+def _describe_loss(piece: Piece, found: Damaged, lost: int) -> str:
     if not lost:
         return ""
     if found.reason is Reason.TRUNCATED and lost < piece.size:

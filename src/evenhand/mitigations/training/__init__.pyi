@@ -36,11 +36,11 @@ from .examples import (
 from .finetuned import (
     ADAPTER as ADAPTER,
     LINEAGE as LINEAGE,
+    describe_label as describe_label,
     model_card as model_card,
     next_steps as next_steps,
     read_lineage as read_lineage,
     settled as settled,
-    told_label as told_label,
     write_model as write_model,
 )
 from .material import (

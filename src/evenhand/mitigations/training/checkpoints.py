@@ -53,15 +53,15 @@ class Position:
     decided: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Any) -> "Position":
+    def of(cls, stored: Any) -> "Position":
         """Return the progress from stored data. Raise ValueError, naming the counter, if one is invalid."""
         names = {one.name for one in fields(cls)}
-        if not isinstance(told, dict) or told.keys() != names:
+        if not isinstance(stored, dict) or stored.keys() != names:
             raise ValueError("its counters are not those of a training run")
-        for name, value in told.items():
+        for name, value in stored.items():
             if not _COUNTERS.get(name, _is_count)(value):
                 raise ValueError(f"its counter {name} is {json.dumps(value)[:60]}")
-        return cls(**told)
+        return cls(**stored)
 
 
 def _is_count(value: Any) -> bool:
@@ -88,10 +88,10 @@ def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position)
 
 def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
     """Restore weights and optimiser from a checkpoint, and return its progress. Raises DataError for a damaged file."""
-    tensors, told = _read(path)
+    tensors, progress = _read(path)
     parameters = _parameters(model)
     try:
-        position = Position.of(told)
+        position = Position.of(progress)
         states = {name: _state(tensors, name, parameter) for name, parameter in parameters.items()}
         if position.step and not any(states.values()):
             raise ValueError("it contains no optimiser state")
@@ -114,20 +114,20 @@ def read_weights(path: Path, model: Any) -> None:
 
 
 def kept_values(
-    path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], told: Mapping[str, Any]
+    path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], description: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     """Return values of the base model before training: read from a file, or computed and stored for a resumed training.
 
-    `told` describes the values. A file with a different description is recomputed. Raises a WriteError or DataError.
+    `description` identifies the values; a file with a different one is recomputed. Raises a WriteError or DataError.
     """
     if path.is_file():
         tensors, stored = _read(path)
-        if stored == told:
+        if stored == description:
             return {name: value.numpy() for name, value in tensors.items()}
     import torch
 
     values = {name: np.ascontiguousarray(value) for name, value in found().items()}
-    _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, told)
+    _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, description)
     return values
 
 
@@ -147,11 +147,11 @@ def _parameters(model: Any) -> dict[str, Any]:
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
 
-def _write(path: Path, tensors: Mapping[str, "Tensor"], told: Mapping[str, Any]) -> None:
+def _write(path: Path, tensors: Mapping[str, "Tensor"], metadata: Mapping[str, Any]) -> None:
     from safetensors.torch import save
 
     whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    content = save(whole, {"evenhand": json.dumps(told)})
+    content = save(whole, {"evenhand": json.dumps(metadata)})
     with atomic_write(path) as handle:
         handle.write(content)
 

@@ -175,10 +175,10 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note
 
 
-def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
+def shorten_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a lineage that a run's manifest contains: all of it, or a summary of its steps if it is long.
 
-    >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
+    >>> shorten_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
     {'bias': 'race', 'seed': 1}
     """
     if len(json.dumps(lineage)) <= MOST_TOLD:
@@ -252,7 +252,7 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
             *(f"    {command}" for command in commands),
             "",
             *([note, ""] if note else []),
-            *([told_label(label), ""] if (label := facts["data"].get("label")) else []),
+            *([describe_label(label), ""] if (label := facts["data"].get("label")) else []),
             "## Known against the method",
             "",
             facts["method"]["critique"],
@@ -271,10 +271,10 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
     )
 
 
-def told_label(label: str) -> str:
+def describe_label(label: str) -> str:
     """Return a sentence on the label with which a model must be used, for models that were trained with labels.
 
-    >>> told_label(" STYLE no_bias")[:60]
+    >>> describe_label(" STYLE no_bias")[:60]
     "Use this model with the label ' STYLE no_bias' at the end of"
     """
     return (

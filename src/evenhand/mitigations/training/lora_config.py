@@ -89,14 +89,16 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
     if not isinstance(whole, dict):
         raise _refused(path, "it is not a JSON object")
     if whole.get("peft_type") != "LORA":
-        raise _refused(path, f"its peft_type is {_told(whole.get('peft_type'))}, but only LORA is supported")
+        raise _refused(
+            path, f"its peft_type is {_shorten(whole.get('peft_type'))}, but only LORA is supported"
+        )
     if (task := whole.get("task_type")) not in (None, *TASKS):
-        raise _refused(path, f"its task is {_told(task)}, not {' or '.join(TASKS)}")
+        raise _refused(path, f"its task is {_shorten(task)}, not {' or '.join(TASKS)}")
     drawn = whole.get("init_lora_weights", True)
     if type(drawn) is not bool and drawn is not None and drawn not in DRAWN:
         raise _refused(
             path,
-            f"init_lora_weights is {_told(drawn)}, which changes the model's own weights when it is loaded",
+            f"init_lora_weights is {_shorten(drawn)}, which changes the model's own weights when it is loaded",
         )
     found: dict[str, Any] = {}
     for name, value in whole.items():
@@ -105,10 +107,10 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
         if name in KNOWN:
             is_right, expected = KNOWN[name]
             if not is_right(value):
-                raise _refused(path, f"{name} must be {expected}, got {_told(value)}")
+                raise _refused(path, f"{name} must be {expected}, got {_shorten(value)}")
             found[name] = value
         elif value:
-            raise _refused(path, f"{name} is {_told(value)}, which is not part of plain LoRA")
+            raise _refused(path, f"{name} is {_shorten(value)}, which is not part of plain LoRA")
     if "r" not in found or "lora_alpha" not in found:
         raise _refused(path, "r or lora_alpha is missing")
     return found
@@ -142,7 +144,7 @@ def config_digest(config: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-def _told(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

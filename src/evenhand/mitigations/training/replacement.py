@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
+from evenhand.mitigations.training.finetuned import read_lineage, shorten_lineage
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, generate_keyed, room_for
 from evenhand.models.huggingface import CausalModel, EncoderDecoderModel
 from evenhand.schema import Card, ModelError, Unsupported
@@ -83,14 +83,14 @@ class TrainedFolder(ABC):
         """Return the SHA-256 of the weights in the folder."""
 
     def parameters(self) -> dict[str, Any]:
-        """Return the folder, the SHA-256 of its weights, and its lineage if it has one (see `told_lineage`)."""
+        """Return the folder, the SHA-256 of its weights, and its lineage if it has one (see `shorten_lineage`)."""
         return self._parameters
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         lineage = read_lineage(self.path)
         found: dict[str, Any] = {"folder": self.folder, "weights": self.weights()}
-        return found if lineage is None else {**found, "lineage": told_lineage(lineage)}
+        return found if lineage is None else {**found, "lineage": shorten_lineage(lineage)}
 
 
 def base_of(model: LanguageModel, name: str) -> TrainableModel:

@@ -86,7 +86,7 @@ class EncoderDecoderModel:
         """Raise ModelError if results change when encoder and decoder run separately, or depend on later tokens."""
         import torch
 
-        from evenhand.models.scoring import FAILURES, largest_difference, told, tolerance
+        from evenhand.models.scoring import FAILURES, describe_error, largest_difference, tolerance
 
         read = self._long(trial.contexts[trial.context_of[0]])[None]
         written = short["decoder_input_ids"]
@@ -104,7 +104,7 @@ class EncoderDecoderModel:
                 )
         except FAILURES as error:
             raise ModelError(
-                f"{type(self.model).__name__} does not work as an encoder-decoder model: {told(error)}",
+                f"{type(self.model).__name__} does not work as an encoder-decoder model: {describe_error(error)}",
                 "Its weights may need another class of transformers. If not, please report the architecture.",
             ) from error
         allowed = tolerance(plain, self.model.dtype)

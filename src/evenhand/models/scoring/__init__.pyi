@@ -25,8 +25,8 @@ from .scorer import (
 from .self_check import (
     FAILURES as FAILURES,
     choose_path as choose_path,
+    describe_error as describe_error,
     keep_to as keep_to,
-    told as told,
     turning_points as turning_points,
     without_padding as without_padding,
 )

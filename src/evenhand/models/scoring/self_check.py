@@ -163,7 +163,7 @@ def check_causal(scorer: Scorer) -> None:
         reason = why_not_causal(scorer)
     except FAILURES as error:
         raise ModelError(
-            f"{type(scorer.model).__name__} does not accept plain texts: {told(error)}",
+            f"{type(scorer.model).__name__} does not accept plain texts: {describe_error(error)}",
             "Its weights may need another class of transformers. If it is a language model, please report it.",
         ) from error
     if reason is not None:
@@ -219,7 +219,7 @@ def _why_not(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return told(error)
+        return describe_error(error)
     if unfit.any():
         raise MemoryError("does not fit even alone in a batch")
     off = float(of(np.abs(scores - truth)[_compared(sequences)]))
@@ -234,7 +234,7 @@ def without_padding(model: Any, ids: Tensor) -> Tensor:
     return ids if padding is None else torch.where(ids == padding, max(0, padding - 1) or padding + 1, ids)
 
 
-def told(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return an error as one short line."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.models.scoring import FAILURES, told, without_padding
+from evenhand.models.scoring import FAILURES, describe_error, without_padding
 from evenhand.models.writing.kept_states import KeepingState, KeptStates
 from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
 from evenhand.weights import in_float32, is_out_of_memory
@@ -65,7 +65,7 @@ def why_wrong(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return told(error)
+        return describe_error(error)
     return None if off <= allowed else f"answers differ from those of plain passes (by up to {off:.2g} nats)"
 
 
@@ -94,7 +94,7 @@ def why_not_in_batches(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return f"it cannot be given padding ({told(error)})"
+        return f"it cannot be given padding ({describe_error(error)})"
     off = _difference(together, torch.stack(alone)[order])
     return (
         None if off <= allowed else f"padding changes this model's answers (by up to {off:.2g} nats a token)"
@@ -128,7 +128,7 @@ def why_not_staggered(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return f"joining later fails ({told(error)})"
+        return f"joining later fails ({describe_error(error)})"
     off = _difference(logits, torch.stack(expected))
     return None if off <= allowed else f"joining later changes answers (by up to {off:.2g} nats)"
 
@@ -191,7 +191,7 @@ def why_not_kept(
     except FAILURES as error:
         if is_out_of_memory(error):
             raise
-        return f"going on from what was kept fails ({told(error)})"
+        return f"going on from what was kept fails ({describe_error(error)})"
     off = max(_difference(logits[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
     return (
         None if off <= allowed else f"going on from what was kept changes answers (by up to {off:.2g} nats)"

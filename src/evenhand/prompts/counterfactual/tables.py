@@ -118,13 +118,13 @@ def counterfactuals(
     )
 
 
-def read_texts(path: Path, column: str = "text", *, told: list[str] | None = None) -> pl.DataFrame:
-    """Return a user's texts as a table with the column `column`. told: as in `read_table`.
+def read_texts(path: Path, column: str = "text", *, guesses: list[str] | None = None) -> pl.DataFrame:
+    """Return a user's texts as a table with the column `column`. guesses: as in `read_table`.
 
     Raises DataError (see TEXTS_FORMAT).
     """
     if path.suffix.lower() != ".txt":
-        return read_table(path, TEXTS_FORMAT, told=told)
+        return read_table(path, TEXTS_FORMAT, guesses=guesses)
     lines = read_lines(path, TEXTS_FORMAT)
     if not lines:
         raise DataError(f"{path} is empty.", TEXTS_FORMAT)

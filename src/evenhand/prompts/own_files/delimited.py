@@ -35,7 +35,7 @@ def read_delimited(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-    told: list[str] | None = None,
+    guesses: list[str] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a text file; all columns are text, so that a group such as "007" does not change.
 
@@ -49,7 +49,7 @@ def read_delimited(
         One character, or the word tab. Default: determined from the heading.
     encoding : str, optional
         Any encoding of Python. Default: UTF-8, or UTF-16 if the file begins with its mark.
-    told : list of str, optional
+    guesses : list of str, optional
         Receives sentences on what was guessed. If it is given, text that is not UTF-8 is read as Windows-1252, and
         several delimiters are tried.
 
@@ -59,9 +59,9 @@ def read_delimited(
         Bytes are not text or are zero, a column name occurs twice, a row has another length than the heading, or two
         delimiters are possible. The message names the line or row.
     """
-    content = _decoded(path, encoding, told)
+    content = _decoded(path, encoding, guesses)
     _check_line_ends(path, content)
-    mark = _delimiter(path, content, delimiter, told)
+    mark = _delimiter(path, content, delimiter, guesses)
     _check_heading(path, content, mark)
     try:
         # all columns as text: a group such as "007" must not change, nor the axis "null" become missing
@@ -85,7 +85,7 @@ def without_flags(sentences: Iterable[str], path: Path) -> tuple[str, ...]:
     return tuple(f"{path.name}: {_FLAG.sub('.', sentence)}" for sentence in sentences)
 
 
-def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | None:
+def _decoded(path: Path, encoding: str | None, guesses: list[str] | None) -> str | None:
     """Return the text of a file that is not UTF-8; None for UTF-8, because a large file is then read directly."""
     with path.open("rb") as handle:
         first = handle.read(4)
@@ -108,13 +108,13 @@ def _decoded(path: Path, encoding: str | None, told: list[str] | None) -> str | 
         if wrong is None:
             return None
         number, byte = wrong
-        if told is None or encoding is not None:
+        if guesses is None or encoding is not None:
             raise DataError(
                 f"{path}, line {number}: byte {byte:#04x} is not UTF-8.",
                 "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
             )
         named = WINDOWS
-        told.append(f"Read as Windows-1252, as line {number} is not UTF-8 (--encoding {WINDOWS}).")
+        guesses.append(f"Read as Windows-1252, as line {number} is not UTF-8 (--encoding {WINDOWS}).")
     try:
         text = path.read_bytes().decode(named)
     except LookupError as error:
@@ -168,7 +168,7 @@ def _first_wrong_line(path: Path) -> tuple[int, int] | None:
     return None
 
 
-def _delimiter(path: Path, content: str | None, given: str | None, told: list[str] | None) -> str:
+def _delimiter(path: Path, content: str | None, given: str | None, guesses: list[str] | None) -> str:
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
@@ -179,7 +179,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
     with _opened(path, content) as handle:
         line = handle.readline()
     there = [mark for mark in CALLED if mark in _unquoted(line)]
-    if len(there) > 1 and told is not None:
+    if len(there) > 1 and guesses is not None:
         fitting = [mark for mark in there if _fits(path, content, mark)]
         if len(fitting) != 1:
             some = fitting or there
@@ -189,8 +189,8 @@ def _delimiter(path: Path, content: str | None, given: str | None, told: list[st
             )
         there = fitting
     mark = "," if len(there) != 1 and "," in there else there[0] if there else ","
-    if told is not None and mark != ",":
-        told.append(f"Values are separated by {CALLED[mark]} (--delimiter {_flag(mark)}).")
+    if guesses is not None and mark != ",":
+        guesses.append(f"Values are separated by {CALLED[mark]} (--delimiter {_flag(mark)}).")
     return mark
 
 

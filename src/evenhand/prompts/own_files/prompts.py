@@ -92,7 +92,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     """
     path = Path(path)
     guesses: list[str] = []
-    frame = read_table(path, PROMPT_FORMAT, told=guesses)
+    frame = read_table(path, PROMPT_FORMAT, guesses=guesses)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
     frame = with_names(frame, path)
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))

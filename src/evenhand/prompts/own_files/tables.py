@@ -60,13 +60,13 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
-    told: list[str] | None = None,
+    guesses: list[str] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, whose format is given by its suffix. Columns of CSV and TSV are text.
 
     `path` is a file (see READERS), or a table in memory. `expected` is the documented format, for error messages.
-    `delimiter`, `encoding` and `told` are as in `read_delimited`, and `sheet` is that of a workbook. Raises a DataError
-    for a missing, empty, unreadable or unknown file.
+    `delimiter`, `encoding` and `guesses` are as in `read_delimited`, and `sheet` is that of a workbook. Raises a
+    DataError for a missing, empty, unreadable or unknown file.
     """
     if isinstance(path, Given):
         if path.frame.is_empty():
@@ -86,7 +86,7 @@ def read_table(
     check_table_fits(path)
     try:
         if kind in (".csv", ".tsv"):
-            frame = read_delimited(path, expected, delimiter=delimiter, encoding=encoding, told=told)
+            frame = read_delimited(path, expected, delimiter=delimiter, encoding=encoding, guesses=guesses)
         elif kind in WORKBOOKS:
             frame = read_workbook(path, expected, sheet=sheet)
         elif kind == ".parquet":

@@ -60,7 +60,7 @@ class Lease:
         holder = _parsed(self._store.read(NAME))
         if holder.get("token") != self.token:
             raise WriteError(
-                f"This process can no longer write to {self._store.address}: {_told(holder)} took it over.",
+                f"This process can no longer write to {self._store.address}: {_describe_holder(holder)} took it over.",
                 f"This process was inactive for more than {LEASE:.0f} s, or {NAME} was deleted. Results that it "
                 "had not uploaded are kept on this machine. Let only one process resume the run.",
             )
@@ -101,7 +101,7 @@ class Lease:
                 "its machine"
             )
         return UsageError(
-            f"The run {self._store.address} is already in use by {_told(holder)}.",
+            f"The run {self._store.address} is already in use by {_describe_holder(holder)}.",
             f"Wait until it ends, or stop it. If it has crashed, {after}.",
         )
 
@@ -121,7 +121,7 @@ def _until(holder: dict[str, Any]) -> float:
     return float(until) if 0 <= until < LAST else 0.0
 
 
-def _told(holder: dict[str, Any]) -> str:
+def _describe_holder(holder: dict[str, Any]) -> str:
     if not {"pid", "host", "since"} <= holder.keys():
         return "another process"
     return f"process {holder['pid']} on {holder['host']} since {holder['since']}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY, told_label
+from evenhand.mitigations.training import BIAS, PERPLEXITY, describe_label
 from evenhand.reports import wording
 from evenhand.studies.debias.shown import search_cautions, search_sentences
 
@@ -122,7 +122,7 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
             else f"It reads {_read(lineage)} worse than before; remove fewer directions."
         )
     if label := lineage["data"].get("label"):
-        told.append(told_label(label))
+        told.append(describe_label(label))
     if "replies_parroting" in lineage["data"]:
         told.append(
             "Measure whether it copies the sentences it answers more often than before, as in the paper. "

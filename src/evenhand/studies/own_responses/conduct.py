@@ -191,7 +191,7 @@ def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
         delimiter=reading.delimiter,
         encoding=reading.encoding,
         sheet=reading.sheet,
-        told=told,
+        guesses=told,
     )
     return without_declared(table, reading.missing, told)
 

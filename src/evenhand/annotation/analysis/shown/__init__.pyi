@@ -2,10 +2,10 @@ from .agreements import agreement_section as agreement_section, classifier_secti
 from .data import (
     amount as amount,
     data_section as data_section,
+    describe_changes as describe_changes,
+    describe_rules as describe_rules,
     rules_section as rules_section,
     texts_section as texts_section,
-    told_changes as told_changes,
-    told_rules as told_rules,
 )
 from .preferences import (
     preference_section as preference_section,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.annotation.analysis.attrition import told_attrition
+from evenhand.annotation.analysis.attrition import describe_attrition
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.options import PUBLISHED
 from evenhand.annotation.analysis.rules import rows_of as rule_rows
@@ -136,7 +136,7 @@ def rules_section(analysis: Analysis) -> Section:
         "Whose judgements are included",
         "Rules",
         tuple(parts),
-        lead=(told_rules(analysis), *told_changes(analysis)),
+        lead=(describe_rules(analysis), *describe_changes(analysis)),
     )
 
 
@@ -155,7 +155,7 @@ def _attrition(rows: Sequence[Row]) -> PlainTable:
     )
 
 
-def told_rules(analysis: Analysis) -> str:
+def describe_rules(analysis: Analysis) -> str:
     """Return sentences on the rules that were applied, and on annotators who were excluded or dropped out."""
     named = {
         "the study's": "The study’s rules were applied",
@@ -167,10 +167,10 @@ def told_rules(analysis: Analysis) -> str:
         named = "Judgements that the export marks as excluded are excluded"
     if analysis.rules.rules == () and analysis.rules.name == "the study's":
         named = "The study has no rules"
-    return f"{named}. {told_attrition(analysis.tables.attrition)}"
+    return f"{named}. {describe_attrition(analysis.tables.attrition)}"
 
 
-def told_changes(analysis: Analysis) -> list[str]:
+def describe_changes(analysis: Analysis) -> list[str]:
     """Return sentences on the verdicts that change with the exclusion rules."""
     rows = rows_of(analysis.tables.sensitivity)
     pairs: dict[tuple[str, str, str], dict[str, str]] = {}

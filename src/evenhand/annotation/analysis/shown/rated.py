@@ -15,10 +15,10 @@ from evenhand.annotation.analysis.wording import (
     Row,
     limits,
     name_of,
+    options_to_report,
     percent,
     rows_of,
     size_of,
-    told_options,
     verdict_of,
 )
 from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
@@ -66,7 +66,7 @@ def _place(row: Row) -> tuple[str, str, str | None]:
 
 def _rates(analysis: Analysis, rows: Sequence[Row]) -> Iterator[Drawing]:
     question, by, within = _place(rows[0])
-    wanted = told_options(analysis, question)
+    wanted = options_to_report(analysis, question)
     shown = [row for row in rows if row["option"] in wanted]
     if not shown:
         return
@@ -129,7 +129,7 @@ def _limits(row: Row) -> str:
 
 def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iterator[Drawing]:
     question, by, within = place
-    wanted = told_options(analysis, question)
+    wanted = options_to_report(analysis, question)
     rows = [
         row
         for row in rows_of(analysis.tables.differences, DIFFERENCE)
@@ -241,7 +241,7 @@ def _tested_option(analysis: Analysis, question: str) -> str | None:
     """Return the option that Table 16 counts: the one of two that is reported, or the negative
     one of several; else None.
     """
-    told = told_options(analysis, question)
+    told = options_to_report(analysis, question)
     if len(told) == 1:
         return told[0]
     values = (

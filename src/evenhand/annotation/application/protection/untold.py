@@ -15,7 +15,7 @@ def in_one_line(error: BaseException) -> str | None:
 
 def without_values(error: BaseException) -> str:
     """Return a traceback without error messages, which may repeat participants' data: only files, lines and types."""
-    return "\n".join(line for one in _chain(error) for line in _told(one))
+    return "\n".join(line for one in _chain(error) for line in _describe(one))
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -27,7 +27,7 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain[::-1]
 
 
-def _told(error: BaseException) -> Iterator[str]:
+def _describe(error: BaseException) -> Iterator[str]:
     for frame in extract_tb(error.__traceback__)[-FRAMES:]:
         yield f"  {frame.filename}, line {frame.lineno}, in {frame.name}"
     yield f"{type(error).__module__}.{type(error).__qualname__}"

@@ -91,7 +91,7 @@ def _check(connection: sqlite3.Connection, where: str, new: bool) -> None:
         if not new:
             raise DataError(f"{where} does not contain a study of evenhand.", BEGIN)
         if there:
-            raise DataError(f"{where} contains tables of another program: {_told(there)}.", OWN)
+            raise DataError(f"{where} contains tables of another program: {_list_names(there)}.", OWN)
         return
     if there["table", upgrading.VERSIONS] is not None:
         raise _changed(where, [upgrading.VERSIONS])
@@ -160,11 +160,11 @@ def _made(scripts: Path, version: str) -> Schema:
 
 def _changed(where: str, names: Sequence[str]) -> DataError:
     return DataError(
-        f"{where} was not created by evenhand in this form: {_told([('', name) for name in names])}.",
+        f"{where} was not created by evenhand in this form: {_list_names([('', name) for name in names])}.",
         "It was changed by another program, or is damaged. Restore a backup.",
     )
 
 
-def _told(names: Any) -> str:
+def _list_names(names: Any) -> str:
     found = sorted({ascii(name)[1:-1][:60] for _, name in names})
     return ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")

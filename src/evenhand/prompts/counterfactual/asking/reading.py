@@ -33,7 +33,7 @@ def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
     """
     path = Path(path)
     guesses: list[str] | None = None if notes is None else []
-    frame = read_texts(path, told=guesses)
+    frame = read_texts(path, guesses=guesses)
     if notes is not None:
         notes.extend(without_flags(guesses or (), path))
     require_columns(frame, ["text"], path, OWN_FORMAT)

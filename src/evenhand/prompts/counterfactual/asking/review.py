@@ -77,7 +77,7 @@ def read_review(path: Path | str) -> AskedPrompts:
     """
     path = Path(path)
     guesses: list[str] = []
-    frame = read_table(path, REVIEW_FORMAT, told=guesses)
+    frame = read_table(path, REVIEW_FORMAT, guesses=guesses)
     require_columns(frame, ["base", "axis", "group", "original", "text"], path, REVIEW_FORMAT)
     if path.suffix.lower() == ".csv":
         frame = frame.with_columns(
