@@ -23,8 +23,24 @@ Flags = NDArray[np.bool_]
 
 
 def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
-    """Raise a UsageError if arrays cannot be taken together element by element; None counts as absent.
+    """Raise an error unless the shapes of all arrays broadcast.
 
+    Call it first in your own function, so that users get a clear error.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the calling function, for the error message.
+    **arrays : array_like or None
+        Arguments to check, by name. None is ignored.
+
+    Raises
+    ------
+    UsageError
+        The shapes do not broadcast. The message names the arguments and their shapes.
+
+    Examples
+    --------
     >>> require_same_shape("f", first=[1, 2], second=5)
     """
     shapes = {name: np.shape(array) for name, array in arrays.items() if array is not None}
@@ -38,7 +54,7 @@ def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
 
 
 def require_same_length(owner: str, **arrays: ArrayLike | None) -> None:
-    """Raise a UsageError unless all arrays have one dimension and the same length; None counts as absent.
+    """Raise a UsageError unless all arrays have one dimension and the same length; None is ignored.
 
     >>> require_same_length("f", first=[1, 2], second=[5, 6])
     """

@@ -266,7 +266,8 @@ def sums_bootstrap(
 def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Intervals:
     """Return jackknife intervals: estimate ± t × jackknife standard error.
 
-    Use it if drawing a cluster (dependent observations) twice would mislead, as for a number of distinct words.
+    Use it for statistics that a bootstrap would bias, such as a number of distinct words: a resample contains some
+    clusters (sets of dependent observations) twice.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ class CommonLevel:
     reference : numpy.ndarray of bool, shape (groups,)
         True for groups at the common level. All are True if there is none.
     p : numpy.ndarray, shape (groups,)
-        Two-sided p of each group against the mean of the other reference groups. Some of these may lean to the opposite
-        side (p < 0.20). It is then the larger p with and without them.
+        Two-sided p of each group against the mean of the other reference groups. If some of these lean to the opposite
+        side (p < 0.20), it is the larger of two p-values: with these groups in the reference, and without them.
     exists : bool
         True if more than half of the groups have a common level. If not, report no single group as different.
     """
@@ -73,8 +73,8 @@ def reference_contrasts(reference: Flags) -> Floats:
     Returns
     -------
     numpy.ndarray, shape (groups, groups)
-        One contrast per row: its product with the group means is group minus reference. The row is 0 if the group is
-        the only one of the reference, because it is compared with nothing.
+        One contrast per row: its product with the group means is group minus reference. A row is all 0 if its group is
+        the only reference group, because no group remains for the comparison.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def reference_contrasts(reference: Flags) -> Floats:
 def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
     """Find the groups that have a common level, and test how each group differs from it.
 
-    Use it if a test has shown that the groups differ. A comparison of each group with all others would mislead. A few
-    strongly harmed groups pull their mean, and all other groups then seem to be treated better.
+    Use it if a test has shown that the groups differ. Do not compare each group with the mean of all others: a few
+    strongly harmed groups shift this mean, so that all other groups seem to be treated better.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Interval:
     standard_error : float
         Standard error in the unit of the estimate; for ratios, that of the logarithm.
     clusters : int
-        Number of clusters, such as prompts; with two-way clusters the smaller number, without clusters `n`.
+        Number of clusters, such as prompts. With two-way clusters, the smaller of both numbers; without clusters, `n`.
     n : int
         Number of observations.
     """

@@ -11,7 +11,7 @@ DEVIATIONS = 3.0
 
 @checked_kinds
 def outlying_pairs(first: npt.ArrayLike, second: npt.ArrayLike, *, by_value: bool = False) -> Flags:
-    """Return which pairs have a member that is more than three standard deviations from the mean of its list.
+    """Return which pairs have a value that is more than three standard deviations from the mean of its list.
 
     Use it to reproduce the outlier rule of RedditBias.
 

@@ -153,8 +153,8 @@ def detectable_preference(
 ) -> Floats:
     """Return the smallest distance from 0.5 that can be detected with n pairs.
 
-    Use it to plan pair benchmarks, such as CrowS-Pairs. A model prefers one sentence of each pair there. The preference
-    is the share of pairs in which this is, for example, the stereotype.
+    Use it to plan benchmarks with pairs of sentences, such as CrowS-Pairs. The preference is the share of pairs in
+    which the model finds one kind of sentence more likely, for example the stereotype.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from evenhand.stats.intervals import Interval
 def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:
     """Return Cohen's kappa of two raters, with its confidence interval.
 
-    Use it to measure how far two raters or classifiers agree, beyond what their rates alone would give.
+    Use it to measure how much two raters or classifiers agree beyond chance.
 
     Parameters
     ----------

@@ -52,10 +52,10 @@ class Finding:
     Attributes
     ----------
     benchmark, measure : str
-        What was measured.
+        Names of the benchmark and of the measure.
     axis, group, stratum : str or None
-        Where. An axis is a way to group people, such as religion. None means all axes, the axis as a whole, or no
-        stratum (such as a template).
+        Part of the data. An axis is a way to group people, such as religion; None means all axes. If ``group`` is None,
+        the row is about the whole axis. A stratum is a subset, such as one template; None means no stratum.
     verdict : Verdict
         The verdict.
     estimate, low, high : float or None
