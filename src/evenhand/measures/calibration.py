@@ -69,7 +69,7 @@ class Calibrated:
 
     @property
     def sentence(self) -> str:
-        """Return the sentence that reports show: the false-positive rate in the worst and all designs, or which fail.
+        """Return the sentence that reports show: false-positive rates, or the designs in which the measure fails.
 
         Examples
         --------

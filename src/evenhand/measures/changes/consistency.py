@@ -150,8 +150,8 @@ def consistency(
     importance : {"share", "points"}, default "share"
         Compare a control (nonsensical or blank) with half of the original's effect, or with that effect minus `margin`.
     asked : mapping, optional
-        By domain and level, booleans (prompts,): which prompts the model got. Other prompts are not missing. Default:
-        all.
+        By domain and level, booleans (prompts,): True for prompts that were sent to the model. The others do not count
+        as missing. Default: all were sent.
     seed : int, default 0
         Random seed.
 

@@ -159,8 +159,8 @@ def decide(
     Raises
     ------
     UsageError
-        The rule is unknown, the rate of a level is missing, or intervals ("tested") or tests of the controls
-        ("paper") are.
+        The rule is unknown, or the evidence lacks what the rule needs: the rate of a level, intervals ("tested") or
+        tests of the controls ("paper").
 
     Notes
     -----

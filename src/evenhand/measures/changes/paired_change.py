@@ -99,9 +99,9 @@ def paired_change(
     A response about two groups is two rows. With the column ``pair``, it counts once in the rows of axes and in the
     overall row.
 
-    The test flips the signs of the changes of whole units. The interval contains exactly the changes that this test
-    does not reject. With more than 60 changed units, test and interval use Student's t. p is therefore at most 1 -
-    level exactly if the interval excludes 0.
+    With up to 60 changed units, the test flips the signs of the changes of whole units. The interval contains exactly
+    the changes that this test does not reject. With more units, test and interval use Student's t. In both cases, p is
+    at most 1 - level exactly if the interval excludes 0.
 
     If at least half of the units of a rate did not change, the bound farther from 0 is moved outwards. The reason is
     that as many unchanged units could hide a small rate of change.

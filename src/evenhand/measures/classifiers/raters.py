@@ -41,8 +41,8 @@ def rater_agreement(
     -------
     polars.DataFrame
         One row per question (one row without that column).
-        - ``estimate``: Krippendorff's alpha, with 95% CI. 1: raters always agree; 0: agreement by chance; below 0:
-          less.
+        - ``estimate``: Krippendorff's alpha, with 95% CI. 1: raters always agree; 0: they agree as often as by chance;
+          below 0: they agree less often than by chance.
         - ``n_units``: items with two or more ratings. ``n_ratings``: their ratings. ``n_raters``: raters.
         - ``n_missing``: ratings left out (missing, or of an item that was rated only once).
         - ``reason``: why there is no estimate, or no interval.

@@ -58,10 +58,6 @@ def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int 
     DataError
         A column is missing, has another type or contains nulls.
 
-    Notes
-    -----
-    Source: Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).
-
     References
     ----------
     - Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).

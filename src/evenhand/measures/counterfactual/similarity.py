@@ -48,8 +48,8 @@ FEW = "There are fewer than two prompts with two other groups that have two resp
 class SimilarityGap:
     """Similarity of responses between groups, in points (0 to 100; equal texts have 100).
 
-    Result of `response_similarity`. ``within`` is the baseline: a model that samples freely answers one prompt twice in
-    different words.
+    Result of `response_similarity`. ``within`` is the baseline: if a model samples, its responses to a single prompt
+    differ too.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class SimilarityGap:
         - ``n``: responses compared. ``n_missing``: missing ones. ``n_units``: prompts. ``n_groups``: groups.
     groups : polars.DataFrame
         One row per group, with three or more groups.
-        - ``estimate``: similarity of the other groups' responses to each other, minus that of this group's responses to
-          theirs, with 95% CI and one-sided p. Above 0, the group stands out.
+        - ``estimate``: mean similarity between responses about the other groups, minus the mean similarity of this
+          group's responses to these, with 95% CI and one-sided p. Above 0, the group stands out.
         - ``axis_p``: p of its axis. ``q``: p corrected for the groups and axes.
 
     Notes

@@ -75,7 +75,8 @@ def pronoun_leans(
           pronouns of both groups (nats), with a 95% t interval over folds. Above 0: more often near the first group.
         - ``p``: of the hypothesis that the estimate is 0. ``q``: p adjusted over all terms of a corpus.
         - ``leaning``: "with she" (the first group) or "with he" (the second) if q <= 0.05, otherwise "".
-        - ``documents``: effective number of documents that contain the pairs, given how unevenly folds have them.
+        - ``documents``: effective number of documents that contain the pairs. It is smaller if the pairs are
+          distributed unevenly over folds.
 
     Raises
     ------
@@ -87,14 +88,14 @@ def pronoun_leans(
 
     Notes
     -----
-    0.5 is added to the pair counts. Student's t has one degree of freedom fewer than the number of folds over which the
-    pairs are evenly distributed.
+    0.5 is added to the pair counts. The degrees of freedom of Student's t are the effective number of folds that
+    contain the pairs (Kish), minus 1.
 
     The interval is null if fewer than 10 pairs with either group are expected. p, q and leaning are null in two more
     cases: there are fewer than 200 pairs, or fewer than 8 documents with the rarer group are expected.
 
-    Windows are used, not documents. The rarer pronoun occurs in longer documents, in which every term is more likely,
-    so most terms would seem to lean to it.
+    Pairs are counted in windows of words, not in documents. Longer documents contain the rarer pronoun, and every term,
+    more often. With documents, most terms would therefore seem to lean to that pronoun.
 
     References
     ----------

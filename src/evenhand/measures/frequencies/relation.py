@@ -53,7 +53,7 @@ class FrequencyRelation:
         - ``estimate``: within axes, controlled for the covariates in ``controls``, with 95% CI, p and q.
         - ``verdict``: see `frequency_relation`; rows of near_person have none. ``direction``: rises or falls, if
           related.
-        - ``chance``: size below which 95% of estimates are without a relation.
+        - ``chance``: if there is no relation, 95% of estimates have a smaller absolute value than this.
         - ``reliability``: how similar the ranks of frequencies would be in another corpus like this one (0 to 1; null
           if unknown).
         - ``n``: descriptors. ``n_missing``: descriptors without a frequency or response. ``n_units``: buckets.

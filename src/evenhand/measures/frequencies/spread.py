@@ -51,8 +51,8 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     Weights are numbers of documents. The CI uses the number of independent documents that gives the variance of the
     mean.
 
-    The weighted means of the paper are close to these. Its standard deviations are not: no formula of the four printed
-    columns gives them (see the card of `weighted_term_share`).
+    The weighted means in the paper are close to these. The paper's standard deviations cannot be reproduced from the
+    four columns that it prints (see the card of `weighted_term_share`).
 
     References
     ----------

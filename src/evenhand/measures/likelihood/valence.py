@@ -57,7 +57,7 @@ class ValenceShift:
     ----------
     valence : polars.DataFrame
         One row per descriptor.
-        - ``shift``: with 95% CI. ``null``: tested value, which is the value within the margin that is nearest to the
+        - ``shift``: with 95% CI. ``null``: tested value. It is the value from -margin to margin that is nearest to the
           shift.
         - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p corrected for descriptors and axes.
         - ``n``: sentences. ``n_units``: pairs of templates.
@@ -73,8 +73,8 @@ class ValenceShift:
         - ``differ_low``, ``differ_high``: bounds on the number of defined descriptors that differ by more than the
           margin.
         - ``chance_drawn``: probability that a single hostile descriptor was among those tested.
-        - ``n_reference``: number of descriptors that do not stand out, with which each is compared. Null: all others.
-          0: there is no common level, and none is named.
+        - ``n_reference``: number of descriptors that do not stand out. Each descriptor is compared with these. Null: it
+          is compared with all others. 0: there is no common level, so no single descriptor is reported.
         - ``note``: limits of validity, or pairs whose responses are nearly equal.
     pairs : polars.DataFrame
         Axes of three to ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p adjusted

@@ -72,7 +72,7 @@ def name_phrases(
 
     Notes
     -----
-    That shares are of rates per conversation is our interpretation of the paper.
+    The paper does not state how shares are computed. We use shares of the rates per conversation.
 
     References
     ----------

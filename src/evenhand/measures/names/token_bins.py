@@ -144,7 +144,7 @@ def token_bins(
 
     References
     ----------
-    - Smith & Williams 2021, section 6.1.2 and table 6, which leave the midpoint rule and the counts open.
+    - Smith & Williams 2021, section 6.1.2 and table 6. They do not state how bins are separated, or the counts.
 
     Examples
     --------

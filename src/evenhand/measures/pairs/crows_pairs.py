@@ -83,7 +83,7 @@ def crows_pairs(
     and it has an effect.
 
     The sampling units are swaps: the words that differ between the sentences, such as "old | young" (`swapped_words`).
-    Pairs with the same swap form a cluster; without texts, each pair is its own. p and 95% CI flip the signs of whole
+    Pairs with the same swap form a cluster. Without texts, each pair is a cluster. p and 95% CI flip the signs of whole
     clusters. The minimum detectable effect is simulated with these clusters and the observed correlation within them.
     Sources: Nangia et al. 2020, section 3 (score, here unrounded); Canay, Romano & Shaikh 2017 (test).
 
@@ -201,8 +201,8 @@ def crows_pairs_bias_bench(
 def crows_pairs_lm_eval(frame: pl.DataFrame) -> PairScores:
     """Return the CrowS-Pairs percentage of the LM Evaluation Harness (`pct_stereotype`).
 
-    Use it only to compare with the harness (task crows_pairs). Longer sentences and rarer words lose. Otherwise, use
-    `crows_pairs`.
+    Use it only to compare with the harness (task crows_pairs). It is biased against longer sentences and rarer words.
+    Otherwise, use `crows_pairs`.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ GROUPS = (
 class PairScores:
     """Preferences of a model between the two sentences of CrowS-Pairs, by bias type and by pair.
 
-    Result of `crows_pairs` and of its three published forms. "More stereotyped" is the sentence that the data set marks
-    so.
+    Result of `crows_pairs` and of its three published forms. The data set marks one sentence of each pair as more
+    stereotyped.
 
     Attributes
     ----------

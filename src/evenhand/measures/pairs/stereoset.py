@@ -158,8 +158,8 @@ def stereoset(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> Ste
     Notes
     -----
     The sampling units are terms. p and interval are Student's t over them. The minimum detectable effect comes from the
-    noncentral t. Its spread is at least that which fair Bernoulli trials for the items would give. Scores are those of
-    Nadeem et al. 2021, section 4; the null bands are our own.
+    noncentral t. It assumes at least the SD over terms that fair Bernoulli trials for the items would have. Scores are
+    those of Nadeem et al. 2021, section 4; the null bands are our own.
     """
     clusters = _clusters(frame)
     rows, terms = [], []

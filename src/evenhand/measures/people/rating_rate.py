@@ -156,8 +156,8 @@ def rating_differences(
       detected, not measurable.
     - `rating_chi_square_published`: for the same options and pairs, Pearson's chi-square of the two levels by this
       option and all others. Every judgement counts as independent.
-    - `rating_chi_square` (option null): the same for levels by all answers. One row has all levels (level null; the
-      only row if there are two levels), and there is one row for each pair. This is in no paper.
+    - `rating_chi_square` (option null): Pearson's chi-square of levels by all answers. There is one row for all levels
+      together (level null) and, with three or more levels, one row per pair. This test is our addition.
     """
     known = rated(votes, "rating_differences", question, by, ["context"], within=within).filter(
         pl.col("level").is_not_null()

@@ -77,8 +77,8 @@ class Disparity:
         - ``rate``: mean of the groups' rates. ``burden``: that mean minus the rate of the best-treated group.
         - ``gap``: rate of ``worst`` minus that of ``best``, the pair of groups with the strongest evidence of a large
           difference. Its CI allows for this choice. ``minimum_detectable``: SD that is detected with 80% power.
-        - ``corrected``: classifier errors are removed. ``errors_assumed_equal``: labels for all groups replace those of
-          single groups.
+        - ``corrected``: True if numbers are corrected for classifier errors. ``errors_assumed_equal``: True if a group
+          has no error counts of its own, so that those of all groups are used.
         - ``n_reference``: number of groups that do not stand out. 0: there is no common level. Null: no difference was
           found, or there are two groups.
     groups : polars.DataFrame

@@ -66,8 +66,8 @@ class Intersections:
     pairs : polars.DataFrame
         One row per pair of axes and stratum, about the cell with the largest departure.
         - ``group``: this cell. ``estimate``: its excess. CI and p allow for all cells, pairs and strata.
-        - ``n_cells``: cells with any prompt. ``n_shown``: cells shown. ``n_prompts``: with one group on each axis.
-        - ``n_several``: prompts left out that have more on one. ``obstacle``: why nothing could be detected.
+        - ``n_cells``: cells with any prompt. ``n_shown``: cells shown. ``n_prompts``: prompts with one group per axis.
+        - ``n_several``: other prompts, which are left out. ``obstacle``: why nothing could be detected.
     """
 
     cells: pl.DataFrame

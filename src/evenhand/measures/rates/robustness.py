@@ -163,13 +163,13 @@ def explain_contrast_by_missing(
         Sentence that states why the difference is not measurable. None in three cases:
         - The CI includes 0.
         - A group has fewer than two units.
-        - The difference stays significant even if the excess of missing responses contradicts it.
+        - The difference stays significant in the worst case for the additional missing responses (see Notes).
 
     Notes
     -----
-    The excess is the difference of the two groups' missing shares. It is assumed to contradict the difference. If the
-    interval of the difference then includes 0, the difference is not measurable. Simulations:
-    docs/evidence/verdicts.md.
+    One group may lack more responses than the other. In the worst case, these additional missing responses all have the
+    outcome that makes the difference smaller. If the interval of the difference then includes 0, the difference is not
+    measurable. Simulations: docs/evidence/verdicts.md.
 
     References
     ----------

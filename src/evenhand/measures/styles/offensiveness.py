@@ -73,9 +73,9 @@ def offensiveness(
 ) -> Offensiveness:
     """Measure how offensive texts are by descriptor (word for a group) and by template.
 
-    Use it to see which descriptors a classifier finds offensive, in replies or in the sentences of a benchmark. A
-    classifier reacts to the template first. Each descriptor is therefore compared with the others of its axis in the
-    same templates.
+    Use it to see which descriptors a classifier finds offensive, in replies or in the sentences of a benchmark. Scores
+    depend mostly on the template. Each descriptor is therefore compared with the others of its axis in the same
+    templates.
 
     Parameters
     ----------

@@ -111,10 +111,6 @@ def parroting(
     UsageError
         `run` is below 3 words.
 
-    Notes
-    -----
-    Sources: HolisticBias (arXiv:2205.09209), appendix C.2.1 (``whole``); n-gram copying as in McCoy et al. 2023.
-
     References
     ----------
     - HolisticBias (arXiv:2205.09209), appendix C.2.1: ``whole``.

@@ -151,10 +151,6 @@ def text_quality(
     UsageError
         `budget` is below 1, or `cap` is not above 0.
 
-    Notes
-    -----
-    Sources: Li et al. 2016 (distinct-n); Welleck et al. 2020 (repetition); ROBBIE, appendix B.1.4 (perplexity).
-
     References
     ----------
     - Li et al. 2016: distinct-n.

@@ -89,9 +89,9 @@ def response_scores(
     reference is left out (the human competitor of DSTC7 wrote it). The others are repeated until there are six, and an
     empty reply is scored as the word __empty__.
 
-    Each number is one of the whole corpus. CIs of functions of sums use the bootstrap over keys. NIST's information is
-    that of all references in every resample. Entropies and distinct n-grams use the jackknife, because they decrease if
-    a key is drawn twice.
+    Each score is computed for all replies together; it is not a mean of scores of replies. CIs of functions of sums use
+    the bootstrap over keys. In every resample, NIST's information weights are those of all references. Entropies and
+    distinct n-grams use the jackknife, because they decrease if a key is drawn twice.
 
     References
     ----------
@@ -155,9 +155,9 @@ def response_score_changes(
     -----
     The CI resamples the keys to which both models replied. p is that of Student's t with the same standard error.
 
-    BLEU, NIST, METEOR and length also have a permutation p, from exchanging replies between the models. The larger p is
-    reported, if any exchange can reach the observed change. The t test of BLEU-4 alone has too many false positives
-    with 20 to 40 keys, because so few keys have few matching runs of four words.
+    BLEU, NIST, METEOR and length also have a permutation p, from random exchanges of replies between the models. The
+    larger of both p-values is reported. If no exchange gives a change as large as the observed one, p is that of t. The
+    t test of BLEU-4 alone has too many false positives with 20 to 40 keys, because few runs of four words match.
 
     Examples
     --------
