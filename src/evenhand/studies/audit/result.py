@@ -245,9 +245,9 @@ def audit(
     Raises
     ------
     UsageError, DataError, ModelError, ServiceUnavailable
-        An option or a file is invalid; the model or a classifier cannot be loaded, run or reached.
+        An option or a file is invalid, or the model or a classifier cannot be loaded, run or reached.
     ResumeRefused, Interrupted
-        The folder contains a run with other options; or the audit was interrupted and can be resumed.
+        The folder contains a run with other options. The audit was interrupted; call again to resume it.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def _audited(
 
 @checked_kinds
 def open_run(path: Path | str) -> Run:
-    """Open the stored run of an audit from its folder or URL (s3://bucket/run); raise DataError if there is none."""
+    """Return the stored run of an audit from its folder or URL (s3://bucket/run); raise DataError if there is none."""
     with working_copy(path, writes=False) as copy:
         return Run(RunDirectory.open(copy.folder), address=copy.address)
 
@@ -346,9 +346,9 @@ def rescore(
     classifiers : mapping of str
         Names or objects by role (what is judged, such as "toxicity"). Other roles keep theirs. Labels are reused.
     device, on, workers, progress : optional
-        Device of classifiers; cluster and number of workers (see `AuditConfig`); receiver of progress messages.
+        Device of classifiers, cluster and number of workers (see `AuditConfig`), and receiver of progress messages.
     retry_errors, trust_addresses : bool, default False
-        Classify failed texts again; allow servers that only the run's folder names, not this call.
+        Classify failed texts again. Allow servers that are named only in the run's folder.
 
     Returns
     -------
@@ -358,9 +358,9 @@ def rescore(
     Raises
     ------
     UsageError, DataError
-        No classifier is given, or a role is unknown; there is no run, or it has no generated texts.
+        No classifier is given, or a role is unknown. The run does not exist, or has no generated texts.
     ModelError, ResumeRefused, Interrupted
-        A classifier cannot be loaded; only the folder names a server; the call was interrupted and can be repeated.
+        A classifier cannot be loaded. A server is named only in the folder. The call was interrupted; repeat it.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(

@@ -86,10 +86,9 @@ class CalibrationStudy(StudyResult):
     def designs(self) -> pl.DataFrame:
         """Return one row per measure and design, with false-positive rate, coverage, power and ``verdict``.
 
-        A measure holds in a design if the 95% confidence limits show a false-positive rate of at most 8% and a
-        coverage of at least 92%. It fails if they show a false-positive rate above 6%, a coverage below 93%, or
-        a power below 70% at the minimum detectable effect that it states; ``why`` gives this and other reasons.
-        Otherwise it is undecided.
+        A measure holds in a design if the 95% CIs show a false-positive rate of at most 8% and a coverage of at
+        least 92%. It fails if they show a false-positive rate above 6%, a coverage below 93%, or a power below
+        70% at the minimum detectable effect that it states. Otherwise it is undecided. ``why`` gives the reason.
         """
         return self._tables["designs"]
 

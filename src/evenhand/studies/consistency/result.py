@@ -74,8 +74,8 @@ class Checked(StudyResult):
 
         The rules are "tested", "strict" and "paper" (`evenhand.measures.changes.decide` describes them).
         Columns: ``rule``, ``test``, ``domain`` (null for transfer, which concerns both), ``outcome``,
-        ``reason``, ``amount`` (the size in words), and ``advised_prompts`` and ``advised_wordings``, the
-        numbers with which an undecided test would be decided four times in five.
+        ``reason``, ``amount`` (the size in words), and ``advised_prompts`` and ``advised_wordings``: numbers of
+        prompts and nonsense wordings with which an undecided test would be decided with probability 80%.
         """
         return self.study.decisions
 
