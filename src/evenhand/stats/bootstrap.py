@@ -353,12 +353,12 @@ def cluster_bootstrap_table(
     present = np.count_nonzero(known, axis=1)
     mass = row_totals.sum(axis=1)
     estimate = np.divide(row_sums.sum(axis=1), mass, out=np.full(len(mass), np.nan), where=mass > 0)
-    # deviations from the estimate, not raw sums: the resampled variances below would lose all digits
+    # use deviations from the estimate: with raw sums, the resampled variances would be lost to rounding
     deviations = np.where(known, row_sums - np.nan_to_num(estimate)[:, None] * row_totals, 0.0)
     enough = present >= 2
     factor = np.sqrt(present / np.maximum(present - 1, 1))
     error = cluster_t(deviations, mass, present).standard_error
-    # rounding noise of rows that do not vary at all
+    # removes rounding errors of rows that do not vary
     scale = np.abs(row_sums).sum(axis=1)
     error[enough & (error * mass <= 1e-13 * scale)] = 0.0
     counts = resample_counts(row_sums.shape[1], resamples, np.random.SeedSequence(seed))

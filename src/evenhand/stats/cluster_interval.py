@@ -127,7 +127,7 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
 
 
 def upper_tail(level: float) -> float:
-    """Probability below the upper limit of a two-sided interval; UsageError if `level` is none."""
+    """Return the probability below the upper bound of a two-sided interval; UsageError if `level` is not in (0, 1)."""
     if not 0.0 < level < 1.0:
         raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
     return 0.5 + level / 2.0

@@ -17,7 +17,7 @@ from evenhand.stats.multiplicity import benjamini_hochberg
 
 LEVEL = 0.05
 LEANING = 0.20
-"""Groups of the reference with a smaller p lean to one side. A claim about the other side must hold without them."""
+"""Reference groups with a smaller p lean to one side. A claim about the other side must also hold without them."""
 NO_COMMON_LEVEL = (
     "The groups have no common level: about as many differ as do not, so that each name would depend on which of them "
     "are the reference."
@@ -30,11 +30,11 @@ class Compared(Protocol):
 
     @property
     def estimate(self) -> Floats:
-        """Group minus reference."""
+        """Return each group minus the reference."""
 
     @property
     def p(self) -> Floats:
-        """Two-sided p."""
+        """Return the two-sided p-values."""
 
 
 @dataclass(frozen=True)
@@ -181,10 +181,11 @@ def _check_compared(compare: Callable[[Flags], Compared], reference: Flags) -> C
 
 
 def detectable_factor(groups: int) -> float:
-    """Return by how much the minimum detectable effect of one group grows if names need a common level.
+    """Return the factor by which requiring a common level increases the minimum detectable effect of one group.
 
-    1 for two groups. Fitted to the power of `perf/common_level.py` at the effect that a comparison with all others
-    detects in 80 %: 67 % with three groups, 72 % with six, 74 % with ten and 72 % (unchanged) with 32.
+    It is 1 for two groups. It was fitted to the power in `perf/common_level.py`, at the effect that a comparison with
+    all others detects with 80% power. The power there is 67% with three groups, 72% with six, 74% with ten, and 72%
+    with 32.
 
     >>> [round(detectable_factor(groups), 2) for groups in (2, 3, 6, 32)]
     [1.0, 1.12, 1.06, 1.01]
@@ -193,7 +194,7 @@ def detectable_factor(groups: int) -> float:
 
 
 def shortest_half(estimates: Floats) -> Flags:
-    """Return the n // 2 + 1 estimates that lie closest together, as flags (n,).
+    """Return a mask (n,) of the n // 2 + 1 estimates that are closest together.
 
     >>> shortest_half(np.array([5.0, 0.1, 0.0, 0.2])).tolist()
     [False, True, True, True]
@@ -208,9 +209,9 @@ def shortest_half(estimates: Floats) -> Flags:
 
 
 def _guarded_p(compare: Callable[[Flags], Compared], reference: Flags) -> Floats:
-    """Return p against the reference; it must also hold without the members that lean to the other side.
+    """Return p against the reference, which must also hold without the members that lean to the other side.
 
-    Harmed groups that are too weak to be named would otherwise pull the reference.
+    Otherwise, harmed groups that are not significant by themselves would shift the reference.
     """
     found = compare(reference)
     p: Floats = np.array(found.p)

@@ -124,7 +124,7 @@ def clopper_pearson_interval(
     successes, totals = _counts(successes, totals)
     upper = upper_tail(level)
     failures = totals - successes
-    # the beta quantile needs positive parameters: 1 stands in where the limit is known without it
+    # the beta quantile needs positive parameters; where the bound is known anyway, 1 is a placeholder
     low = betaincinv(np.where(successes > 0, successes, 1.0), failures + 1.0, 1.0 - upper)
     high = betaincinv(successes + 1.0, np.where(failures > 0, failures, 1.0), upper)
     return np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0)
@@ -259,7 +259,7 @@ def clustered_proportion_interval(
     spread = cluster_t(residuals, n)
     error = float(spread.standard_error)
     if error <= 1e-12:
-        # no cluster differs from another: at 0 or 1 that is what one outcome a cluster would show
+        # all clusters are equal: at 0 or 1, each cluster counts as one outcome
         effective = float(groups) if share in (0.0, 1.0) else float(n)
     else:
         effective = min(share * (1.0 - share) / error**2, float(n))
@@ -274,7 +274,7 @@ def _wilson(successes: Any, totals: Any, quantile: float) -> tuple[Floats, Float
     share = successes / known
     centre = (share + square / (2 * known)) / (1 + square / known)
     half = quantile / (1 + square / known) * np.sqrt(share * (1 - share) / known + square / (4 * known**2))
-    # at 0 and n the limit is exactly 0 or 1; the subtraction above leaves rounding noise there
+    # at 0 and n successes the bound is exactly 0 or 1, without the rounding error of the subtraction
     low = np.where((totals > 0) & (successes > 0), np.maximum(centre - half, 0.0), 0.0)
     high = np.where((totals > 0) & (successes < totals), np.minimum(centre + half, 1.0), 1.0)
     return low, high
@@ -287,7 +287,7 @@ def _binomial_quantile(probability: float, successes: Floats, totals: Floats) ->
     safe_total = np.where(inner, totals, 1.0)
     count = np.clip(np.ceil(bdtrik(probability, safe_total, safe_share)), 0.0, safe_total)
     trials = safe_total.astype(np.int64)
-    # bdtrik inverts a continuous extension; where rounding took it one too far, step back
+    # bdtrik inverts a continuous extension; rounding up may have gone one count too far
     below = np.maximum(count - 1.0, 0.0)
     count = np.where(bdtr(below, trials, safe_share) >= probability, below, count)
     return np.where(inner, count, successes)

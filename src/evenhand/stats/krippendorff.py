@@ -26,9 +26,9 @@ LEAST_AGREEING = 3
 With fewer, a bootstrap over items underestimates the error of alpha.
 """
 Counts = Any
-"""A sparse array (units, values): most values occur in few units."""
+"""A sparse array (units, values), because most values occur in few units."""
 CELLS = 1 << 21
-"""Numbers that are in memory at once in a block of resamples: 16 MB."""
+"""Largest number of floats in memory at a time while resampling (16 MB)."""
 
 
 @checked_kinds
@@ -129,7 +129,7 @@ def krippendorff_alpha(
 
 
 def alpha_of(ratings: ArrayLike, measurement: MeasurementLevel = "nominal") -> float:
-    """Alpha alone, as of `krippendorff_alpha`; NaN where nothing is rated twice or all ratings are equal.
+    """Return alpha without an interval (see `krippendorff_alpha`); NaN if no unit has two ratings or all are equal.
 
     >>> round(alpha_of([[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, np.nan]]), 4)
     0.5556
@@ -140,7 +140,7 @@ def alpha_of(ratings: ArrayLike, measurement: MeasurementLevel = "nominal") -> f
 
 
 def _agreeing(counts: Counts) -> int:
-    """Units in which two ratings or more are the same, and not the commonest."""
+    """Return the number of units in which two or more ratings are equal and not the most common value."""
     if not counts.nnz:
         return 0
     units, values = counts.nonzero()
@@ -151,12 +151,9 @@ def _agreeing(counts: Counts) -> int:
 def _by_jackknife(
     counts: Counts, alphas: Callable[[ArrayLike], Floats], estimate: float, level: float, block: int
 ) -> tuple[float, float]:
-    """Limits of alpha from those of log(1 - alpha), by leaving out each unit; units with the same ratings once.
+    """Return the bounds of alpha from a jackknife of log(1 - alpha) over units.
 
-    Parameters
-    ----------
-    block
-        Units left out at once.
+    Units with the same ratings are computed only once. `block` is the number of units that are left out at a time.
     """
     n = counts.shape[0]
     first, same = _distinct(counts)
@@ -179,7 +176,7 @@ def _by_jackknife(
 
 
 def _distinct(counts: Counts) -> tuple[Indices, Indices]:
-    """The first unit of each kind of ratings, and how many there are of the kind."""
+    """Return the first unit with each set of ratings, and the number of units with this set."""
     counts.sort_indices()
     kinds: dict[tuple[bytes, bytes], list[int]] = {}
     for unit, (start, end) in enumerate(pairwise(counts.indptr.tolist())):
@@ -191,10 +188,10 @@ def _distinct(counts: Counts) -> tuple[Indices, Indices]:
 
 
 def _lowest_of_perfect(counts: Counts, level: float) -> float:
-    """The lower limit where all units agree.
+    """Return the lower bound if all units agree.
 
-    A unit of m ratings with one dissenter has the share 2/m of its pairs unequal; how far unequal values lie apart is
-    the same within units and among them, so that the measurement does not matter.
+    In a unit of m ratings with one dissenter, the share 2/m of pairs is unequal. The expected distance of unequal
+    values is the same within and between units, so the level of measurement has no effect.
     """
     units, n = counts.shape[0], counts.sum()
     share = 1 - ((1 - level) / 2) ** (1 / units)
@@ -204,7 +201,9 @@ def _lowest_of_perfect(counts: Counts, level: float) -> float:
 
 
 def _counts(table: Floats) -> tuple[Floats, Counts]:
-    """The distinct values, ascending, and how often each stands in each unit (units, values) rated twice or more."""
+    """Return the distinct values in ascending order, and their counts in each unit with two or more ratings (units,
+    values).
+    """
     rated = ~np.isnan(table)
     table = table[:, rated.sum(axis=0) > 1]
     values, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
@@ -214,7 +213,7 @@ def _counts(table: Floats) -> tuple[Floats, Counts]:
 
 
 def _alphas(values: Floats, counts: Counts, measurement: MeasurementLevel) -> Callable[[ArrayLike], Floats]:
-    """A function from weights of units (resamples, units) to alpha (resamples,)."""
+    """Return a function from weights of units (resamples, units) to alpha (resamples,)."""
     size = counts.sum(axis=1)
     shares = 1 / (size - 1)
 
@@ -223,14 +222,15 @@ def _alphas(values: Floats, counts: Counts, measurement: MeasurementLevel) -> Ca
         return weights @ within, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
 
     def interval(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
-        scaled = values / max(np.abs(values).max(), np.finfo(np.float64).tiny)  # squares may be too large
+        # scaled, because squares could overflow
+        scaled = values / max(np.abs(values).max(), np.finfo(np.float64).tiny)
         centred = scaled - scaled.mean()
         within = 2 * (size * (counts @ centred**2) - (counts @ centred) ** 2) * shares
         among = 2 * (totals.sum(axis=1) * (totals @ centred**2) - (totals @ centred) ** 2)
         return weights @ within, among
 
     def ordinal(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
-        # two values are as far apart as their middle ranks, which hang on the resample
+        # the distance of two values is that of their middle ranks, which depend on the resample
         ranks = np.cumsum(totals, axis=1) - totals / 2
         ranks -= ranks.mean(axis=1, keepdims=True)
         squares, sums = counts @ (ranks**2).T, counts @ ranks.T

@@ -96,7 +96,7 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
 
 
 def _sums_by_group(below: Floats, rank: Indices, groups: Indices) -> Floats:
-    """Sum of below[:, rank] over the values of each group, (groups, groups); 0 for a group without values."""
+    """Return the sum of below[:, rank] over the values of each group (groups, groups); 0 for groups without values."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     sums = np.zeros((len(below), len(below)))
@@ -106,7 +106,7 @@ def _sums_by_group(below: Floats, rank: Indices, groups: Indices) -> Floats:
 
 
 def _tie_terms(counts: Floats) -> Floats:
-    """Sum over the tied values of t^3 - t for each pair of groups, t counted over both."""
+    """Return the sum of t^3 - t over tied values for each pair of groups, where t counts a value in both groups."""
     shared = counts[:, counts.sum(axis=0) > 1]  # a value that occurs once in the whole table is never tied
     square, cube = shared**2, shared**3
     cross = 3 * (square @ shared.T)
@@ -116,7 +116,7 @@ def _tie_terms(counts: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _upper_tails(smaller: int, larger: int) -> Floats:
-    """P(U >= u) for u = 0..smaller*larger without ties, by the recurrence on the largest observation."""
+    """Return P(U >= u) without ties for u = 0..smaller*larger, by the recurrence on the largest observation."""
     probability: dict[tuple[int, int], Floats] = {}
     for m in range(smaller + 1):
         for n in range(larger + 1):

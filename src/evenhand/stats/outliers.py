@@ -1,4 +1,4 @@
-"""Find pairs with an outlying member by the three-standard-deviations rule."""
+"""Find pairs with an outlying value by the three-standard-deviations rule."""
 
 import numpy as np
 import numpy.typing as npt

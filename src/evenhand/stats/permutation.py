@@ -14,7 +14,7 @@ LabelStatistic = Callable[[Floats, Labels], npt.ArrayLike]
 """A function of values (n,) and labels (draws, n), coded 0, 1, ..., that returns statistics (draws,)."""
 
 _CELLS = 1 << 21
-_EXACT_UP_TO = 16  # 65,536 sign patterns, half of which need a look
+_EXACT_UP_TO = 16  # 65,536 sign patterns, half of which must be computed
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def sign_flip_test(
             "Give differences of shape (n,) or (m, n).",
         )
     present = np.count_nonzero(~np.isnan(rows), axis=1)
-    amounts = np.nan_to_num(rows)  # a missing pair adds nothing whichever way it is flipped
+    amounts = np.nan_to_num(rows)  # a missing pair contributes 0 for either sign
     mean = np.divide(amounts.sum(axis=1), present, out=np.full(len(rows), np.nan), where=present > 0)
     if clusters is not None:
         labels = np.asarray(clusters)
@@ -355,7 +355,7 @@ def exchange_test(
 
 
 def _all_signs(units: int) -> Floats:
-    # a pattern and its opposite are equally far from 0: half of them, the last sign fixed, suffices
+    # a pattern and its opposite are equally far from 0, so the last sign is fixed
     bits = (np.arange(1 << max(0, units - 1))[:, None] >> np.arange(units)) & 1
     return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
 
@@ -366,5 +366,5 @@ def _random_signs(units: int, draws: int, seed: int) -> Floats:
 
 
 def _rounding(observed: float) -> float:
-    # sums in another order may differ in the last digits; such draws are as large as the observed one
+    # sums in another order may differ in the last digits; such permutations count as equally large
     return 1e-12 * max(1.0, abs(observed))

@@ -15,7 +15,7 @@ from scipy.special import betaincinv, gammaln, ndtr
 from evenhand.schema import UsageError, checked_kinds
 from evenhand.stats.arrays import Flags, Floats
 
-_SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding noise
+_SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes; larger ones differ only by rounding errors
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
 
 
 def _deviation_grid(values: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Values of the standard deviation between groups and their posterior weights."""
+    """Return possible standard deviations between groups and their posterior weights."""
     steps = (np.arange(400) + 0.5) / 400
     scale = float(np.sqrt(np.median(variance))) + float(values.std())
-    deviations = scale * steps / (1 - steps)  # all of 0 to infinity; dense where it matters
+    deviations = scale * steps / (1 - steps)  # from 0 to infinity, denser at small values
     precision = 1 / (np.square(deviations)[:, None] + variance)
     total = precision.sum(axis=1)
     common = precision @ values / total
@@ -191,10 +191,10 @@ def _deviation_grid(values: Floats, variance: Floats) -> tuple[Floats, Floats]:
 
 
 def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means and strengths of the beta distribution of true rates, and their posterior weights."""
-    # groups with equal counts have equal terms: with few outcomes a group this saves most of the work
+    """Return means and strengths of the beta distribution of true rates, and their posterior weights."""
+    # groups with equal counts have equal terms, which saves most of the work if groups are small
     counts, copies = np.unique(np.stack([hits, tries]), axis=1, return_counts=True)
-    # the common rate lies on the first, coarse grid: there at least the strength is judged rightly
+    # the first, coarse grid contains the common rate, so that the strength is estimated well there
     common = (float(hits.sum()) + 0.5) / (float(tries.sum()) + 1.0)
     centre = float(np.log(common / (1 - common)))
     logits, roots = _spaced(centre - 12, centre + 12, 41), _spaced(0.0, 1.0, 41)[1:]
@@ -203,7 +203,7 @@ def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
         strength = 1 / np.square(root)
         log_weight = _log_marginal(counts[0], counts[1], mean, strength) @ copies
         log_weight += np.log(mean) + np.log1p(-mean)  # uniform in the mean, not in its logit
-        # zoom in on what is not negligible, one point more on each side, until little is cut away
+        # zoom in on points that are not negligible, plus one on each side, until the grid hardly shrinks
         likely = (log_weight > log_weight.max() - 16).reshape(len(logits), len(roots))
         closer_logits = _around(logits, likely.any(axis=1), -30.0)
         closer_roots = _around(roots, likely.any(axis=0), _SMALLEST_ROOT)
@@ -215,7 +215,7 @@ def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _log_marginal(hits: Floats, tries: Floats, mean: Floats, strength: Floats) -> Floats:
-    """Beta-binomial log-likelihoods (grid, groups), without the coefficients that no grid point changes."""
+    """Return beta-binomial log-likelihoods (grid, groups), without coefficients that do not depend on the grid."""
     alpha, beta, both = (mean * strength)[:, None], ((1 - mean) * strength)[:, None], strength[:, None]
     return np.asarray(
         gammaln(alpha + hits) - gammaln(alpha) + gammaln(beta + tries - hits) - gammaln(beta)
@@ -228,7 +228,7 @@ def _spaced(low: float, high: float, count: int) -> Floats:
 
 
 def _around(points: Floats, likely: Flags, floor: float) -> Floats:
-    """As many points as before, over the likely ones and one more on each side, none below `floor`."""
+    """Return a grid of as many points over the likely ones, plus one on each side, none below `floor`."""
     places = np.flatnonzero(likely)
     step = points[1] - points[0]
     low = points[places[0] - 1] if places[0] > 0 else max(points[0] - step, floor)
@@ -251,7 +251,7 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _mixture_quantile(probability: float, centre: Floats, spread: Floats, weights: Floats) -> Floats:
-    """Quantiles (groups,) of mixtures of normals (grid, groups), by bisection."""
+    """Return quantiles (groups,) of mixtures of normal distributions (grid, groups), by bisection."""
     relevant = weights > 1e-9
     centre, spread, weights = centre[relevant], spread[relevant], weights[relevant]
     low, high = (centre - 40 * spread).min(axis=0), (centre + 40 * spread).max(axis=0)

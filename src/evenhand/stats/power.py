@@ -295,17 +295,19 @@ def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correl
 
 
 def noncentrality(freedom: Floats, level: float, power: float) -> Floats:
-    """Noncentrality whose t exceeds its two-sided critical value with chance `power`, by bisection.
+    """Return the noncentrality for which t exceeds its two-sided critical value with probability `power`, by bisection.
 
     Parameters
     ----------
-    freedom
-        Any shape.
+    freedom : numpy.ndarray, any shape
+        Degrees of freedom.
+    level, power : float
+        Two-sided level, and power.
 
     Returns
     -------
-    result
-        the same shape, in standard errors.
+    numpy.ndarray, same shape
+        Noncentralities, in standard errors.
 
     Examples
     --------

@@ -194,8 +194,8 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
         return _interval(float("nan"), np.zeros(len(first)), clusters, level)
     one, other = standard[0], standard[1]
     r = float((one * other).mean())
-    # a row moves its own product, and the ranks of all rows above it in either score
-    scale = [float(values.std()) / len(values) for values in ranks]  # of ranks as shares
+    # a row affects its own product, and the ranks of all rows with larger scores
+    scale = [float(values.std()) / len(values) for values in ranks]  # SD of ranks as shares
     moved = one * other - r
     moved += _centred(_mean_from(first, other)) / scale[0] + _centred(_mean_from(second, one)) / scale[1]
     variance_of_ranks = _variance_influence(first, one, scale[0]) + _variance_influence(
@@ -258,7 +258,7 @@ def _centred(values: Floats) -> Floats:
 
 
 def _mean_from(values: Floats, weights: Floats) -> Floats:
-    """For each row the mean over all rows of `weights` where the value is larger, and half of it where equal."""
+    """Return for each row the mean of `weights` over rows with a larger value, plus half of rows with an equal one."""
     order = np.argsort(values, kind="stable")
     ordered, total = values[order], np.concatenate([[0.0], np.cumsum(weights[order])])
     below, not_above = np.searchsorted(ordered, values), np.searchsorted(ordered, values, side="right")
@@ -266,7 +266,7 @@ def _mean_from(values: Floats, weights: Floats) -> Floats:
 
 
 def _variance_influence(values: Floats, standard: Floats, scale: float) -> Floats:
-    """What a row adds to the variance of the standardised ranks: nothing without ties, but for rounding."""
+    """Return the influence of each row on the variance of the standardised ranks: 0 without ties, up to rounding."""
     return np.asarray(standard**2 - 1 + 2 / scale * _centred(_mean_from(values, standard)))
 
 
@@ -291,7 +291,7 @@ def _interval(
 
 
 def _on_fishers_scale(r: float, influence: Floats, clusters: Codes, level: float) -> Interval:
-    """Limits of tanh⁻¹ r, taken back: within -1 to 1 and right where r is large."""
+    """Return an interval computed on Fisher's scale (artanh r), so that it is within -1 to 1 and valid for large r."""
     spread = _spread(influence, clusters)
     error, number = float(spread.standard_error), int(spread.clusters)
     if number < 2 or not abs(r) < 1 - 1e-12:

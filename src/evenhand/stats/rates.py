@@ -104,7 +104,7 @@ def ratio_of_rates(first: Limited, second: Limited) -> Limited:
         center = logs[0] - other[0]
         low = np.exp(center - np.hypot(logs[0] - logs[1], other[2] - other[0]))
         high = np.exp(center + np.hypot(logs[2] - logs[0], other[0] - other[1]))
-        # at a rate of 0 the logarithm has no distance to measure: the corner of both limits holds at least as often
+        # the log of a rate of 0 is undefined; the ratio of the outer bounds covers at least as often
         low = np.where(first.rate > 0, np.where(second.rate > 0, low, first.low / second.high), 0.0)
         high = np.where(second.rate > 0, np.where(first.rate > 0, high, first.high / second.low), np.inf)
     return Limited(ratio, low, high)

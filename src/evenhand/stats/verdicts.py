@@ -224,7 +224,7 @@ def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_tested(row: dict[str, Any]) -> bool:
-    """Whether the row is a test, or would be one if it could; all others describe."""
+    """Return True if the row is a test, or would be one if it could be computed. Other rows are descriptions."""
     if row["p"] is not None or row["obstacle"] is not None:
         return True
     return row["estimate"] is None and (row["null"] is not None or row["ideal"] is not None)
@@ -255,7 +255,7 @@ def _adjusted(
 
 
 def _obstacle(row: dict[str, Any]) -> str | None:
-    """Why the row cannot be judged, or None."""
+    """Return the reason why the row cannot be judged, or None."""
     if row["obstacle"] is not None:
         return str(row["obstacle"])
     n, absent, units = row["n"] or 0, row["n_missing"] or 0, row["n_units"]
@@ -335,7 +335,7 @@ def _unit(row: dict[str, Any]) -> str:
 
 
 def _number(value: float) -> str:
-    """Three significant digits, for people; an exponent only below 0.0001."""
+    """Return a number with three significant digits; an exponent is used only below 0.0001."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     if abs(value) < 0.0001:

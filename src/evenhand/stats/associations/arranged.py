@@ -1,4 +1,4 @@
-"""Things arranged for a rank relation: ranks within strata, what is held equal, and the same with some left out."""
+"""Prepare data for a rank relation: ranks within strata, control columns, and the same data with some rows left out."""
 
 from dataclasses import dataclass
 
@@ -19,20 +19,22 @@ from evenhand.stats.associations.partial import (
 
 @dataclass(frozen=True)
 class Arranged:
-    """Rows that have all numbers and are not alone in their stratum.
+    """Complete rows of a rank relation, without rows that are alone in their stratum.
 
     Attributes
     ----------
-    values
-        (n, 2 + c), first, second, controls.
-    bins
-        (n, b), of the controls.
-    columns
-        (n, 2 + k), ranks within strata of first and second, and what is held equal.
-    strata, clusters
-        (n,) codes.
-    outcome
-        (n, t), second in each sample.
+    values : numpy.ndarray, shape (n, 2 + c)
+        First quantity, second quantity (mean over samples) and c controls.
+    bins : numpy.ndarray, shape (n, b)
+        Indicator columns of the bins of the controls.
+    columns : numpy.ndarray, shape (n, 2 + k)
+        Ranks within strata of the first and second quantity, and k columns whose effect is removed.
+    strata, clusters : numpy.ndarray of int, shape (n,)
+        Codes of the stratum and the cluster of each row.
+    outcome : numpy.ndarray, shape (n, t)
+        Second quantity in each of t samples (such as templates); NaN is missing.
+    squared : bool
+        True if ``columns`` contains the squared ranks of the controls.
     """
 
     values: Floats
@@ -45,25 +47,25 @@ class Arranged:
 
     @property
     def held(self) -> int:
-        """Columns that are held equal."""
+        """Return the number of columns whose effect is removed."""
         return int(self.columns.shape[1]) - 2
 
     @property
     def groups(self) -> int:
-        """Number of clusters."""
+        """Return the number of clusters."""
         return len(np.unique(self.clusters))
 
     @property
     def residuals(self) -> Floats:
-        """(n, 2): ranks of first and second without what is held equal."""
+        """Return the ranks of both quantities after the effect of the controls is removed, shape (n, 2)."""
         return partial_residuals(self.columns)
 
     def correlation(self) -> float:
-        """Of the residuals; NaN where one of them is nothing but rounding."""
+        """Return the correlation of the residuals; NaN if one of them is 0 up to rounding."""
         return correlation(self.residuals) if len(self.values) > 2 else float("nan")
 
     def without(self, dropped: Flags) -> "Arranged":
-        """The other rows, the strata of the dropped ones ranked again."""
+        """Return the data without some rows; rows in the strata of the dropped rows are ranked again."""
         kept = ~dropped
         strata, columns = self.strata[kept], self.columns[kept]
         values, bins = self.values[kept], self.bins[kept]
@@ -73,7 +75,7 @@ class Arranged:
         return Arranged(values, bins, columns, strata, self.clusters[kept], self.outcome[kept], self.squared)
 
     def unsampled(self, column: int) -> "Arranged":
-        """Without one sample of the second number, and without the rows that were seen in no other."""
+        """Return the data without one sample of the second quantity, and without rows that only it contained."""
         others = np.delete(self.outcome, column, axis=1)
         seen = ~np.isnan(others).all(axis=1)
         strata, bins = self.strata[seen], self.bins[seen]
@@ -84,7 +86,7 @@ class Arranged:
         return Arranged(values, bins, columns, strata, self.clusters[seen], others[seen], self.squared)
 
     def attainable(self) -> float:
-        """The largest correlation of ranks with ties like these, were one number to rise with the other."""
+        """Return the largest possible correlation of ranks with these ties: that of quantities that rise together."""
         product = 0.0
         for stratum in np.unique(self.strata):
             mine = self.strata == stratum
@@ -100,7 +102,10 @@ def arranged(
     clusters: npt.ArrayLike,
     controls: npt.ArrayLike | None,
 ) -> Arranged:
-    """Check shapes, and leave out rows without a number and those alone in their stratum. Raises UsageError."""
+    """Return the complete rows of a rank relation, without rows that are alone in their stratum.
+
+    Raises UsageError if the shapes do not match.
+    """
     one, outcome = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     outcome = outcome[:, None] if outcome.ndim == 1 else outcome
     held = np.zeros((len(one), 0)) if controls is None else np.asarray(controls, dtype=np.float64)

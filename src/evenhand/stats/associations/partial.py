@@ -1,11 +1,11 @@
-"""Ranks within strata, and what is left of them when other ranks are held equal."""
+"""Compute ranks within strata, and remove the effect of control variables from them."""
 
 import numpy as np
 
 from evenhand.stats.arrays import Codes, Flags, Floats, mean_of_known, middle_ranks
 
 ROWS_PER_COLUMN = 6
-"""Rows behind each column that is held equal, at the least."""
+"""Smallest number of rows per column whose effect is removed."""
 MOST_BINS = 20
 
 
@@ -93,15 +93,20 @@ def centred_means(outcome: Floats, strata: Codes) -> Floats:
 
 
 def bins_of(controls: Floats) -> Floats:
-    """Which bin of each control a row lies in, one column of zeros and ones for each bin but the first.
+    """Return indicator columns for bins of each control; the first bin of each has no column.
 
-    A bin holds neighbouring values, of all strata together and about equally many rows; there are as many as leave
-    `ROWS_PER_COLUMN` rows to each column that is held equal, ranks and their squares among them.
+    A bin contains neighbouring values of all strata. Bins have about equal numbers of rows. Their number is chosen so
+    that at least `ROWS_PER_COLUMN` rows remain per column, including the columns of ranks and squared ranks.
 
     Parameters
     ----------
-    controls
-        (n, c).
+    controls : numpy.ndarray, shape (n, c)
+        Values of the controls.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, b)
+        Zeros and ones.
 
     Examples
     --------
@@ -116,24 +121,28 @@ def bins_of(controls: Floats) -> Floats:
 
 
 def squares_fit(rows: int, controls: int) -> bool:
-    """Whether rows are enough to hold the squares of the controls' ranks equal, too."""
+    """Return True if there are enough rows to also remove the effect of the controls' squared ranks."""
     return rows >= 2 * controls * ROWS_PER_COLUMN
 
 
 def columns_within(values: Floats, bins: Floats, strata: Codes, *, squared: bool) -> Floats:
-    """Ranks within strata of two numbers and of their controls, squares of the controls' ranks, and bins.
+    """Return ranks within strata of two quantities and their controls, squared ranks of the controls, and bins.
 
     Parameters
     ----------
-    values
-        (n, 2 + c).
-    bins
-        (n, b) as `bins_of` gives them.
+    values : numpy.ndarray, shape (n, 2 + c)
+        Two quantities and c controls.
+    bins : numpy.ndarray, shape (n, b)
+        Result of `bins_of`.
+    strata : numpy.ndarray of int, shape (n,)
+        Codes of strata.
+    squared : bool
+        True: include the squared ranks of the controls.
 
     Returns
     -------
-    result
-        (n, 2 + c + c + b), or without the squares (n, 2 + c + b); means within strata are 0.
+    numpy.ndarray, shape (n, 2 + c + c + b), or (n, 2 + c + b) without squares
+        Columns with mean 0 in each stratum.
     """
     ranks = ranks_within(values, strata)
     curved = np.square(ranks[:, 2:]) if squared else ranks[:, :0]
@@ -145,7 +154,7 @@ def columns_within(values: Floats, bins: Floats, strata: Codes, *, squared: bool
 
 
 def _bins(values: Floats, most: int) -> Codes:
-    """Codes of at most `most` bins of neighbouring values, about equally filled."""
+    """Return codes of at most `most` bins of neighbouring values with about equal numbers of rows."""
     distinct, places, sizes = np.unique(values, return_inverse=True, return_counts=True)
     least = len(values) / most
     codes = np.zeros(len(distinct), dtype=np.int64)
@@ -153,7 +162,7 @@ def _bins(values: Floats, most: int) -> Codes:
     for place, size in enumerate(sizes):
         if place:
             codes[place] = codes[place - 1]
-            # a value that fills a bin by itself does not join what came before it
+            # a value that is frequent enough to fill a bin gets its own bin
             if filled >= least or (size >= least and filled >= least / 4):
                 codes[place] += 1
                 filled = 0
@@ -164,18 +173,17 @@ def _bins(values: Floats, most: int) -> Codes:
 
 
 def partial_residuals(ranks: Floats) -> Floats:
-    """The first two columns with the others taken out by least squares.
+    """Return the residuals of the first two columns after least-squares regression on the others.
 
     Parameters
     ----------
-    ranks
-        (n, 2 + c), columns of mean 0.
+    ranks : numpy.ndarray, shape (n, 2 + c)
+        Columns with mean 0.
 
     Returns
     -------
-    result
-        (n, 2), residuals of both columns after regression on the controls. Constant or collinear controls have no
-        effect.
+    numpy.ndarray, shape (n, 2)
+        Residuals. Constant or collinear controls have no effect.
     """
     both, controls = ranks[:, :2], ranks[:, 2:]
     if not controls.shape[1]:
@@ -186,12 +194,12 @@ def partial_residuals(ranks: Floats) -> Floats:
 
 
 def varying(sizes: Floats, rows: int) -> Flags:
-    """Which singular values are more than rounding."""
+    """Return True for singular values that are larger than rounding errors."""
     return np.asarray(sizes > 1e-9 * np.sqrt(max(rows, 1)))
 
 
 def correlation(residuals: Floats) -> float:
-    """Of two columns of mean 0; NaN where one of them is nothing but rounding."""
+    """Return the correlation of two columns with mean 0; NaN if one of them is 0 up to rounding."""
     sizes = np.square(residuals).sum(axis=0)
     if not sizes.min() > 1e-12 * len(residuals):
         return float("nan")

@@ -1,8 +1,8 @@
-"""A partial rank correlation of things in clusters, with the test, interval and smallest correlation that hold.
+"""Partial rank correlation of two quantities with clustered observations: test, CI and minimum detectable correlation.
 
-Things of one cluster (descriptors of a bucket) are alike in both numbers, so that dealing one of the numbers anew among
-things is false far too often: 34 % where half of each variance lies between clusters. Here whole clusters are left out
-one after the other and everything is ranked again; simulations stand in tests/stats/associations/.
+Rows of a cluster (such as similar descriptors) are similar in both quantities. A test that permutes single rows
+therefore has a false-positive rate of 34% if half of each variance is between clusters. Here, a jackknife leaves out
+whole clusters and ranks the remaining rows again. The simulations are in tests/stats/associations/.
 """
 
 import math
@@ -19,11 +19,11 @@ from evenhand.stats.clusters import smallest_flip_p
 from evenhand.stats.power import POWER, noncentrality
 
 LARGEST_Z = math.atanh(0.9999)
-"""Correlations of 1 have no place on Fisher's scale."""
+"""Bound on Fisher's scale, on which a correlation of 1 would be infinite."""
 LARGEST_MISSED = 0.9
-"""Where only a larger correlation than this would probably be found, nothing is measured."""
+"""If the minimum detectable correlation is larger, the relation is not measurable."""
 LEAST_EFFECTIVE = 5.0
-"""Equally large clusters below which an error cannot be told from the samples themselves."""
+"""Smallest effective number of clusters. With fewer, the jackknife cannot estimate the standard error."""
 LEAST_TEMPLATES = 3
 LEAST_RELIABLE = 0.5
 DRAWS = 1999
@@ -161,7 +161,8 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
     half = float(stdtrit(freedom, 0.975)) * error
     seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
     attainable = data.attainable()
-    drawn = max(1e-6, min(math.sqrt(reliability), attainable))  # towards 0, by noise or ties
+    # factor by which noise or ties reduce a correlation
+    drawn = max(1e-6, min(math.sqrt(reliability), attainable))
     return RankRelation(
         estimate=estimate,
         low=math.tanh(z - half),
@@ -220,9 +221,9 @@ def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
 
 
 def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | None:
-    """Standard error on Fisher's scale, and degrees of freedom; None where templates are too few to tell."""
+    """Return the standard error on Fisher's scale and its degrees of freedom; None if there are too few templates."""
     estimate = math.tanh(z)
-    stretched = 1 / (1 - estimate**2) ** 2  # what a small variance of r is on Fisher's scale
+    stretched = 1 / (1 - estimate**2) ** 2  # converts a variance of r to Fisher's scale
     without = [_otherwise(data.without(data.clusters == group), estimate) for group in range(data.groups)]
     between = stretched * _jackknifed(without)
     spare = len(data.values) - data.held - len(np.unique(data.strata)) - 2
@@ -249,13 +250,13 @@ def _otherwise(data: Arranged, estimate: float) -> float:
 
 
 def _jackknifed(without: Sequence[float]) -> float:
-    """Variance of an estimate from what it is without each part."""
+    """Return the jackknife variance of an estimate, from its values without each part in turn."""
     found = np.array(without)
     return (len(found) - 1) / len(found) * float(np.square(found - found.mean()).sum())
 
 
 def _own_slopes(data: Arranged) -> float:
-    """Share of the variance of slopes over templates that is not that of single cells, 0 to 1."""
+    """Return the share (0 to 1) of the variance of slopes over templates that single cells do not explain."""
     left = np.empty_like(data.outcome)
     for stratum in np.unique(data.strata):
         mine = data.strata == stratum

@@ -1,4 +1,4 @@
-"""The smallest shift that a flip of whole clusters finds, by simulation of clusters like these."""
+"""Compute the minimum detectable mean of the sign-flip test, by simulating clusters of the given sizes."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ _DRAWS = 1_999
 _PRECISION = 0.002
 _NEAR = 0.011
 _SIMULATED_UP_TO = 1_000
-"""Clusters up to which data are drawn; with more the sum over clusters is normal to the last digit shown."""
+"""Largest number of clusters for which data are simulated. With more, the normal approximation is accurate enough."""
 
 
 def correlation_within(plus: npt.ArrayLike, minus: npt.ArrayLike) -> float:
@@ -114,7 +114,7 @@ def smallest_shift(
     def reached(shift: float) -> float:
         return _power(counts, signs, shift, level, correlation, decided, seed)
 
-    # power is nearly normal in the shift: a few corrected guesses do, and where they do not, bisection
+    # the probit of power is nearly linear in the shift, so a few Newton-like steps suffice; otherwise bisect
     reach = float(-ndtri(level / 2))
     shift = _by_formula(counts.astype(np.float64), level, correlation, decided, power)
     for _ in range(4):
@@ -153,7 +153,8 @@ def _power(
         chance = generator.beta(share * weight, (1 - share) * weight, size=shape)
     known = generator.binomial(counts, some, size=shape) if some < 1 else np.broadcast_to(counts, shape)
     scores = (2 * generator.binomial(known, chance) - known).astype(np.float32)
-    observed = np.abs(scores.sum(axis=1))[:, None] - 1e-3  # whole numbers
+    # sums are integers; the tolerance allows for rounding
+    observed = np.abs(scores.sum(axis=1))[:, None] - 1e-3
     as_far = np.count_nonzero(np.abs(scores @ signs) >= observed, axis=1)
     drawn = 2 ** (len(counts) - 1) > signs.shape[1]
     return float(np.mean((as_far + drawn) / (signs.shape[1] + drawn) <= level))

@@ -1,4 +1,4 @@
-"""A mean over clusters, tested by flipping the signs of whole clusters, with the interval of the same test."""
+"""Test a mean of clustered outcomes by flipping the signs of whole clusters, with the CI that this test gives."""
 
 import math
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
 
 EXACT_UP_TO = 12
-"""Clusters up to which every pattern of signs is looked at: 2,048, a pattern and its opposite being the same."""
+"""Largest number of clusters for which all sign patterns are used: 2,048 (a pattern and its opposite are the same)."""
 DRAWS = 9_999
-"""Patterns drawn where there are more clusters; the smallest p is then one in ten thousand."""
+"""Number of random patterns if there are more clusters. The smallest possible p is then 1 in 10,000."""
 _CELLS = 1 << 21
 
 
@@ -102,14 +102,14 @@ def cluster_flip(
     below, above = _flipped_means(sums, counts, draws, seed)
     inside = int(np.count_nonzero((below <= null + slack) & (above >= null - slack)))
     drawn = number > EXACT_UP_TO
-    patterns = len(below) + drawn  # those drawn, and the one that flips nothing
+    patterns = len(below) + drawn  # random patterns, and the observed one
     p = (inside + drawn) / patterns
-    place = math.floor(alpha * patterns + 1e-9) - drawn  # so many patterns may lie beyond a limit
+    place = math.floor(alpha * patterns + 1e-9) - drawn  # number of patterns that may be outside a bound
     low = float(np.partition(below, place)[place]) if place >= 0 else -math.inf
     high = -float(np.partition(-above, place)[place]) if place >= 0 else math.inf
     if float(np.ptp(means)) <= slack and math.isfinite(bounds[0]) and math.isfinite(bounds[1]):
         low, high = _limits_of_one_mean(estimate, null, bounds, number, alpha)
-    if p > alpha:  # the last digits of a limit at the null must not say otherwise than p
+    if p > alpha:  # rounding must not exclude the null if p does not
         low, high = min(low, null), max(high, null)
     return ClusterFlip(estimate, max(low, bounds[0]), min(high, bounds[1]), p, number, smallest)
 
@@ -127,7 +127,7 @@ def smallest_flip_p(clusters: int, *, draws: int = DRAWS) -> float:
 
 
 def sign_patterns(clusters: int, draws: int, seed: int) -> Floats:
-    """Rows of +1 and -1: all of them (opposites once) up to EXACT_UP_TO clusters, else `draws` random ones."""
+    """Return sign patterns (+1, -1), one per row: all (without opposites) up to EXACT_UP_TO clusters, else random."""
     if clusters <= EXACT_UP_TO:
         bits = (np.arange(1 << max(0, clusters - 1))[:, None] >> np.arange(clusters)) & 1
     else:
@@ -136,13 +136,13 @@ def sign_patterns(clusters: int, draws: int, seed: int) -> Floats:
 
 
 def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Of each pattern, the smaller and the larger of the means of what it flips and what it leaves."""
+    """Return for each pattern the smaller and the larger of two means: of its flipped and of its other clusters."""
     number = len(sums)
     both = np.column_stack([sums, counts])
     if number <= EXACT_UP_TO:
         moved = sign_patterns(number, draws, seed) @ both
     else:
-        # patterns of these very data: one set of patterns for all would be off in the same direction for all
+        # seed by the data: if all data sets shared one set of patterns, their p-values would share its error
         generator = np.random.default_rng([seed, crc32(both.tobytes())])
         step = max(1, _CELLS // number)
         parts = []
@@ -152,7 +152,8 @@ def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple
         moved = np.concatenate(parts)
     whole_sum, whole_count = sums.sum(), counts.sum()
     flipped, left = (whole_count - moved[:, 1]) / 2, (whole_count + moved[:, 1]) / 2
-    everything = np.minimum(flipped, left) <= 1e-9 * whole_count  # flips all or nothing: counts for every q
+    # flips all clusters or none: inside for every null
+    everything = np.minimum(flipped, left) <= 1e-9 * whole_count
     with np.errstate(divide="ignore", invalid="ignore"):
         one = (whole_sum - moved[:, 0]) / 2 / flipped
         two = (whole_sum + moved[:, 0]) / 2 / left
@@ -164,8 +165,8 @@ def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple
 def _limits_of_one_mean(
     mean: float, null: float, bounds: tuple[float, float], clusters: int, alpha: float
 ) -> tuple[float, float]:
-    """Limits where every cluster has the same mean, from the share of clusters that may yet be otherwise."""
-    alike = (alpha / 2) ** (1 / clusters)  # Clopper and Pearson's lower limit for k of k
+    """Return the CI if all clusters have the same mean, from the share of clusters that could still differ."""
+    alike = (alpha / 2) ** (1 / clusters)  # Clopper and Pearson's lower bound for k of k
     towards_null = null + (mean - null) * (2 * alike - 1)
     if mean > null:
         return towards_null, mean + (1 - alike) * (bounds[1] - mean)

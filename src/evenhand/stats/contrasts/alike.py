@@ -1,4 +1,4 @@
-"""Contrasts that are one: two wordings to which every descriptor answers in the same way."""
+"""Find two contrasts that are nearly the same: wordings to which all descriptors respond alike."""
 
 import numpy as np
 from scipy.special import betainc

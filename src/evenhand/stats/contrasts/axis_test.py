@@ -1,4 +1,4 @@
-"""Does any descriptor of an axis differ: whole contrasts turned about, or Simes over descriptors where they are few."""
+"""Test whether any descriptor of an axis differs, by sign flips of contrasts, and test means that may be skewed."""
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -9,28 +9,29 @@ _EXACT_UP_TO = 13
 _DRAWN, _MOST_DRAWN = 4096, 1 << 17
 _TIE = 1e-10
 SKEWED_FREEDOM = 1.5
-"""What degrees of freedom are divided by where skewness cannot be averaged over descriptors."""
+"""Divisor of the degrees of freedom if the skewness cannot be averaged over descriptors."""
 
 
 def flips_reach(contrasts: int, level: float) -> bool:
-    """Whether flipping so many contrasts can give a p of half the level: at least two patterns lie below it."""
+    """Return True if flips of this number of contrasts can give a p of half the level."""
     return 2.0 ** (1 - contrasts) <= level / 2
 
 
 def flip_contrasts(
     by_contrast: Floats, *, noise: Floats | None = None, margin: float = 0.0, seed: int = 0
 ) -> float:
-    """p of "no descriptor's shift is beyond the margin" by turning the signs of whole contrasts.
+    """Return p of "no descriptor shifts by more than the margin", by flipping the signs of whole contrasts.
 
-    All sign patterns up to 13 contrasts, else drawn ones. Holds whatever the dependence between descriptors.
+    All sign patterns are used for up to 13 contrasts, otherwise random ones. The test is valid for any dependence
+    between descriptors.
 
     Parameters
     ----------
-    by_contrast
-        (contrasts, descriptors) shifts, NaN where unknown (they add nothing however turned). What lies within `margin`
-        is taken off first.
-    noise
-        (descriptors,) variance of such a shift that is known to be noise; none by default.
+    by_contrast : numpy.ndarray, shape (contrasts, descriptors)
+        Shifts. NaN is unknown and contributes 0 to each pattern. The part of a mean shift that is within `margin` is
+        subtracted first.
+    noise : numpy.ndarray, shape (descriptors,), optional
+        Known noise variance of such a shift. Default: 0.
 
     References
     ----------
@@ -45,11 +46,11 @@ def flip_contrasts(
 
 
 class Flips:
-    """The sign patterns for a number of contrasts, to be used for several margins."""
+    """Sign patterns for a number of contrasts, which can be used for several margins."""
 
     def __init__(self, contrasts: int, seed: int, level: float = 0.05) -> None:
         if contrasts <= _EXACT_UP_TO:
-            # a pattern and its opposite give the same statistics: the last sign is fixed
+            # a pattern and its opposite give the same statistics, so the last sign is fixed
             bits = (np.arange(1 << max(0, contrasts - 1))[:, None] >> np.arange(contrasts)) & 1
         else:
             drawn = int(min(max(_DRAWN, 10 / level), _MOST_DRAWN))
@@ -58,11 +59,12 @@ class Flips:
         self._signs = np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
 
     def p(self, by_contrast: Floats, margin: float, noise: Floats | None = None) -> float:
-        """Share of patterns at least as far from nothing as the observed one, by either of two statistics.
+        """Return p: the share of patterns that are at least as extreme as the observed one by either of two statistics.
 
-        The sum of squares over descriptors sees many mild shifts; the largest shift, each over a scale of its own
-        drawn towards that of the axis, sees a lone one. A pattern counts by its smaller p of the two, so that
-        choosing costs nothing beyond what the same patterns say. Scales are of squares, which no flip changes.
+        The sum of squares over descriptors has power for many small shifts. The largest scaled shift has power for a
+        single one. Each pattern is ranked by the smaller p of both, so that the choice does not inflate p. The scale of
+        a descriptor combines its own variance with that of the axis. Flips do not change it, because it is computed
+        from squares.
         """
         number = np.maximum(np.count_nonzero(~np.isnan(by_contrast), axis=0), 1)
         inner = np.clip(np.nansum(by_contrast, axis=0) / number, -margin, margin)
@@ -78,17 +80,17 @@ class Flips:
 
 
 def _shares(statistic: Floats) -> Floats:
-    """For each pattern the share of patterns whose statistic is at least as large."""
+    """Return for each pattern the share of patterns whose statistic is at least as large."""
     ordered = np.sort(statistic)
     below = np.searchsorted(ordered, statistic - _TIE * ordered[-1], side="left")
     return np.asarray(1.0 - below / len(statistic))
 
 
 def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, margin: float) -> Floats:
-    """p of each descriptor (d,) when its contrasts may be skewed: the larger of t and skewness-corrected t.
+    """Return p of each descriptor (d,) if its contrasts may be skewed: the larger p of t and skewness-corrected t.
 
-    Both with fewer degrees of freedom (over 1.5): sample skewness of a dozen contrasts is too small on average.
-    Source: Hall 1992 for the correction (after Johnson 1978).
+    The degrees of freedom of both are divided by 1.5, because the skewness of a dozen contrasts is underestimated on
+    average. Source: Hall 1992 for the correction (after Johnson 1978).
 
     >>> rows = np.array([[0.1], [0.2], [0.2], [0.3], [1.9], [0.1], [0.2]])
     >>> few = skewed_p(rows.mean(axis=0), np.array([0.25]), np.array([6.0]), -rows, 0.0)
@@ -100,7 +102,7 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
     beyond = np.abs(mean) - margin
     distance = np.divide(beyond, error, out=np.zeros(len(mean)), where=error > 0)
     tilt = skew / (3 * root)
-    # rises with the distance everywhere, which Johnson's own two terms do not
+    # Hall's cubic is monotonic in the distance; Johnson's two terms are not
     corrected = distance + tilt * distance**2 + tilt**2 * distance**3 / 3 + skew / (6 * root)
     least = np.where(error > 0, np.minimum(distance, corrected), np.inf)
     p = np.minimum(1.0, 2 * stdtr(freedom / SKEWED_FREEDOM, -least))
@@ -108,7 +110,9 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
 
 
 def skewed_reach(freedom: Floats, by_contrast: Floats, level: float, side: int) -> Floats:
-    """Standard errors (d,) beyond the margin at which `skewed_p` falls to a level; side: 1 for shifts above 0, or -1.
+    """Return the number of standard errors (d,) beyond the margin at which `skewed_p` equals a level.
+
+    `side` is 1 for shifts above 0, and -1 for shifts below 0.
 
     >>> rows = np.array([[0.1], [0.2], [0.2], [0.3], [1.9], [0.1], [0.2]])
     >>> reach = skewed_reach(np.array([6.0]), rows, 0.05, -1)
@@ -124,7 +128,7 @@ def skewed_reach(freedom: Floats, by_contrast: Floats, level: float, side: int) 
 
 
 def _skewness(by_contrast: Floats) -> tuple[Floats, Floats]:
-    """Of each column, unbiased, and the root of how many of its numbers are known."""
+    """Return the unbiased skewness of each column, and the square root of its number of known values."""
     count = np.count_nonzero(~np.isnan(by_contrast), axis=0)
     away = by_contrast - mean_of_known(by_contrast, 0)
     second, third = (np.nansum(away**k, axis=0) / np.maximum(count, 1) for k in (2, 3))

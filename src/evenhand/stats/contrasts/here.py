@@ -1,4 +1,4 @@
-"""How far each descriptor lies from the others *in these sentences*: contrasts fixed, nouns a sample."""
+"""Test how each descriptor differs from the others in exactly these sentences: contrasts are fixed, nouns sampled."""
 
 import numpy as np
 

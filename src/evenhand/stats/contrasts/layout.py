@@ -1,4 +1,4 @@
-"""Numbers by contrast, noun and descriptor: each beside its reference, and their mean squares, gaps allowed."""
+"""Compare numbers by contrast, noun and descriptor with a reference, and compute mean squares; cells may be missing."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,30 @@ _CLOSE = 1e-12
 
 
 def with_reference(values: Floats) -> tuple[Floats, Flags]:
-    """Each number minus the mean of the *other* descriptors of its axis, and which descriptors can be compared.
+    """Return each number minus the mean of the *other* descriptors of its axis, and flags of the compared descriptors.
 
-    values: (contrasts, nouns, descriptors), NaN where missing. Within a contrast and noun the mean over
-    descriptors is taken off and the rest multiplied by D / (D - 1), D the descriptors compared. Where
-    descriptors are missing the mean is that of an additive fit, so that a far descriptor's absence
-    moves nobody else. A descriptor is compared if it is known in two contrasts (in the only one, if there is
-    one). Returns the numbers, NaN where missing or not compared, and flags (descriptors,).
-    Raises UsageError for an array of another shape or infinite numbers.
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (contrasts, nouns, descriptors)
+        Numbers; NaN is missing.
+
+    Returns
+    -------
+    deviations : numpy.ndarray, same shape
+        Numbers minus the reference. NaN for missing cells and for descriptors that are not compared.
+    compared : numpy.ndarray of bool, shape (descriptors,)
+        True for descriptors that are known in two contrasts (in one, if there is only one).
+
+    Raises
+    ------
+    UsageError
+        The array has another shape or contains infinite numbers.
+
+    Notes
+    -----
+    The mean over descriptors is subtracted within each contrast and noun. The result is multiplied by D / (D - 1) for D
+    compared descriptors, which gives the difference from the mean of the others. If descriptors are missing, the mean
+    is that of an additive fit, so that a missing extreme descriptor does not change the reference of the others.
 
     >>> with_reference(np.array([[[1.0, 0.0, -1.0]]]))[0].tolist()
     [[[1.5, 0.0, -1.5]]]
@@ -33,7 +49,7 @@ def with_reference(values: Floats) -> tuple[Floats, Flags]:
     kept = values.copy()
     least = min(2, np.count_nonzero((~np.isnan(values)).sum(axis=2).max(axis=1, initial=0) > 1))
     while True:
-        kept[(~np.isnan(kept)).sum(axis=2) < 2] = np.nan  # alone in its sentence: beside nobody
+        kept[(~np.isnan(kept)).sum(axis=2) < 2] = np.nan  # the only descriptor in its sentence: no reference
         few = (~np.isnan(kept)).any(axis=1).sum(axis=0) < max(least, 1)
         if not (~np.isnan(kept[:, :, few])).any():
             break
@@ -47,7 +63,7 @@ def with_reference(values: Floats) -> tuple[Floats, Flags]:
 
 
 def _cell_means(values: Floats) -> Floats:
-    """(contrasts, nouns): what the mean over descriptors would be if none were missing."""
+    """Return the mean over descriptors as if none were missing (additive fit), shape (contrasts, nouns)."""
     cells = mean_of_known(values, 2)
     if not np.isnan(values).any():
         return cells
@@ -65,18 +81,22 @@ def _cell_means(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Of each descriptor (d,): its mean over contrasts, and what varies between contrasts, nouns, and within.
+    """Mean over contrasts and variance components of each descriptor; arrays of shape (d,).
 
     Attributes
     ----------
-    contrasts
-        How many it is known in.
-    nouns
-        Harmonic mean of nouns a contrast.
-    free
-        Residual degrees.
-    by_contrast
-        (contrasts, d), its mean in each contrast, NaN where unknown.
+    mean : numpy.ndarray
+        Mean over contrasts.
+    between, nouns_between, residual : numpy.ndarray
+        Mean squares between contrasts, between nouns (crossed nouns only), and of the residuals.
+    contrasts : numpy.ndarray
+        Number of contrasts in which the descriptor is known.
+    nouns : numpy.ndarray
+        Harmonic mean of the number of nouns per contrast.
+    free : numpy.ndarray
+        Residual degrees of freedom.
+    by_contrast : numpy.ndarray, shape (contrasts, d)
+        Mean of the descriptor in each contrast; NaN if unknown.
     """
 
     mean: Floats
@@ -90,10 +110,11 @@ class MeanSquares:
 
 
 def mean_squares(deviations: Floats, *, own_nouns: bool) -> MeanSquares:
-    """The mean squares of (contrasts, nouns, d): nouns within contrasts (own) or crossed with them.
+    """Return the mean squares of deviations of shape (contrasts, nouns, d).
 
-    With gaps a contrast's mean is that of its own known nouns (own), or of the additive fit of contrast
-    and noun (crossed), and the harmonic mean of their number stands for it.
+    With `own_nouns`, nouns are nested within contrasts, otherwise crossed with them. If cells are missing, the mean of
+    a contrast is that of its known nouns (nested) or of the additive fit of contrast and noun (crossed). The number of
+    nouns is then the harmonic mean over contrasts.
     """
     known = ~np.isnan(deviations)
     contrast, noun = mean_of_known(deviations, 1), np.zeros(deviations.shape[1:])
@@ -140,7 +161,7 @@ def _harmonic(counts: Indices) -> Floats:
 
 
 def _variance(rows: Floats) -> Floats:
-    """Of each column over its known rows; NaN with fewer than two."""
+    """Return the variance of each column over its known rows; NaN with fewer than two."""
     number = np.count_nonzero(~np.isnan(rows), axis=0)
     squares = np.nansum((rows - mean_of_known(rows, 0)) ** 2, axis=0)
     return np.asarray(squares / np.where(number > 1, number - 1, np.nan))

@@ -1,4 +1,4 @@
-"""How certain a descriptor's shift is: its variance between contrasts, drawn towards that of its axis."""
+"""Compute the variance of each descriptor's shift, shrunken towards the common variance of its axis."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,21 @@ from evenhand.stats.arrays import Floats, mean_of_known
 from evenhand.stats.contrasts.layout import MeanSquares
 
 LEAST_DIRECTIONS = 1.5
-"""Directions in which descriptors vary, below which few contrasts cannot be told from a skewed handful."""
+"""Number of directions of variation below which results of few contrasts may be due to skewness."""
 LEAST_WEIGHT = 1.753
-"""Contrasts that the prior is worth where all variation is of the descriptors' own: log-SD 1.4 between them."""
+"""Weight of the prior, in contrasts, if all variation is specific to descriptors (log-SD of variances: 1.4)."""
 _LOG_VARIANCE = 2.0
 
 
 @dataclass(frozen=True)
 class Moderated:
-    """Variance of each descriptor's mean (d,), and its degrees of freedom (d,); NaN with a single contrast.
+    """Variance of each descriptor's mean (d,) and its degrees of freedom (d,); NaN with a single contrast.
 
     Attributes
     ----------
-    noise
-        (d,), how much of the variance of its mean in one contrast is noise.
-    directions
+    noise : numpy.ndarray, shape (d,)
+        Noise part of the variance of the mean in one contrast.
+    directions : float
         Number of directions in which descriptors vary between contrasts. 1 if one factor or one descriptor causes
         nearly all of the variation.
     """
@@ -71,10 +71,11 @@ def prior_weight(noise: float, between: float, contrasts: float, descriptors: fl
 
 
 def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None = None) -> Moderated:
-    """The moderated variance of each mean of `squares`: descriptors of one axis, or differences of two of them.
+    """Return the moderated variances of the means in `squares`.
 
-    axis: of differences, the mean squares of the axis' descriptors, whose averages give the prior: a difference
-    of two varies 2 (d - 1) / d times as much as a descriptor beside the d - 1 others.
+    The means are those of the descriptors of one axis, or of differences between two of them. For differences, pass the
+    mean squares of the axis' descriptors as `axis`: their averages give the prior. A difference of two descriptors
+    varies 2 (d - 1) / d times as much as one descriptor minus the mean of the d - 1 others.
     """
     whole = squares if axis is None else axis
     descriptors = len(whole.mean)
@@ -124,16 +125,16 @@ def bounded_weight(weight: float, directions: float, contrasts: float, descripto
 
 
 def expected_dimensions(contrasts: float, descriptors: float) -> float:
-    """What `moderate` would find of independent descriptors: the participation ratio of a Wishart matrix."""
+    """Return the expected number of directions of independent descriptors: a Wishart matrix's participation ratio."""
     one, other = contrasts - 1, descriptors - 1
     return max(1.0, one * other / (one + other + 1))
 
 
 def _dimensions(by_contrast: Floats) -> float:
-    """In how many directions descriptors vary between contrasts: 1 if one factor moves them all.
+    """Return the number of directions in which descriptors vary between contrasts: 1 if one factor moves them all.
 
-    Then the other descriptors say nothing of a variance that a descriptor's own contrasts do not say, and its
-    degrees of freedom are those of its contrasts. Participation ratio of the eigenvalues.
+    It is the participation ratio of the eigenvalues. If it is 1, other descriptors add no information about a variance,
+    and a descriptor has only the degrees of freedom of its own contrasts.
     """
     rows = np.nan_to_num(by_contrast - mean_of_known(by_contrast, 0))
     products = rows @ rows.T
@@ -142,7 +143,7 @@ def _dimensions(by_contrast: Floats) -> float:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Newton's method on 1 / trigamma, which is convex (Smyth 2004, appendix)."""
+    """Return the inverse trigamma function, by Newton's method on the convex 1 / trigamma (Smyth 2004, appendix)."""
     place = 0.5 + 1 / value
     for _ in range(60):
         trigamma = float(polygamma(1, place))

@@ -1,4 +1,4 @@
-"""From the descriptors that were drawn to all of the axis: how many differ, and what may have been missed."""
+"""Generalise from sampled descriptors to all descriptors of an axis: how many differ, and how many were not sampled."""
 
 import numpy as np
 from scipy.stats import hypergeom

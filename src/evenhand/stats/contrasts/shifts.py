@@ -1,4 +1,4 @@
-"""How far each descriptor lies from the others of its axis, in sentences like these: moderated t over contrasts."""
+"""Test how each descriptor differs from the others of its axis in sentences like these: moderated t over contrasts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -131,7 +131,7 @@ def moderated_shifts(
         )
     nothing = _NOTHING * float(np.nanmax(np.abs(values)))
     if float(np.nanmax(np.abs(deviations))) <= nothing:
-        deviations = deviations * 0.0  # all alike but for rounding
+        deviations = deviations * 0.0  # all equal up to rounding
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
     there = (~np.isnan(squares.by_contrast)).any(axis=1)
     contrasts = int(there.sum())
@@ -169,7 +169,8 @@ def moderated_shifts(
     limits: dict[str, Any] = {"margin": margin, "level": level}
     freedom = moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0)
     smallest = smallest_shift(moderated.variance, freedom, **limits)
-    if lopsided and enough and whole > level:  # else a further descriptor is named by its own t
+    # with a significant axis, descriptors are tested by their own t
+    if lopsided and enough and whole > level:
         smallest = max(
             smallest,
             smallest_skewed_shift(rows, moderated.variance, moderated.freedom, seed=seed, **limits),
@@ -204,7 +205,7 @@ def moderated_shifts(
         common = find_common_level(squares.mean, compare)
         against = compare(common.reference)
         p = np.maximum(against.p, common.p)
-        # limits reach the margin wherever p is above .05
+        # the interval includes the margin exactly if p is above .05
         low = np.where(p > 0.05, np.minimum(against.low, margin), against.low)
         high = np.where(p > 0.05, np.maximum(against.high, -margin), against.high)
         found = replace(against, low=low, high=high, p=p)
@@ -237,8 +238,9 @@ def _comparison(
 
     Parameters
     ----------
-    shift, variance
-        From the mean of all others, (descriptors,); a descriptor's own are smaller by (d - 1) / d.
+    shift, variance : numpy.ndarray, shape (descriptors,)
+        Shifts from the mean of all others, and their variances. The deviation from the mean of all descriptors, and its
+        variance, are smaller by the factor (d - 1) / d.
     """
     share = (len(shift) - 1) / len(shift)
 
@@ -251,10 +253,10 @@ def _comparison(
 
 
 def _all_alike(compared: Flags, contrasts: int, margin: float) -> Shifts:
-    """Return the shifts of descriptors that are exactly alike in all contrasts.
+    """Return the shifts if all descriptors are exactly equal in all contrasts.
 
-    Student's interval would have width 0. As many contrasts as could still differ (0 of n, Clopper & Pearson), each by
-    `LARGEST_SMALLEST`, give the interval its width, and no smaller shift is stated as detectable.
+    Student's interval would have width 0. Instead, the width assumes that some contrasts could still differ: as many as
+    Clopper-Pearson allows for 0 of n, each by `LARGEST_SMALLEST`. No smaller shift is stated as detectable.
     """
     zero = np.where(compared, 0.0, np.nan)
     reach = max(margin, LARGEST_SMALLEST * (1 - 0.025 ** (1 / contrasts)))
@@ -345,7 +347,7 @@ def _too_few(contrasts: int) -> str:
 
 
 def _disagreeing(rows: Floats) -> str:
-    """Return that sentence pairs give very different results, and how many are far from the others."""
+    """Return the sentence that sentence pairs give very different results, and how many are far from the others."""
     rows = np.nan_to_num(rows)
     away = rows - rows.mean(axis=0)
     along = rows @ np.linalg.svd(away, full_matrices=False)[2][0]

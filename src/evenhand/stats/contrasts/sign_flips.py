@@ -1,4 +1,4 @@
-"""One mean of paired differences, its p and its limits from the same flips of signs."""
+"""Test a mean of paired differences by sign flips, with the CI that the same test gives."""
 
 from dataclasses import dataclass
 
@@ -118,7 +118,7 @@ def flipped_mean(differences: npt.ArrayLike, *, seed: int = 0) -> FlippedMean:
 
 
 def _subset_means(values: Floats, seed: int) -> Floats:
-    """Means of all sets of values but the empty one, or of many random sets."""
+    """Return the means of all non-empty subsets of the values, or of many random subsets."""
     n = len(values)
     if n <= _EXACT_UP_TO:
         members = ((np.arange(1, 1 << n)[:, None] >> np.arange(n)) & 1).astype(np.float64)

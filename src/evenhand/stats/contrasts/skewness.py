@@ -1,8 +1,8 @@
-"""The mean of independent numbers that may be skewed: test, interval of the same test, smallest mean found.
+"""Test a mean of independent, possibly skewed numbers, with the CI of the same test and the minimum detectable mean.
 
-A test by turning signs, and Student's t, take it that a number might as well lie as far on the other side. Where that
-is not so the two are false too often on one side, the more so the smaller the level. A tail of which nothing was drawn
-shows in no number: how far off it may lie must be said (`tail`), and how often it may have been missed follows.
+Sign flips and Student's t assume symmetric numbers. If numbers are skewed, both have too many false positives on one
+side, and the more so at small levels. Values in a tail that was not sampled cannot be seen in the data. The argument
+`tail` states how far away they may be, which bounds how often they can have been missed.
 """
 
 import math
@@ -19,7 +19,7 @@ from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, skewed_p
 from evenhand.stats.power import POWER, noncentrality
 
 LEAST_NUMBERS = 3
-"""Below these nothing is known of skewness."""
+"""Smallest sample size. With fewer numbers, the skewness is unknown."""
 _SETS = 4_000
 _RESAMPLES = 500
 _SIMULATED_UP_TO = 400
@@ -195,7 +195,7 @@ def _equal(numbers: Floats) -> bool:
 
 
 def _undrawn(n: int, level: float, tail: float | None) -> float:
-    """The mean of which a tail that far off may make nothing, of which none was drawn: p is `level` there."""
+    """Return the mean at which p = `level`, if unsampled values at a distance of `tail` balance it."""
     return 0.0 if tail is None else float(tail * (1 - level ** (1 / n)))
 
 
@@ -221,7 +221,7 @@ def _simulated(n: int, level: float) -> list[tuple[Floats, Floats]]:
 
 
 def _reached(sets: Floats, level: float) -> list[tuple[Floats, Floats]]:
-    """For means above 0, then below: how far data sets in the rows reach at this level, and how far off they are."""
+    """Return each data set's (row's) mean and the distance at which it is significant, for means above and below 0."""
     n = sets.shape[1]
     mean, spread, skew = _moments(sets)
     reach = float(stdtrit((n - 1) / SKEWED_FREEDOM, 1 - level / 2))
@@ -229,7 +229,10 @@ def _reached(sets: Floats, level: float) -> list[tuple[Floats, Floats]]:
 
 
 def _moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of each row mean, standard deviation, and skewness (unbiased for normal numbers; 0 where a row does not vary)."""
+    """Return mean, standard deviation and skewness of each row.
+
+    The skewness is unbiased for normal numbers, and 0 if a row does not vary.
+    """
     n = rows.shape[-1]
     mean = rows.mean(axis=-1)
     away = rows - mean[..., None]
@@ -241,7 +244,7 @@ def _moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _distance(reach: float, skew: Floats, n: int) -> Floats:
-    """Standard errors from the mean at which the smaller of t and corrected t is `reach`, on the side skew > 0."""
+    """Return the distance in standard errors at which the smaller of t and corrected t equals `reach`, for skew > 0."""
     tilt, middle = skew / (3 * n**0.5), reach - skew / (6 * n**0.5)
     straight = np.abs(tilt) < 1e-9
     bent = (np.cbrt(1 + 3 * tilt * middle) - 1) / np.where(straight, 1.0, tilt)

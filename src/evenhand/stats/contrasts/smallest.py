@@ -1,4 +1,4 @@
-"""The smallest true shift that would probably be named: of a plan, and of what was measured, by one routine."""
+"""Compute the minimum detectable shift of a planned audit and of measured data, with the same code."""
 
 from functools import cache
 
@@ -21,7 +21,7 @@ from evenhand.stats.power import POWER
 _NODES = 128
 _RESAMPLES = 200
 _SHARE = 0.94
-"""Of the resamples, where 80 % power is stated: a dozen contrasts tell little of how skewed others like them are."""
+"""Share of resamples in which a shift must be significant to state 80% power; few contrasts estimate skewness badly."""
 
 
 def smallest_shift(
@@ -69,7 +69,7 @@ def smallest_shift(
     error, df = np.sqrt(variance[usable]), freedom[usable]
     critical = stdtrit(df, 1 - tail)
     nodes, weights = _quadrature()
-    # t exceeds the critical value where the normal part exceeds it times the estimated over the true error
+    # t exceeds the critical value if its normal numerator exceeds critical value x (estimated / true error)
     needed = critical[:, None] * np.sqrt(2 * gammaincinv(df[:, None] / 2, nodes) / df[:, None])
 
     def found(shift: float) -> float:
@@ -94,12 +94,28 @@ def smallest_skewed_shift(
     level: float = 0.05,
     seed: int = 0,
 ) -> float:
-    """As `smallest_shift`, where the skewness-corrected test decides, of that descriptor for which it is largest.
+    """Return the minimum detectable shift under the skewness-corrected test, of the descriptor for which it is largest.
 
-    rows: (contrasts, d), shifts by contrast as found: how skewed they are, and how much that differs from one handful
-    of contrasts to the next, is taken from 200 resamples of contrasts. variance, freedom: as there; variances of the
-    resamples are drawn towards their mean as that is. The shift is added to all contrasts alike, on whichever side it
-    is harder to find, and found in 94 % of the resamples: of data sets drawn like those found that is about 80 %.
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (contrasts, d)
+        Observed shifts by contrast.
+    variance, freedom, margin, level
+        As in `smallest_shift`.
+    seed : int
+        Random seed of the resamples.
+
+    Returns
+    -------
+    float
+        Shift in nats, on the side on which it is harder to detect.
+
+    Notes
+    -----
+    The skewness, and its variation between small samples of contrasts, come from 200 resamples of contrasts. The
+    variances of resamples are shrunken towards their mean, as the observed ones are. A constant shift is added to all
+    contrasts. It must be significant in 94% of the resamples, which corresponds to about 80% of data sets like the
+    observed one.
 
     >>> rows = np.random.default_rng(0).exponential(size=(12, 4)) - 1
     >>> given = {"variance": np.full(4, 1 / 12), "freedom": np.full(4, 11.0), "level": 0.01}

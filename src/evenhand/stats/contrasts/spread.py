@@ -1,4 +1,4 @@
-"""How much descriptors of an axis truly differ: the SD of their shifts, without noise having to be subtracted."""
+"""Estimate how much the descriptors of an axis truly differ: the SD of their shifts, without noise."""
 
 from dataclasses import dataclass
 
@@ -77,7 +77,7 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
     error, freedom = _error(by_contrast, by_noun)
     if not error > 0:
         return Spread(_root(estimate), float("nan"), float("nan"), estimate, error, freedom)
-    # a variance is not negative: from 0 upwards the interval has at least its usual width
+    # a variance cannot be negative; above 0, the interval keeps at least its usual width
     low, high = _limits(estimate, error, freedom)[0], _limits(max(estimate, 0.0), error, freedom)[1]
     return Spread(_root(estimate), _root(low), _root(high), estimate, error, freedom)
 
@@ -120,7 +120,7 @@ def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: f
     if np.isfinite(error) and freedom > 0:
         if error > 0:
             p = float(2 * stdtr(freedom, -abs(change) / error))
-        elif change == 0:  # without a standard error, only "nothing changed" is known
+        elif change == 0:  # without a standard error, only an unchanged value can be reported
             p = 1.0
         reach = float(stdtrit(freedom, 0.975) + stdtrit(freedom, power)) * error
         if reach <= max(first[0], 0.0):
@@ -138,7 +138,7 @@ def least_spread(largest: float, descriptors: int) -> float:
 
 
 def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floats]:
-    """The variance of shifts, and what it is without each contrast and without each noun."""
+    """Return the variance of shifts, and its values without each contrast and without each noun."""
     deviations, compared = with_reference(values)
     number = int(compared.sum())
     if number < 2:
@@ -166,7 +166,7 @@ def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floa
 
 
 def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
-    """Sum over descriptors of the mean product of two cells that differ in contrast and (crossed) in noun."""
+    """Return the sum over descriptors of the mean product of two cells with different contrasts and (crossed) nouns."""
 
     def sums(table: Floats, square: Floats) -> Floats:
         whole = table.sum(axis=(0, 1)) ** 2 - (table.sum(axis=1) ** 2).sum(axis=0)
@@ -178,14 +178,14 @@ def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
     usable = pairs > 0.5
     if not usable.any():
         return float("nan")
-    # descriptors that share no two cells stand for the mean of the others
+    # descriptors without two such cells get the mean of the others
     return float((products[usable] / pairs[usable]).mean() * len(pairs))
 
 
 def _error(by_contrast: Floats, by_noun: Floats) -> tuple[float, float]:
-    """Standard error by the jackknife, and degrees of freedom (Satterthwaite's where nouns vary too)."""
+    """Return the jackknife standard error and its degrees of freedom (Satterthwaite's if nouns are a sample too)."""
     parts = [part for part in (by_contrast, by_noun) if len(part)]
-    # without one of two crossed nouns there is no product left: the jackknife is NaN, and so is the error
+    # with two crossed nouns, no product remains if one is left out, so the error is NaN
     if not len(by_contrast) or any(np.isnan(part).any() or len(part) < 2 for part in parts):
         return float("nan"), float("nan")
     variances = [(len(p) - 1) / len(p) * float(((p - p.mean()) ** 2).sum()) for p in parts]

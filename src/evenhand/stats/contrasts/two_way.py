@@ -1,8 +1,9 @@
-"""How far groups differ when they meet in cells of two samples at once, such as templates and nouns.
+"""Compare groups that all occur in the cells of two crossed samples, such as templates and nouns.
 
-Each sample may have its own interaction with the groups: a template that some groups take badly, a noun that does. Both
-are noise to a statement about templates and nouns like these, and neither shrinks as cells of the other are added; so
-the noise of a group's mean is the sum of both, and dealing cells out, or either sample alone, understates it.
+Each sample may interact with the groups: a template, or a noun, may be unfavourable to some groups. Both interactions
+are noise for statements about similar templates and nouns. More cells of one sample do not reduce the noise of the
+other. The variance of a group's mean is therefore the sum of both components. Permutations of cells, or either sample
+alone, underestimate it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.power import POWER
 
 LEVEL = 0.05
-"""Of the interval, which has 1 minus this as its coverage."""
+"""Error probability of the CIs (95%)."""
 LARGEST_ABSENT_SHARE = 0.1
 """Largest share of missing cells that are filled in by row and column effects. With more, levels are left out first."""
 _ROUNDING = 1e-20
@@ -83,7 +84,7 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
     means = by_first.mean(axis=1)
     rest = centred - by_first[:, :, None] - by_second[:, None, :] + means[:, None, None]
     full = (groups - 1) * (first - 1) * (second - 1)
-    # a cell that no group has takes its own mean with it
+    # a cell without any group also loses the parameter of its mean
     free = full - absent + int((~known).all(axis=0).sum())
     of_first = float(np.square(by_first - means[:, None]).sum())
     of_second = float(np.square(by_second - means[:, None]).sum())
@@ -93,7 +94,7 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
         by_second=by_second,
         first=of_first / ((groups - 1) * (first - 1) * first) if first > 1 else 0.0,
         second=of_second / ((groups - 1) * (second - 1) * second) if second > 1 else 0.0,
-        # cells that were filled in scatter not at all, and what filled them makes means scatter more
+        # filled-in cells have no residual, and their estimation increases the variance of means
         residual=float(np.square(rest).sum()) * full / (max(free, 1) ** 2 * first * second) if full else 0.0,
         left=max(free, 1) / (groups - 1),
         within=_within(centred, by_first, known),
@@ -113,7 +114,7 @@ def _within(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> 
 
 
 def _filled(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Absent cells as the cell's mean, the group's row and its column let expect, by repeated fitting."""
+    """Return the cells with missing ones replaced by the fit of cell mean, row and column, iterated to convergence."""
     there = known.sum(axis=0)
     centre = np.where(known, cells, 0.0).sum(axis=0) / np.maximum(there, 1)  # 0 where no group has the cell
     filled = np.where(known, cells, centre)
@@ -196,7 +197,7 @@ def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
     # the smaller of the two products has the same sum of squares
     wide = len(outcomes) > groups
     grams = [picture @ picture.T if wide else picture.T @ picture for picture in pictures]
-    if wide:  # sum over pairs of levels of <C_t, C_u> = |X_t X_u'|^2, which needs the pictures themselves
+    if wide:  # the sum over pairs of levels of <C_t, C_u> is |X_t X_u'|^2, computed from the matrices X
         stacked = np.concatenate(pictures, axis=0)
         squares = np.square(stacked @ stacked.T).sum()
         own = sum(np.square(gram).sum() for gram in grams)
@@ -256,7 +257,7 @@ def sliding_interval(
     p = 0.0 if nothing else float(fdtrc(freedom, noise_freedom, spread / noise))
 
     def tail(v: float, upper: bool) -> float:
-        # the noise is a smaller part of the sum as v grows, and so is what is unknown about it
+        # as v grows, noise is a smaller part of the sum, so its uncertainty matters less
         total = noise + v
         known = 1e9 if nothing else min(noise_freedom * (total / noise) ** 2, 1e9)
         return float((fdtrc if upper else fdtr)(freedom, known, spread / total))
@@ -282,7 +283,7 @@ def sliding_interval(
 
 
 def detectable_variance(noise: float, freedom: float, noise_freedom: float, level: float = LEVEL) -> float:
-    """The true variance beside noise that an F test at this level finds with power 0.8."""
+    """Return the true variance, in addition to noise, that an F test at this level detects with 80% power."""
     critical = float(fdtri(freedom, noise_freedom, 1.0 - level))
     return noise * max(critical / float(fdtri(freedom, noise_freedom, 1.0 - POWER)) - 1.0, 0.0)
 
@@ -360,7 +361,7 @@ class CrossedGroups:
 
 
 def detectable_crossed(standard_error: float, freedom: float, groups: int, level: float = LEVEL) -> float:
-    """The true difference of one of some groups that a t test finds with power 0.8, Benjamini and Hochberg included."""
+    """Return the true difference of one of several groups that a Benjamini-Hochberg t test detects with 80% power."""
     tests = groups if groups > 2 else 1
     return float(stdtrit(freedom, 1.0 - level / (2 * tests)) + stdtrit(freedom, POWER)) * standard_error
 
@@ -378,7 +379,7 @@ def crossed_groups(values: npt.ArrayLike) -> CrossedGroups:
     axis = crossed_spread([outcome])
     groups = len(outcome.means)
     scale = groups / (groups - 1)
-    # the error of a group minus the mean of the others: sqrt(n (G - 1) / G) for the group's own deviation, scaled
+    # standard error of a group minus the mean of the others, from that of its deviation: sqrt(n (G - 1) / G)
     error = float(np.sqrt(axis.noise / scale)) * scale
     difference = outcome.means * scale
     if error <= 1e-13 * float(np.abs(difference).max(initial=0.0)) or axis.noise <= _ROUNDING:

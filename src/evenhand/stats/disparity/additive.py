@@ -1,7 +1,7 @@
-"""Cells of two classifications against what both alone let expect: which cells depart from additive log-odds?
+"""Test which cells of a table of two group columns depart from additive log-odds.
 
-Every cell that departs pulls the fit of its neighbours the other way, so that naming all at once names innocents. The
-cell that departs most is named and gets a parameter of its own, and the rest is tested anew.
+A cell that departs also shifts the fit of its neighbours. Naming all significant cells at once would therefore name
+cells without a departure. The most extreme cell is named first, gets its own parameter, and the rest is tested again.
 """
 
 from dataclasses import dataclass
@@ -157,25 +157,36 @@ def _share(drawn: Floats, observed: float) -> float:
 
 
 def _quantile(drawn: Floats, level: float, cells: int) -> float:
-    """|z| exceeded with chance `level`; further out than draws go, as far as normal ones would lie."""
+    """Return the |z| that is exceeded with probability `level`.
+
+    Beyond the reach of the permutations, the quantile is extrapolated with the normal distribution.
+    """
     seen = max(level, min(_ENOUGH / len(drawn), 0.5))
     there = float(np.quantile(drawn, 1 - seen, method="higher"))
     return there * float(ndtri(level / (2 * cells)) / ndtri(seen / (2 * cells)))
 
 
 def _agreeing(width: float, size: float, p: float) -> float:
-    """The width of limits that exclude 0 where p is at most 0.05, and only there."""
+    """Return the half-width adjusted so that the interval excludes 0 exactly if p is at most 0.05."""
     return min(width, 0.999 * size) if p <= _LEVEL else max(width, 1.001 * size)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """A weighted fit (cells,): rates, excess over what the other cells let expect and its standard error, z.
+    """Weighted fit of the additive model; arrays of shape (cells,).
 
     Attributes
     ----------
-    stays
-        How much of each cell's noise stays in each residual (cells, cells).
+    means, rate, sizes : numpy.ndarray
+        Observed means, fitted rates and numbers of units.
+    stays : numpy.ndarray, shape (cells, cells)
+        Share of each cell's noise that remains in each residual.
+    free : numpy.ndarray of bool
+        False for cells that the model always fits.
+    excess, error, z : numpy.ndarray
+        Rate minus the rate that the other cells predict, its standard error, and their ratio.
+    phi : float
+        Variance of a unit divided by that of one Bernoulli trial.
     """
 
     means: Floats
@@ -210,7 +221,7 @@ class _Fit:
         )
 
     def deals(self, units: Units, generator: np.random.Generator) -> Floats:
-        """|z| of every cell when standardised residuals are dealt to the cells (deals, cells)."""
+        """Return |z| of every cell after permutations of the standardised residuals (permutations, cells)."""
         variance = np.maximum(self.rate * (1 - self.rate), 1e-9)
         wider = np.sqrt(self.sizes / np.maximum(self.sizes - 1, 1) / variance)
         left = (units.values - self.means[units.groups]) * wider[units.groups]
@@ -235,7 +246,7 @@ class _Fit:
         return drawn
 
     def mirrors(self) -> Codes:
-        """Another cell whose residual is this one's but for a factor (cells,); -1 where there is none."""
+        """Return for each cell another cell whose residual is proportional to its own (cells,); -1 if there is none."""
         variance = np.maximum(self.rate * (1 - self.rate), 1e-9) / self.sizes
         shared = (self.stays * variance) @ self.stays.T
         scale = np.sqrt(np.maximum(np.diag(shared), 1e-300))
@@ -244,8 +255,8 @@ class _Fit:
         return np.where(same.any(axis=1), same.argmax(axis=1), -1)
 
     def smallest(self, reach: float) -> Floats:
-        """The true excess of each cell, above what is expected, found with power 0.8 where |z| has to reach `reach`."""
-        expected = np.clip(self.means - self.excess, 1e-9, 1.0)  # a cell that departs has pulled its own fit
+        """Return the true excess of each cell that is detected with 80% power if |z| must exceed `reach`."""
+        expected = np.clip(self.means - self.excess, 1e-9, 1.0)  # without the cell's own effect on the fit
         found = _smallest(expected, self.sizes, self.stays, self.phi, reach)
         return np.where(self.free, found, np.nan)
 
@@ -308,7 +319,7 @@ def planned_excess(
 
 
 def _rates(means: Floats, sizes: Floats, design: Floats) -> Floats:
-    """Fitted rates by weighted least squares, repeated; steps that go too far are halved."""
+    """Return rates fitted by iteratively reweighted least squares, with step halving."""
     total = (means * sizes).sum() + 0.5
     common = np.log(total / (sizes.sum() + 1.0 - total))
     weights = np.linalg.lstsq(design, np.full(len(means), common), rcond=None)[0]

@@ -1,4 +1,4 @@
-"""The deal test of large tables in closed form: normal through t, with the skewness that rare events have."""
+"""Closed-form approximation of the permutation test for many units: Student's t, with the skewness of rare events."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,14 +54,15 @@ class Approximation:
 
     @property
     def axis_p(self) -> float:
-        """Return the p-value of "no group differs": the smaller of the p of the sum of squares and the largest z,
-        corrected.
+        """Return the p-value of "no group differs".
+
+        It is the smaller p of the sum of squares and of the largest z, corrected for taking the smaller one.
         """
         return float(min(1.0, min(self.spread_p, self.largest_p) * 0.05 / self._common))
 
     @cached_property
     def _common(self) -> float:
-        """The 5 % quantile of the smaller p where means are normal and no group differs."""
+        """Return the 5% quantile of the smaller p if means are normal and no group differs."""
         groups = len(self.sizes)
         draws = int(np.clip(_NUMBERS // groups, 199, _DRAWS))
         means = np.random.default_rng(0).normal(size=(draws, groups)) / np.sqrt(self.sizes)

@@ -1,4 +1,4 @@
-"""Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
+"""Compare the groups of one axis: spread, differences, intervals, p-values and minimum detectable effects."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -160,10 +160,10 @@ def compare_with_others(
     if limits.supports is not None and groups > 2:
         axis_p = _axis_p(known, limits.supports, test.axis_p, simes(found.p))
     elif limits.supports is not None:
-        axis_p = 0.0  # that of the one difference, below
+        axis_p = 0.0  # replaced below by p of the single difference
     if limits.cautious or (not known.shares and known.sizes.min() < KNOWN):
         axis_p = max(axis_p, simes(found.p))
-    if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
+    if groups == 2 and not coins:  # a single test: the axis and its groups must agree
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
         low, high = plain.coins(Z)
@@ -191,16 +191,18 @@ def compare_with_others(
 
 
 def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) -> float:
-    """Return the p of no difference: that of the deals, and one that holds if prompts scatter unequally, by caution.
+    """Return the p of "no group differs", which also holds if the prompts of groups have unequal variances.
 
-    The latter combines Simes' over the groups with a likelihood ratio that counts only as far as the deals confirm it.
-    The caution of each group counts by what it adds to the sum of squares between groups.
+    It combines two p-values with the weight `caution`: that of the permutations (`dealt`), and one that allows for
+    unequal variances. The latter combines Simes' p over the groups with a likelihood ratio. The likelihood ratio counts
+    only as far as the permutations confirm it. The caution of each group is weighted by its contribution to the sum of
+    squares between groups.
 
     Parameters
     ----------
-    by_groups
-        Simes' p of the groups' differences; from a caution of `GROUPS_DECIDE` the p is no smaller, and below it the
-        bound fades out.
+    by_groups : float
+        Simes' p of the groups' differences. It is a lower bound of the result if the caution is `GROUPS_DECIDE` or
+        more. The bound is relaxed continuously for smaller cautions.
     """
     contrasts = leave_one_out(units.n_groups)
     single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
@@ -234,7 +236,7 @@ def with_common_level(
         whole[usable] = reference
         return compare(whole).only(usable)
 
-    # all groups but one are compared with the same mean, so the order is that of the differences from all
+    # find_common_level needs only the order of estimates, which differences from all others have too
     common = find_common_level(compare(usable).estimate[usable], inside)
     if not common.exists:
         known = found.obstacles or (None,) * len(usable)
@@ -273,11 +275,11 @@ def _smallest(
     error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
     cubes = inverse**2 - (np.square(inverse).sum() - inverse**2) / (groups - 1) ** 3
     skewness = skew * cubes / error**1.5
-    # a rate of 0 has no variance to plan with: half an event more than was seen
+    # a rate of 0 has no variance, so half an event is added
     base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
     if variance > 0:
         z1 = critical_z(test, used, skewness, float(limits.freedom))
-    else:  # nothing was seen to vary: as before a run, at the rate of half an event more
+    else:  # without any variation, plan as before a run, with half an event added
         z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     typical = int(max(round(float(units.samples.mean())), 1))
@@ -318,8 +320,10 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
 
 
 def _skewed(units: Units, limits: GroupLimits) -> bool:
-    """Whether Student's t, of numbers with groups' own variances, misses its level: by the first term of its error
-    (Johnson 1978), if skewness is more than chance makes."""
+    """Return True if skewness makes Student's t miss its level, for numbers with the groups' own variances.
+
+    The criterion is the first term of the error of t (Johnson 1978). The skewness must exceed its sampling error.
+    """
     own = np.sqrt(np.where(limits.own > 0, limits.own, limits.spread))
     cubes = (units.residuals() / own[units.groups]) ** 3
     skewness = abs(float(cubes.mean()))
@@ -328,7 +332,7 @@ def _skewed(units: Units, limits: GroupLimits) -> bool:
 
 
 def _only(units: Units, places: Indices) -> Units:
-    """The units with groups coded anew, those without any left out."""
+    """Return the units with new group codes, without groups that have no units."""
     if len(places) == units.n_groups:
         return units
     codes = np.full(units.n_groups, -1, dtype=np.int64)

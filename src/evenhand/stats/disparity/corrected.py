@@ -1,4 +1,4 @@
-"""Groups compared by rates from which a classifier's errors are taken out, known from labelled texts."""
+"""Compare groups by rates that are corrected for the errors of a classifier, which are known from labelled texts."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,7 +128,7 @@ class CorrectedRates:
             up = np.where(together, 0, np.maximum(np.maximum(first, second), 0)) ** 2
             below += down @ plus + up @ minus
             above += up @ plus + down @ minus
-            if together.any():  # one labelled set: its luck moves all its groups
+            if together.any():  # groups that share a labelled set share its sampling error
                 moved = [np.where(together, offset, 0) @ contrasts.T for offset in (first, second)]
                 below += np.minimum(np.minimum(*moved), 0) ** 2
                 above += np.maximum(np.maximum(*moved), 0) ** 2
@@ -149,7 +149,7 @@ class CorrectedRates:
             wilson(hits, counts.harmful + 1, quantile),
         )
         rates = _corrected(judged, alarms, hits)
-        # a classifier that raises as many false alarms as hits says nothing: rates there have no bound
+        # the correction is undefined if both error rates are equal, so they are kept apart
         moved = (
             [_corrected(end, alarms, hits) for end in ends[0]],
             [_corrected(judged, np.minimum(end, hits - _APART), hits) for end in ends[1]],
@@ -269,7 +269,11 @@ def _nothing(left_out: dict[int, str]) -> dict[str, Any]:
 def _obstacles(
     corrected: CorrectedRates, found: Differences, raw: Differences, contrasts: Floats, smallest: Floats
 ) -> tuple[str | None, ...]:
-    """Return, for each group, why it is not measurable: rates differ by less than the uncertainty of the correction."""
+    """Return for each group why it is not measurable, or None.
+
+    The reason is that the rates differ by less than the uncertainty of the correction, or that there are too few
+    labels.
+    """
     counts = corrected.counts
     own = np.where(counts.shared, 0.0, corrected.label_variance)
     unsure = Z * np.sqrt(np.square(contrasts) @ own)
@@ -299,7 +303,7 @@ def _spread(corrected: CorrectedRates, contrasts: Floats, axis_p: float) -> Spre
     low, high = limits_of_spread(rates, variance, float(max(corrected.limits.freedom, 1)))
     if axis_p > 0.05:
         low = 0.0
-    elif low <= 0:  # found by one group: the spread that it alone makes
+    elif low <= 0:  # only one group is significant: use the SD that it alone implies
         groups = len(rates)
         below, above = corrected.widths(contrasts, np.array([float(-ndtri(0.025 / groups))]))
         apart = np.abs(contrasts @ rates) - np.where(contrasts @ rates > 0, below[0], above[0])
@@ -309,7 +313,7 @@ def _spread(corrected: CorrectedRates, contrasts: Floats, axis_p: float) -> Spre
 
 
 def _smallest(corrected: CorrectedRates, others: Floats, level: float) -> Floats:
-    """Difference at which the limit facing 0 leaves 0 out at `level` with 80 % power (groups,); NaN: none would."""
+    """Return the difference of each group that is detected at `level` with 80% power (groups,); NaN if none is."""
     limits, counts = corrected.limits, corrected.counts
     z, groups = float(-ndtri(level / 2)), len(others)
     least = 0.5 / (limits.sizes.sum() + 1)
@@ -339,7 +343,7 @@ def _smallest(corrected: CorrectedRates, others: Floats, level: float) -> Floats
 
 
 def _smallest_spread(corrected: CorrectedRates, level: float, seed: int) -> float:
-    """SD of corrected rates, half the groups above and half below, that is found with 80 % power; NaN: none is."""
+    """Return the SD of corrected rates that is detected with 80% power, half of the groups above; NaN if none is."""
     groups = len(corrected.rates)
     contrasts = leave_one_out(groups)
     below, above = corrected.widths(contrasts, np.array([Z]))

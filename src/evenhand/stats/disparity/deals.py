@@ -1,7 +1,8 @@
-"""The deal test: units change places between groups, inside their stratum, and every statistic is computed anew.
+"""Permutation test of group means: units are exchanged between groups within strata, and statistics are recomputed.
 
-Exact for "the groups' distributions are equal" whatever the sizes, clusters and rates. Statistics are divided by the
-standard deviation within groups *of their own deal*, which wins power where many groups differ.
+The test is exact for the hypothesis that the distributions of all groups are equal, whatever their sizes, clusters and
+rates. Each statistic is divided by the standard deviation within groups *of its own permutation*, which increases power
+if many groups differ.
 """
 
 from dataclasses import dataclass
@@ -24,9 +25,9 @@ from evenhand.stats.disparity.tails import (
 from evenhand.stats.disparity.units import Units, exchangeable
 
 FIRST, MOST = 199, 9_999
-"""Deals to begin with, and at most: a verdict among many axes needs p far below 1 / 200."""
+"""First and largest number of permutations: verdicts on many axes need p far below 1 / 200."""
 ENOUGH = 20
-"""Deals as extreme as what was observed, after which more would change nothing."""
+"""Number of permutations as extreme as the observed one that ends the test, because p is then precise enough."""
 _CELLS = 1 << 22
 
 
@@ -96,7 +97,7 @@ class Deals:
         return result
 
     def _beyond(self, members: Flags, unreached: Flags) -> Floats:
-        """p of contrasts of a class that no deal reached, in closed form on the scale of the deals."""
+        """Return p of contrasts that no permutation reached: closed-form tails, scaled to those of the permutations."""
         drawn = np.abs(self.z[1:, members])
         seen, freedom = min(ENOUGH / drawn.size, 0.5), max(self.units.freedom, 1)
         dealt = float(np.quantile(drawn, 1 - seen, method="higher"))
@@ -114,7 +115,7 @@ class Deals:
 
     @cached_property
     def _ranks(self) -> tuple[Floats, Floats, Floats]:
-        """p of the spread, of the largest |z|, and the smaller of both, of every row."""
+        """Return for every row the p of the spread, the p of the largest |z|, and the smaller of both."""
         largest = np.abs(self.z).max(axis=1)
         spread_p, largest_p = (self._shares(values) for values in (self.spread, largest))
         return spread_p, largest_p, np.minimum(spread_p, largest_p)
@@ -151,7 +152,9 @@ class Deals:
 
     @property
     def _spread_beyond(self) -> float:
-        """p of the spread, in closed form if no deal reached it and rare events do not lengthen its tail."""
+        """Return p of the spread. If no permutation reached it, p is the closed form, unless rare events lengthen the
+        tail.
+        """
         largest, seen = float(self.spread[1:].max()), min(ENOUGH / self.count, 0.5)
         if not largest < min(self.spread[0], np.inf) or self.least.min() == 1 or self._squares.uneven:
             return self.spread_p
@@ -175,7 +178,7 @@ class Deals:
         place = int(np.floor(level * ordered.size + 1e-9))
         if place == 0:
             return 0.0
-        # the largest value whose share of values at most as large does not exceed the level
+        # the largest value for which the share of smaller or equal values is at most the level
         allowed = ordered[:place]
         if place < ordered.size and ordered[place] == allowed[-1]:
             allowed = allowed[allowed < ordered[place]]
@@ -326,6 +329,6 @@ def _joined(
 ) -> tuple[Floats, Floats, Floats | None]:
     z, spread = (np.concatenate([part[i] for part in parts]) for i in range(2))
     known = [part[2] for part in parts if part[2] is not None]
-    if default:  # columns lie in the order of the table
+    if default:  # back to the column order of the table
         z = z[:, table.back]
     return z, spread, np.concatenate(known) if known else None

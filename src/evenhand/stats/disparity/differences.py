@@ -1,4 +1,4 @@
-"""Differences of group means with p and limits that agree: deals for the size, recovered limits for the width."""
+"""Differences of group means with CIs (MOVER) and p-values that agree with each other and with a permutation test."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ def calibrated_differences(
     half = np.array([np.interp(z, GRID, column) for z, column in zip(stretch, facing.T, strict=True)])
     low = np.where(above, estimate - half, low)
     high = np.where(above, high, estimate + half)
-    # rounding of the interpolation may not decide: the limit lies on the side that p says
+    # interpolation errors must not decide on which side of 0 the bound is; p decides
     beyond = p <= 0.05
     nudge = 1e-9
     low = np.where(
@@ -114,10 +114,16 @@ def calibrated_differences(
 def _with_supports(
     limits: GroupLimits, contrasts: Floats, widths: tuple[Floats, Floats], normal: Floats
 ) -> Differences:
-    """Return differences whose limits are those of prompts that scatter alike, and of the supports, by their caution.
+    """Return differences whose intervals combine those for equal variances of prompts with the supports, weighted by
+    caution.
 
-    widths: of limits if prompts scatter alike, (grid, contrasts). normal: (contrasts,) the quantile that another test
-    of the same allows; the limit that faces 0 is moved out to it.
+    Parameters
+    ----------
+    widths : tuple of numpy.ndarray, each of shape (grid, contrasts)
+        Distances of the bounds from the estimates under equal variances.
+    normal : numpy.ndarray, shape (contrasts,)
+        Normal quantile of another test of the same contrasts. The bound that faces 0 is moved outwards to agree with
+        it.
     """
     assert limits.supports is not None
     estimate = contrasts @ limits.means
@@ -136,7 +142,7 @@ def _with_supports(
 
 
 def _attainable(sizes: Floats, contrasts: Floats) -> Floats:
-    """Return the smallest p that a permutation of the prompts of each contrast's groups could have (contrasts,)."""
+    """Return the smallest p that permutations of the prompts of each contrast's groups can give (contrasts,)."""
     total = (np.abs(contrasts) > 0) @ sizes
     mine = sizes[contrasts.argmax(axis=1)]
     ways = gammaln(total + 1) - gammaln(mine + 1) - gammaln(np.maximum(total - mine, 0) + 1)
@@ -144,14 +150,14 @@ def _attainable(sizes: Floats, contrasts: Floats) -> Floats:
 
 
 def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats) -> Differences:
-    """Differences whose p is the level at which their limits reach 0.
+    """Return differences whose p is the level at which their interval reaches 0.
 
     Parameters
     ----------
-    estimate
-        (contrasts,).
-    low_width, high_width
-        How far the limits lie from it at each quantile of `GRID`, (grid, contrasts).
+    estimate : numpy.ndarray, shape (contrasts,)
+        Differences.
+    low_width, high_width : numpy.ndarray, shape (grid, contrasts)
+        Distances of the lower and upper bounds from the estimates, at each quantile of `GRID`.
 
     Examples
     --------
@@ -166,12 +172,11 @@ def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats
 
 
 def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = False) -> Differences:
-    """Return the difference of each group from the mean of the reference groups, itself left out (groups,).
+    """Return the difference of each group from the mean of the other reference groups (groups,).
 
-    p is the larger of two: the level at which the recovered limits reach 0, and, for rates, that of Student's t with
-    the variance at the reference's rate, since a group with few events also has a small variance of its own.
-    coins: as in `Comparison`.
-    Source: `evenhand.stats.find_common_level`, for which it was simulated.
+    p is the larger of two. One is the level at which the MOVER interval reaches 0. For rates, the other is that of
+    Student's t with the variance at the reference's rate, because a group with few events also has a small variance of
+    its own. `coins` is as in `Comparison`. The method was simulated for `evenhand.stats.find_common_level`.
     """
     contrasts = reference_contrasts(reference)
     widths = _widths(limits.means, contrasts, limits.coins if coins else limits.alike, GRID)
@@ -190,7 +195,7 @@ def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = Fal
 
 
 def facing_zero(found: Differences, p: Floats) -> Differences:
-    """Return the differences with p at least this large, and limits that include 0 wherever p is then above .05."""
+    """Return the differences with p increased to at least `p`, and intervals that include 0 if p is then above .05."""
     larger = np.maximum(found.p, p)
     silent = larger > 0.05
     low = np.where(silent, np.minimum(found.low, 0.0), found.low)
@@ -201,23 +206,21 @@ def facing_zero(found: Differences, p: Floats) -> Differences:
 def recovered_limits(
     limits: GroupLimits, contrasts: Floats, z: float, *, coins: bool = False
 ) -> tuple[Floats, Floats]:
-    """Return the bounds of contrasts at a normal quantile, from the intervals of the groups (MOVER, without
-    adjustment).
-    """
+    """Return the bounds of contrasts at a normal quantile, from the groups' intervals (MOVER, without adjustment)."""
     estimate = contrasts @ limits.means
     low, high = _widths(limits.means, contrasts, limits.coins if coins else limits.at, np.array([z]))
     return estimate - low[0], estimate + high[0]
 
 
 def _widths(means: Floats, contrasts: Floats, at: LimitsAt, grid: Floats) -> tuple[Floats, Floats]:
-    """How far the limits lie from the estimate, (grid, contrasts), below and above."""
+    """Return the distances of the lower and upper bounds from the estimates, each (grid, contrasts)."""
     low, high = at(grid)
     below, above = np.square(means - low), np.square(high - means)
     if np.isinf(below).any() or np.isinf(above).any():
         below, above = np.minimum(below, 1e300), np.minimum(above, 1e300)
     groups = len(means)
     if groups > _LARGE and np.array_equal(contrasts, leave_one_out(groups)):
-        # each against the others: sums over the others are sums over all minus its own
+        # each group against all others: sums over the others are total sums minus its own
         share = 1 / (groups - 1) ** 2
         others_below = (below.sum(axis=1, keepdims=True) - below) * share
         others_above = (above.sum(axis=1, keepdims=True) - above) * share
@@ -227,7 +230,7 @@ def _widths(means: Floats, contrasts: Floats, at: LimitsAt, grid: Floats) -> tup
 
 
 def _crossing(widths: Floats, target: Floats) -> Floats:
-    """The quantile at which each width reaches its target (contrasts,), by interpolation; the last if none does."""
+    """Return the quantile at which each width reaches its target (contrasts,), interpolated; the last if none does."""
     place = np.clip((widths < target[None, :]).sum(axis=0), 1, len(GRID) - 1)
     columns = np.arange(widths.shape[1])
     before, after = widths[place - 1, columns], widths[place, columns]

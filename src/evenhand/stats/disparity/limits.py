@@ -1,4 +1,4 @@
-"""Limits of the rate (or mean) of each group, for units that average several samples."""
+"""Confidence intervals of the rate (or mean) of each group, for units that average several responses."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from evenhand.stats.disparity.supports import Supports
 from evenhand.stats.disparity.units import Units
 
 COINS = 3.0
-"""Prompts' worth of the worst case (one coin a unit) by which the learnt clustering is moderated."""
+"""Weight, in prompts, of the worst case (one Bernoulli trial per unit) in the estimated clustering."""
 OWN = 5.0
-"""Units' worth of the common variance by which that of a group's numbers is moderated."""
+"""Weight, in units, of the common variance in the variance of a group's numbers."""
 _UNEQUAL, _MUCH, _FEW, KNOWN = 2.0, 5.0, 10, 20
 _FARTHEST = 25.0
-"""Normal quantile up to which Student's of the same level is computed; behind it both grow in step."""
+"""Normal quantile up to which Student's quantile is computed; beyond it, both grow proportionally."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class GroupLimits:
         phi, worth = np.ones(len(sizes)), sizes.copy()
         if units.shares and freedom:
             phi = _phi(units, means, sizes, own, spread)
-            # inside strata units scatter far less than coins of the common rate would, and deals are exact
+            # within strata, units vary far less than Bernoulli trials, and permutations are exact
             coins = COINS if units.strata is None else 0.0
             worth = sizes * (freedom + coins) / (freedom * phi + coins)
         several = not units.shares or bool(np.any(units.samples > 1) or np.any(units.values % 1))
@@ -137,14 +137,14 @@ class GroupLimits:
             return np.where(narrower, low, coin_low), np.where(narrower, high, coin_high)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
         half = students(known, normal) * np.sqrt(self.own / self.sizes)
-        # a single unit tells nothing of its scatter: as wide as that of the widest group
+        # the variance of a single unit is unknown: use that of the group with the largest variance
         widest = np.sqrt(np.nanmax(np.append(self.own, self.spread))) * normal / np.sqrt(self.sizes)
         half = np.where(np.isnan(half), widest, half)
         return self.means - half, self.means + half
 
 
 def students(freedom: float | Floats, normal: Floats) -> Floats:
-    """Student's quantile of the same level as a normal one, from the upper tail, which has digits up to _FARTHEST.
+    """Return Student's quantile at the level of a normal quantile, computed from the upper tail for precision.
 
     >>> students(10, np.array([1.96, 9.0])).round(2).tolist()
     [2.23, 201.24]
@@ -154,13 +154,14 @@ def students(freedom: float | Floats, normal: Floats) -> Floats:
 
 
 def too_unequal(sizes: Floats, several: bool) -> bool:
-    """Whether one group has so few units and another so many more that the pooled scatter is that of the larger one,
-    whatever the small one's is, and no test sees it.
+    """Return True if a group has so few units, compared with another, that pooled variances hide its own.
+
+    No test would detect a different variance in such a small group.
 
     Parameters
     ----------
-    several
-        Whether units average several samples (or are numbers): single ones of 0 or 1 scatter as their rate says.
+    several : bool
+        True if units average several responses, or are numbers. The variance of single outcomes follows from the rate.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def too_unequal(sizes: Floats, several: bool) -> bool:
 
 
 def _scatters_by_itself(sizes: Floats, own: Floats, spread: float) -> bool:
-    """Whether a group's numbers scatter more than those of all, beyond a test at 10 %, where some group has few."""
+    """Return True if some group has few units and a group's variance exceeds the common one (test at 10%)."""
     weight = np.maximum(sizes - 1, 1)
     larger = own > spread * fdtri(weight, weight.sum(), 0.9)
     return bool(sizes.min() < KNOWN and larger[sizes > 1].any())
@@ -196,7 +197,10 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
 
 
 def own_clustering(rate: Floats, sizes: Floats, variance: Floats) -> Floats:
-    """Variance of a unit over that of a coin, of each group alone: 1 where units of any group, or events, are few."""
+    """Return the variance of a unit divided by that of a Bernoulli trial, for each group alone.
+
+    It is 1 if any group has few units, or if the group has few events.
+    """
     coin = rate * (1 - rate) + variance / np.maximum(sizes, 1)
     own = np.divide(variance, coin, out=np.ones_like(rate), where=coin > 1e-12)
     known = (sizes.min() >= KNOWN) & (sizes * rate * (1 - rate) >= COINS)
@@ -205,10 +209,16 @@ def own_clustering(rate: Floats, sizes: Floats, variance: Floats) -> Floats:
 
 
 def learnt_clustering(phi: Floats, typical: float, strata: bool, inverse: Floats | None = None) -> Floats:
-    """Variance of a unit over that of a coin as it may be, from what was seen (`phi`).
+    """Return a plausible ratio of a unit's variance to that of a Bernoulli trial, from the observed ratio `phi`.
 
-    typical: that of independent samples, 1 / samples. strata: units scatter less inside them than independent samples
-    would, down to a tenth. inverse: mean 1 / samples of each group, if they are not alike.
+    Parameters
+    ----------
+    typical : float
+        Ratio for independent responses, 1 / responses.
+    strata : bool
+        True if variances are within strata, where they may be smaller than for independent responses (down to a tenth).
+    inverse : numpy.ndarray, shape (groups,), optional
+        Mean of 1 / responses of each group, if these differ.
 
     >>> learnt_clustering(np.array([0.1, 0.5, 2.0]), 0.25, False).tolist()
     [0.25, 0.5, 1.0]
@@ -223,7 +233,7 @@ def learnt_clustering(phi: Floats, typical: float, strata: bool, inverse: Floats
 
 
 def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
-    """Wilson's limits for n outcomes, a real number, at a quantile; all arrays broadcast.
+    """Return Wilson's interval for n outcomes (n need not be an integer) at a normal quantile; arrays broadcast.
 
     >>> [float(limit[0].round(3)) for limit in wilson(np.full(1, 0.1), np.full(1, 100.0), np.full(1, 1.96))]
     [0.055, 0.174]
@@ -232,7 +242,7 @@ def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (rate + square / (2 * n)) / (1 + square / n)
         half = quantile / (1 + square / n) * np.sqrt(rate * (1 - rate) / n + square / (4 * np.square(n)))
-    # at 0 and 1 the limit is exact; the subtraction leaves rounding there
+    # at 0 and 1 the bound is exact, without the rounding error of the subtraction
     low = np.where(rate > 0, np.maximum(centre - half, 0.0), np.where(np.isnan(rate), np.nan, 0.0))
     high = np.where(rate < 1, np.minimum(centre + half, 1.0), np.where(np.isnan(rate), np.nan, 1.0))
     return low, high

@@ -1,4 +1,4 @@
-"""Differences that missing outcomes could explain: bounds for what one group lacks more of than another."""
+"""Bound the differences that missing outcomes could explain, if one group lacks more outcomes than another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,11 +72,16 @@ class MissingExcess:
 
         Parameters
         ----------
-        absent, error : (groups,) the share of its outcomes that each group lacks, and its standard error.
-        below, above : (groups,) how far these outcomes may lie below and above the group's mean.
-        is_chance : whether the shares differ as they would by chance (`p_of_equal_shares` is at least EQUAL).
-        units : (groups,) how many units each error rests on; None if `in_contrast` must not find any excess.
-        base : share that is missing in every group; the smallest of `absent` if None.
+        absent, error : numpy.ndarray, shape (groups,)
+            Missing share of the outcomes of each group, and its standard error.
+        below, above : numpy.ndarray, shape (groups,)
+            Largest distance of these outcomes below and above the group's mean.
+        is_chance : bool
+            True if shares differ no more than by chance (`p_of_equal_shares` is at least EQUAL).
+        units : numpy.ndarray, shape (groups,), optional
+            Number of units behind each error. None: `in_contrast` does not test for an excess.
+        base : float, optional
+            Share that is missing in every group. Default: the smallest of `absent`.
         """
         least = float(absent.min())
         elsewhere = 0.0 if base is None else base - least
@@ -89,14 +94,16 @@ class MissingExcess:
         return MissingExcess(share, varied, common / left, below, above, absent, pooled, elsewhere)
 
     def in_contrast(self, weights: Floats) -> Floats:
-        """Return the excess of missing outcomes on one side of a contrast (groups,), and 0 for the other side.
+        """Return the excess of missing outcomes on one side of a contrast, and 0 for the other side (groups,).
 
-        It is relative to the other side, and 0 everywhere if the shares of both sides do not differ (p of at least
-        EQUAL). A test of all groups together hardly detects an excess of a single group of many; this test does.
+        The excess is relative to the other side. It is 0 for all groups if the shares of both sides do not differ
+        significantly (p of at least EQUAL). This test can detect an excess of a single group, which a test of many
+        groups together would miss.
 
         Parameters
         ----------
-        weights : (groups,) weights of the groups' means, such as 1 for a group and -1/2 for each of two others.
+        weights : numpy.ndarray, shape (groups,)
+            Weights of the groups' means, such as 1 for a group and -1/2 for each of two others.
 
         >>> absent, error = np.array([0.3, 0.1, 0.1]), np.full(3, 0.02)
         >>> excess = MissingExcess.of(absent, error, absent, absent, is_chance=True, units=np.full(3, 50.0))
@@ -120,10 +127,9 @@ class MissingExcess:
 def missing_shares(units: Units) -> tuple[Floats, Floats]:
     """Return the share of missing outcomes of each group, and its standard error (groups,).
 
-    If groups are compared within strata, such as templates, their missing shares are compared within these, too.
-    Outcomes that are missing equally often for all groups of a stratum then do not count as sampling error.
-
-    units: their values are the share of missing outcomes of each unit, also of units without any outcome.
+    The values of `units` are the missing share of each unit, including units without any outcome. If groups are
+    compared within strata, such as templates, their missing shares are too. Outcomes that are missing equally often for
+    all groups of a stratum then do not count as sampling error.
 
     >>> lacking, group, template = np.array([0.1, 0.5, 0.2, 0.6]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> absent, error = missing_shares(Units.of(lacking, group, strata=template))
@@ -134,21 +140,22 @@ def missing_shares(units: Units) -> tuple[Floats, Floats]:
     squares = np.bincount(units.groups, weights=np.square(units.residuals()), minlength=units.n_groups)
     count = len(units.values)
     fitted = 0 if units.strata is None else int(units.strata.max(initial=-1)) + 1
-    lost = (
-        count / max(count - fitted, 1) if fitted > 1 else 1.0
-    )  # residuals of the strata's own means are too small
+    # corrects for the fitted means of strata, which make residuals too small
+    lost = count / max(count - fitted, 1) if fitted > 1 else 1.0
     absent = np.clip(units.means, 0.0, 1.0)
     return absent, np.sqrt(lost * squares / np.maximum(sizes - 1, 1) / sizes)
 
 
 def p_of_equal_shares(absent: Floats, error: Floats, units: Floats) -> float:
-    """Return p of equal missing shares: chi-square, with the variance of a unit's share pooled within groups.
+    """Return p of "missing shares are equal": chi-square, with the variance of a unit's share pooled within groups.
 
     Parameters
     ----------
-    absent, error : (..., groups) the share of its outcomes that each group lacks, and its standard error. With several
-        rows, such as what each of two models lacks, all are tested together.
-    units : (groups,) how many units each error rests on.
+    absent, error : numpy.ndarray, shape (..., groups)
+        Missing share of the outcomes of each group, and its standard error. Several rows, such as those of two models,
+        are tested together.
+    units : numpy.ndarray, shape (groups,)
+        Number of units behind each error.
 
     >>> error = np.sqrt([0.1 * 0.9 / 100, 0.2 * 0.8 / 100])
     >>> round(p_of_equal_shares(np.array([0.1, 0.2]), error, np.array([100.0, 100.0])), 3)
@@ -172,7 +179,7 @@ def _variance_of_unit(error: Floats, units: Floats) -> float:
 
 
 def excess_missing(absent: Floats, base: float | None = None) -> Floats:
-    """Return by how much more each group lacks than the group that lacks fewest, as a share of what that group has.
+    """Return how much more each group lacks than the group that lacks fewest, relative to that group's present share.
 
     >>> excess_missing(np.array([0.6, 0.5, 0.5])).round(3).tolist()
     [0.2, 0.0, 0.0]
@@ -198,11 +205,11 @@ def tail_mean(values: Floats, share: float) -> float:
 def extremes_of_missing(
     means: Floats, deviations: Sequence[Floats], absent: Floats, base: float | None = None
 ) -> tuple[Floats, Floats]:
-    """Return how far below and above the group's mean the numbers may be that are missing in excess, each (groups,).
+    """Return the assumed largest distances of the excess missing numbers below and above each group's mean (groups,).
 
-    They are assumed to be as extreme, on average, as an equal share of the observed numbers (the highest or the
-    lowest). These are the group's own numbers, or those of the groups with the fewest missing, whichever are farther
-    away.
+    The missing numbers are assumed to be as extreme, on average, as an equal share of the observed numbers (the highest
+    or the lowest). These are the group's own numbers, or those of the groups with the fewest missing, whichever are
+    farther away.
 
     Parameters
     ----------
@@ -234,17 +241,22 @@ def extremes_of_missing(
 def explained_by_excess(
     estimate: Floats, sure: Floats, contrasts: Floats, kinds: Sequence[MissingExcess]
 ) -> Flags:
-    """Return which contrasts of groups may be 0 if what is missing in excess speaks against them (contrasts,).
+    """Return True for contrasts of groups that may be 0 in the worst case for the excess missing outcomes (contrasts,).
 
-    The excess moves the means of the groups. The limit that must then exclude 0 is that of the contrast or, if it is
-    farther out, a one-sided 95 % limit that includes the sampling error of the missing shares.
+    In the worst case, the excess moves the means of the groups towards each other. The bound that must then exclude 0
+    is that of the contrast, or a one-sided 95% bound that includes the sampling error of the missing shares, whichever
+    is farther out.
 
     Parameters
     ----------
-    estimate : (contrasts,) such as the difference of each group from its reference.
-    sure : (contrasts,) the distance from 0 of the limit of its interval that faces 0; NaN where that includes 0.
-    contrasts : (contrasts, groups) the weights of the groups' means.
-    kinds : what is missing in excess; several if outcomes are missing in ways that have different bounds.
+    estimate : numpy.ndarray, shape (contrasts,)
+        Such as the difference of each group from its reference.
+    sure : numpy.ndarray, shape (contrasts,)
+        Distance from 0 of the bound that faces 0; NaN if the interval includes 0.
+    contrasts : numpy.ndarray, shape (contrasts, groups)
+        Weights of the groups' means.
+    kinds : sequence of MissingExcess
+        Excess of missing outcomes. There are several if outcomes are missing in ways that have different bounds.
     """
     result = np.zeros(len(sure), dtype=bool)
     for number in np.flatnonzero(~np.isnan(sure)):
@@ -264,16 +276,16 @@ def explained_by_excess(
 
 
 def spread_explained_by_excess(means: Floats, low: float, kinds: Sequence[MissingExcess]) -> bool:
-    """Return whether the excess alone could make a standard deviation of the groups' means as large as `low`.
+    """Return True if the excess alone could cause a standard deviation of the groups' means as large as `low`.
 
-    The excess of each group is taken to draw its mean towards the mean of all.
+    The excess of each group is assumed to move its mean away from the mean of all.
 
     Parameters
     ----------
-    means
-        (groups,).
-    low
-        Lower limit of the standard deviation between groups.
+    means : numpy.ndarray, shape (groups,)
+        Means of the groups.
+    low : float
+        Lower bound of the standard deviation between groups.
     """
     above = means > means.mean()
     towards = sum(

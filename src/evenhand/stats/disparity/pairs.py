@@ -1,4 +1,4 @@
-"""Groups two by two: differences of pairs, and limits that hold for all pairs together."""
+"""Compare groups in pairs: differences, and intervals that hold for all pairs together."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -97,7 +97,7 @@ def largest_gap(units: Units, limits: GroupLimits, *, coins: bool = False, seed:
 
 
 def as_normal(student: float, freedom: float) -> float:
-    """The normal quantile of the same level as one of Student's.
+    """Return the normal quantile at the level of a quantile of Student's t.
 
     >>> round(as_normal(2.447, 6), 2)
     1.96
@@ -106,14 +106,14 @@ def as_normal(student: float, freedom: float) -> float:
 
 
 def widest_gap(means: Floats, low: Floats, high: Floats) -> LargestGap:
-    """The pair of groups with the highest lower limit, by limits of each (groups,) that allow for all pairs.
+    """Return the pair of groups with the highest lower bound of the difference, from simultaneous intervals (groups,).
 
     >>> gap = widest_gap(np.array([0.1, 0.5, 0.2]), np.array([0.05, 0.4, 0.1]), np.array([0.2, 0.6, 0.3]))
     >>> gap.high_group, gap.low_group, round(gap.low, 3), gap.worse.tolist()
     (1, 0, 0.259, [False, True, False])
     """
     groups = len(means)
-    # of very many groups only those with the lowest upper limits can be far below another
+    # with very many groups, only those with the lowest upper bounds can be far below another
     below = np.sort(np.argsort(high, kind="stable")[:_LOWEST])
     gap = means[:, None] - means[None, below]
     with np.errstate(invalid="ignore"):

@@ -1,7 +1,7 @@
-"""Power of the whole procedure where units are few: data are drawn, and each set goes through deals and limits.
+"""Simulate the power of the whole procedure (permutations and intervals) if there are few units.
 
-With some dozens of units neither normal tails nor a common critical value say what is found: what deals allow depends
-on the very outcomes, and limits moderated for few units are wide.
+With some dozens of units, neither normal tails nor a common critical value predict the power. The permutation p depends
+on the individual outcomes, and intervals are wide.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clusterin
 from evenhand.stats.power import POWER
 
 FEW_UNITS = 100
-"""Up to so many units of an axis the smallest effect is simulated."""
+"""Number of units of an axis up to which minimum detectable effects are simulated."""
 _SETS, _VALUES, _SIZES = 200, 500_000, 2
 _Z_GRID = np.concatenate([np.linspace(0, 4.5, 28), [6.0, 8.0, 12.0, 25.0]])
 _ALPHA = 0.05
@@ -24,8 +24,12 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn: units of each group, samples of a unit (0: numbers with SD 1), whether units of all groups
-    share strata, variance of a unit over that of a coin, the level of the axis, and whether limits are cautious."""
+    """Design of the simulated data.
+
+    ``sizes`` are the numbers of units of the groups. ``samples`` is the number of responses per unit (0: numbers with
+    SD 1). ``crossed`` is True if units of all groups share strata. ``phi`` is the variance of a unit divided by that of
+    a Bernoulli trial. ``level`` is that of the axis. ``guarded`` is True for cautious intervals.
+    """
 
     sizes: tuple[int, ...]
     samples: int
@@ -36,15 +40,15 @@ class Drawn:
 
 
 def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
-    """The difference of one group that is named in 80 % of simulated data, for each group (groups,); NaN: none is.
+    """Return the difference of one group that is detected in 80% of simulated data sets (groups,); NaN if none is.
 
     Parameters
     ----------
-    base
-        Rate of the others, at most one half.
-    start
-        A first guess (groups,), or NaN. Of many different sizes some are simulated, and the others' guesses are off by
-        as much as those of the nearest.
+    base : float
+        Rate of the other groups, at most one half.
+    start : numpy.ndarray, shape (groups,)
+        First guesses, or NaN. If there are many different sizes, only some are simulated. The guesses for the others
+        are corrected by the same factor as that of the nearest size.
     """
     sizes = np.array(drawn.sizes)
     kinds = np.unique(sizes[sizes > 1])
@@ -74,7 +78,7 @@ def _needed(drawn: Drawn, base: float, place: int, guess: float) -> float:
 
 
 def _solved(power: Callable[[float], float], guess: float, room: float) -> float:
-    """Where power reaches 0.8: steps out from the guess, then the line through what lies around it."""
+    """Return the effect at which the power is 0.8: search from the guess, then linear interpolation."""
     tried = {guess: power(guess)}
     up = tried[guess] < POWER
     reached = guess
@@ -96,7 +100,7 @@ def _solved(power: Callable[[float], float], guess: float, room: float) -> float
 
 
 def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
-    """Share of simulated data sets in which the group at `place` is named."""
+    """Return the share of simulated data sets in which the group at `place` is significant."""
     sizes = np.array(drawn.sizes)
     groups, total = len(sizes), int(sizes.sum())
     deals = int(np.clip(15 / drawn.level, 299, 1_999))
@@ -137,7 +141,7 @@ def _values(drawn: Drawn, rates: Floats, shape: tuple[int, int], generator: np.r
     if drawn.phi > least + 1e-6:
         strength = (1 - least) / (drawn.phi - least) - 1
         mean = generator.beta(mean * strength, (1 - mean) * strength, size=shape)
-    elif drawn.phi < 0.9 * least:  # strata explain a part of what samples scatter
+    elif drawn.phi < 0.9 * least:  # strata explain a part of the variance of responses
         strength = 1 / drawn.phi - 1
         return generator.beta(mean * strength, (1 - mean) * strength, size=shape)
     return generator.binomial(drawn.samples, mean, size=shape) / drawn.samples
@@ -146,7 +150,9 @@ def _values(drawn: Drawn, rates: Floats, shape: tuple[int, int], generator: np.r
 def _deal_p(
     values: Floats, codes: Codes, strata: Codes, freedom: int, deals: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """p of each group (sets, groups), and of the axis (sets,), all data sets being dealt alike."""
+    """Return p of each group (data sets, groups) and of the axis (data sets,), with the same permutations for all data
+    sets.
+    """
     groups = int(codes.max()) + 1
     sizes = np.bincount(codes).astype(np.float64)
     total = len(codes)
@@ -178,14 +184,14 @@ def _deal_p(
 
 
 def _ranks(values: Floats) -> Floats:
-    """Share of each row that is at least as large."""
+    """Return for each value the share of its row that is at least as large."""
     ordered = np.sort(values, axis=1)
     below = [np.searchsorted(row, own, side="left") for row, own in zip(ordered, values, strict=True)]
     return np.asarray(1 - np.array(below) / values.shape[1], dtype=np.float64)
 
 
 def _mover_p(drawn: Drawn, values: Floats, left: Floats, means: Floats, codes: Codes, freedom: int) -> Floats:
-    """The p that recovered limits give (sets, groups)."""
+    """Return the p of the MOVER intervals (data sets, groups)."""
     sets, groups = means.shape
     sizes = np.bincount(codes).astype(np.float64)
     squares = np.stack([values[:, codes == g].var(axis=1) * sizes[g] for g in range(groups)], axis=1)

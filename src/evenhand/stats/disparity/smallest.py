@@ -1,4 +1,4 @@
-"""The smallest changes that would probably be found: of one group, and between groups."""
+"""Compute minimum detectable changes: of one group, and between groups (F test)."""
 
 from math import inf, sqrt
 
@@ -8,7 +8,7 @@ from scipy.special import chdtri, fdtri, ncfdtr, ndtr
 
 POWER = 0.8
 FAR, PIECES = 1e3, 1000
-"""Signal from which the library's noncentral F fails at some points, and is averaged over so many chi-squares."""
+"""Noncentrality from which scipy's noncentral F may fail, and number of chi-square quantiles used instead."""
 
 
 def smallest_change(
@@ -19,9 +19,10 @@ def smallest_change(
     scale: float,
     rates: tuple[float, float] | None,
 ) -> float:
-    """The d with d = z SE(d) + .84 SD(d), where a share that moves by d has another spread; inf where none is left.
+    """Return the change d with d = z SE(d) + 0.84 SD(d); infinite if no possible change is large enough.
 
-    variance: of scaled residuals, paired and unpaired: what a change adds to the spread is shared by nobody.
+    The variance of a share depends on the share, so both terms depend on d. `variance` has the variances of scaled
+    residuals for paired and for independent responses: the variance that a change adds is not shared by both models.
     """
     power = float(stats.norm.ppf(POWER))
     if rates is None:
@@ -45,9 +46,10 @@ def smallest_change(
 
 
 def power_of_f(signal: float, between: float, within: float, critical: float) -> float:
-    """Chance that an F of this noncentrality exceeds the critical value, at any signal.
+    """Return the probability that a noncentral F exceeds the critical value, for any noncentrality.
 
-    Far out the noncentral chi-square above is the cube of a normal (Abdel-Aty 1954), averaged over the one below.
+    For large noncentralities, the numerator is approximated as the cube of a normal variable (Abdel-Aty 1954), averaged
+    over quantiles of the denominator.
 
     >>> [round(power_of_f(signal, 1.0, 8.0, 5.32), 2) for signal in (0.0, 10.0, 2467.1, 1e9)]
     [0.05, 0.79, 1.0, 1.0]
@@ -63,7 +65,7 @@ def power_of_f(signal: float, between: float, within: float, critical: float) ->
 
 
 def signal_found(between: float, within: float, level: float) -> float:
-    """Noncentrality that an F test at `level` finds with 80 % power.
+    """Return the noncentrality that an F test at `level` detects with 80% power.
 
     >>> round(signal_found(1.0, 1e6, 0.05), 2)
     7.85

@@ -1,4 +1,4 @@
-"""How much groups differ: the standard deviation of their true rates, the burden, with noise removed."""
+"""Estimate how much groups differ, without noise: the standard deviation of their true rates, and the burden."""
 
 from dataclasses import dataclass
 
@@ -71,16 +71,16 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     elif low <= 0:
         low = _other_bound(estimate, observed, test)
     low = min(low, estimate) if estimate > 0 else low
-    # one group alone may lie at its own limit: what means that happen to be equal cannot rule out
+    # a single group may be at its own bound, even if all observed means are equal
     ends = limits.at(Z)
     alone = float(np.max(np.maximum(means - ends[0], ends[1] - means)[sizes > 1], initial=0.0))
     return Spread(estimate, low, max(high, estimate, low, alone / np.sqrt(len(means))))
 
 
 def spread_of_two(difference: Differences, axis_p: float) -> Spread:
-    """The standard deviation of two means is their difference over the root of 2, and so are its limits.
+    """Return the SD of two means, which is their difference divided by the square root of 2, with its interval.
 
-    difference: of both groups from each other, one row each; axis_p: p of the axis, at least that of the rows.
+    `difference` has one row for each of the two groups. `axis_p` is at least the p of these rows.
     """
     size, low, high = (
         float(part[0]) / np.sqrt(2) for part in (difference.estimate, difference.low, difference.high)
@@ -112,7 +112,7 @@ def _inverted(
         stop = min(stop, largest_spread(groups, bound))
     lows, highs = (start, stop), (start, stop)
     limits = (start, stop)
-    for _ in range(3):  # finer and finer around both ends
+    for _ in range(3):  # refine the grid around both bounds
         ends = []
         for side, (first, last) in enumerate((lows, highs)):
             grid = np.linspace(first, last, 201)
@@ -140,7 +140,10 @@ def _inverted(
 
 
 def _other_bound(estimate: float, observed: float, test: Deals | Approximation | None) -> float:
-    """A lower limit above 0 where deals find what the inversion does not: from the largest z, or the spread's own."""
+    """Return a lower bound above 0, if permutations reject but the inversion gives 0.
+
+    It comes from the largest z, and is at least a thousandth of the estimated or observed SD.
+    """
     if test is None:
         return 1e-3 * max(estimate, float(np.sqrt(observed)))
     level = test.common_level()
@@ -174,7 +177,7 @@ def burden(units: Units) -> float:
         values = values + units.means[units.groups]
     whole = units.group_means(values)
     mean = float(np.nanmean(whole))
-    # groups by what they hold, so that draws go to the same units whatever they are called
+    # sort groups by their values, so that their names do not affect the random halves
     thirds = units.group_means(values**3)
     place = np.argsort(np.lexsort((thirds, whole, sizes)))
     order = np.lexsort((values, place[units.groups]))
@@ -194,14 +197,14 @@ def burden(units: Units) -> float:
             rank = np.empty(len(values))
             rank[shuffled] = np.arange(len(values)) - starts[groups[shuffled]]
             first = rank < (sizes // 2)[groups]
-        else:  # halves need not be exact
+        else:  # with many units, halves may differ in size
             first = generator.random(len(values)) < 0.5
         sums = np.bincount(groups, weights=values * first, minlength=len(sizes))
         counts = np.bincount(groups, weights=first, minlength=len(sizes))
         with np.errstate(divide="ignore", invalid="ignore"):
             halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
         halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
-        ties = 1e-9 * generator.random(len(sizes))  # groups lie in the order of their means
+        ties = 1e-9 * generator.random(len(sizes))  # sorted by means, so ties must be broken at random
         for choose, value in (halves, halves[::-1]):
             lowest = int(np.argmin(np.where(np.isfinite(value), choose + ties, np.inf)))
             results.append(mean - float(value[lowest]))

@@ -1,4 +1,4 @@
-"""Limits of how far group means lie apart, when each of them is known with error."""
+"""Confidence interval of the SD of true group means, if each observed mean has a known error."""
 
 from math import sqrt
 
@@ -58,7 +58,7 @@ def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, fl
 
 
 def largest_spread(groups: int, width: float) -> float:
-    """Largest standard deviation (divisor groups - 1) of numbers that lie no further apart than this.
+    """Return the largest possible SD (divisor: groups - 1) of numbers within a range of this width.
 
     >>> [round(largest_spread(groups, 1.0), 3) for groups in (2, 3, 4)]
     [0.707, 0.577, 0.577]

@@ -1,8 +1,8 @@
-"""Limits of the rates of groups that have unequal numbers of prompts, and whose prompts may scatter unequally.
+"""Intervals of rates for groups with unequal numbers of prompts, whose prompts may have unequal variances.
 
-Samples of one prompt are correlated. How much (the intra-class correlation, ICC) is learnt from all groups together,
-and from each group's own prompts as far as they show it. Where a small group's prompts do not show it, a guard allows
-for the worst case in that group, and in no other.
+Responses to a prompt are correlated. The correlation (intraclass correlation, ICC) is estimated from all groups
+together, and from a group's own prompts as far as they contain information. If a small group's prompts contain little,
+a guard allows for the worst case in that group only.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,22 @@ from evenhand.stats.disparity.units import Units
 
 Z = 1.959963984540054
 GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
-"""Normal quantiles at which limits are known."""
+"""Normal quantiles at which the bounds are stored."""
 CORRELATIONS = np.array([0.001, 0.02, 0.05, 0.1, 0.17, 0.25, 0.35, 0.45, 0.6, 0.75, 0.9, 0.99])
-"""The ICCs between which a group's own is sought."""
+"""Grid of possible ICCs of a group."""
 GROUPS_DECIDE = 0.4
-"""Caution of an axis from which a difference is found only if one group's is. Chosen by simulation."""
-_LARGEST_PENALTY = 4.0  # of the guard, in log support
-_HALF_PENALTY = 1.0  # information, in prompts, at which it is half as large
-_PSEUDO_GROUPS = 1.0  # groups' worth of every ICC alike in what the groups share
-_INFORMATION = 4.0  # so that a prompt counts fully at a rate of 50 %
+"""Caution from which an axis is significant only if one of its groups is. Chosen by simulation."""
+_LARGEST_PENALTY = 4.0  # largest penalty of the guard, in log support
+_HALF_PENALTY = 1.0  # information, in prompts, at which the penalty is half as large
+_PSEUDO_GROUPS = 1.0  # weight, in groups, of a uniform prior for the common ICC
+_INFORMATION = 4.0  # scales p (1 - p) so that a prompt counts as 1 at a rate of 50%
 _STEPS = 15
-_SILENT = 0.25  # information, in prompts, at which half of the weight is the supports'
-_SILENT_WEIGHT = 0.9  # of a group that shows nothing; by simulation the smallest that keeps the level
+_SILENT = 0.25  # information, in prompts, at which the weight of a group without information is halved
+_SILENT_WEIGHT = (
+    0.9  # weight of a group without information: the smallest that keeps the level in simulations
+)
 _POWER_Z = 0.8416212335729143
-_KINDS = 16  # numbers of prompts for which the smallest effect is computed; others are interpolated
+_KINDS = 16  # numbers of prompts for which the minimum detectable effect is computed; others are interpolated
 _MANY = 64
 _POINTS = np.concatenate([[0.0], np.geomspace(0.01, 60, 160)])
 
@@ -133,11 +135,11 @@ class Supports:
 
     @property
     def caution(self) -> Floats:
-        """Return the weight of these limits next to those of a permutation of prompts, 0 to 1 (groups,).
+        """Return the weight of these intervals, compared with those of a permutation of prompts, 0 to 1 (groups,).
 
-        A permutation assumes that prompts scatter alike in all groups. It counts less where a group has fewer prompts
-        than another, where its prompts scatter more than those of all groups, and where they do not show how they
-        scatter. Each is continuous, so that no single prompt changes a verdict by much.
+        A permutation assumes equal variances of prompts in all groups. It has less weight in three cases: a group has
+        fewer prompts than another, its prompts vary more than those of all groups, or they contain little information
+        about their variance. All weights are continuous, so that a single prompt does not change a verdict by much.
         """
         smaller = np.clip(self.prompts.max() / self.prompts - 1, 0, 1)
         posterior = self.evidence * self.weights
@@ -148,7 +150,7 @@ class Supports:
         return np.asarray(1 - (1 - smaller) * (1 - wider) * (1 - silent))
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """Return the guarded limits at normal quantiles: (groups,), or (many, groups) for many of them."""
+        """Return the guarded bounds at normal quantiles, each (groups,), or (many, groups) for many quantiles."""
         at = np.asarray(z, dtype=np.float64)
         low, high = (
             np.stack([np.interp(at, GRID, row) for row in self.guarded[:, side]], axis=-1) for side in (0, 1)
@@ -156,10 +158,10 @@ class Supports:
         return low, high
 
     def widths(self, contrasts: Floats) -> tuple[Floats, Floats]:
-        """Return how far the limits of contrasts lie below and above the estimate (quantiles, contrasts).
+        """Return the distances of the lower and upper bounds of contrasts from the estimates (quantiles, contrasts).
 
-        contrasts : (contrasts, groups), one group against a mean of others. The tested group, and of the others the one
-        for which it matters most, have guarded limits; the rest have learnt ones.
+        Each contrast (contrasts, groups) is one group minus a mean of others. Guarded bounds are used for the tested
+        group and for the one other group whose guard matters most, learnt ones for the rest.
         """
         squares = [np.square(part - self.means[:, None, None]) for part in (self.learnt, self.guarded)]
         learnt, excess = squares[0], np.maximum(squares[1] - squares[0], 0)
@@ -197,9 +199,10 @@ class Supports:
 
 
 def _largest_excess(weights: Floats, excess: Floats) -> Floats:
-    """Return the largest weighted excess of each contrast's others (contrasts, 2, quantiles).
+    """Return the largest weighted excess over the other groups of each contrast (contrasts, 2, quantiles).
 
-    In many contrasts the others of all are the same groups with one weight, but for the tested group itself.
+    If each group is compared with all others, the others are the same for all contrasts, except for the tested group.
+    The largest and second-largest excess are then sufficient.
     """
     if len(weights) <= _MANY:
         return np.stack([(row[:, None, None] * excess).max(axis=0) for row in weights])
@@ -216,11 +219,21 @@ def _largest_excess(weights: Floats, excess: Floats) -> Floats:
 def detectable_excess(
     prompts: Floats, base: float, correlation: float, inverse: float, level: float
 ) -> Floats:
-    """Return the excess over the others' rate at which each group is named with 80 % power (groups,), NaN for none.
+    """Return the excess over the others' rate that is detected with 80% power (groups,); NaN if none is.
 
-    prompts : (groups,). base : rate of the others. correlation : ICC. inverse : 1 / samples of a prompt. level : of one
-    group, two-sided. Groups with the same number of prompts have the same excess; between `_KINDS` numbers it is
-    interpolated.
+    Parameters
+    ----------
+    prompts : numpy.ndarray, shape (groups,)
+        Number of prompts of each group. Groups with equal numbers have the same result. With more than `_KINDS`
+        different numbers, results are interpolated.
+    base : float
+        Rate of the other groups.
+    correlation : float
+        Correlation of the responses to a prompt (ICC).
+    inverse : float
+        1 / number of responses per prompt.
+    level : float
+        Two-sided level of one group.
     """
     numbers, counts = np.unique(prompts, return_counts=True)
     places = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _KINDS)).round().astype(int))
@@ -277,7 +290,7 @@ def _excess_of(
 
 
 def combine_by_cauchy(p: list[float]) -> float:
-    """Return one p of several by the Cauchy combination (Liu & Xie 2020), which holds under dependence.
+    """Return the Cauchy combination of several p-values (Liu & Xie 2020), which is valid under dependence.
 
     >>> round(combine_by_cauchy([0.01, 0.5]), 4)
     0.02

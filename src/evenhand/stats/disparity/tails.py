@@ -1,7 +1,7 @@
-"""Tails of a standardised contrast and of the sum of squares between groups in closed form.
+"""Closed-form tails of a standardised contrast and of the sum of squares between groups under permutation.
 
-A contrast goes normal through t, with the skewness that rare events have; the sum of squares by its first three moments
-over all deals, which are exact.
+The tail of a contrast is that of Student's t, with the skewness of rare events. That of the sum of squares uses its
+first three moments under permutation, which are exact.
 """
 
 from collections import Counter
@@ -17,15 +17,17 @@ from evenhand.stats.disparity.units import Units
 _GRID = np.concatenate([np.linspace(0, 8, 161), np.geomspace(8.1, 40, 60)])
 _LEAST, _FEW = 1e-300, 5
 _ROUNDING = 1e-11
-"""Of the sum of squares: what is left within groups where all units of each are equal."""
+"""Share of the total sum of squares within groups below which it counts as 0."""
 _Powers = dict[tuple[int, ...], Floats]
 
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Contrasts of group means: difference, z (half a step nearer 0 where outcomes are 0 or 1), skewness of the
-    difference when nothing differs (contrasts,); and the variance of units within groups. Where nothing varies within
-    groups a difference is infinitely many standard errors: what it is worth is for deals and limits to say."""
+    """Contrasts of group means with their moments if no group differs; arrays of shape (contrasts,).
+
+    ``z`` is moved half a step towards 0 for outcomes of 0 or 1. ``skewness`` is that of the difference. ``within`` is
+    the variance of units within groups. If it is 0, z is infinite, and the permutations and intervals decide.
+    """
 
     difference: Floats
     z: Floats
@@ -34,7 +36,7 @@ class ClosedForm:
 
 
 def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
-    """Moments of contrasts (contrasts, groups) under "units belong to no group"; every group has a unit."""
+    """Return the moments of contrasts (contrasts, groups) if units are exchangeable; every group needs a unit."""
     sizes = units.sizes.astype(np.float64)
     means = units.group_means(units.centred)
     left = units.residuals()
@@ -60,8 +62,8 @@ def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
 
 
 def two_tails(z: Floats, skewness: Floats, freedom: int) -> Floats:
-    """Chance of |statistic| at least |z| for a standardised sum with this skewness and a variance with `freedom`."""
-    # upper tail of t, by the lower one of its mirror image: digits are kept far out
+    """Return the probability of |statistic| >= |z| for a standardised sum with this skewness and degrees of freedom."""
+    # use the lower tail of t, which keeps its precision for small probabilities
     size = -ndtri(np.maximum(stdtr(float(freedom), -np.abs(z)), _LEAST))
     shape = 4 / np.maximum(np.square(skewness), 1e-10)
     root = np.sqrt(shape)
@@ -72,8 +74,11 @@ def two_tails(z: Floats, skewness: Floats, freedom: int) -> Floats:
 
 
 def least_p(units: Units, contrasts: Floats) -> Floats:
-    """The smallest p that contrasts may have in closed form (contrasts,): one in all ways to choose the units of the
-    groups that weigh most in it; 1 where one of these has fewer than five units, too few for a closed form."""
+    """Return the smallest p that contrasts can have in closed form (contrasts,).
+
+    It is 1 / the number of ways to choose the units of the groups with the largest weight. It is 1 if one of these
+    groups has fewer than five units, which is too few for a closed form.
+    """
     weight = np.abs(contrasts)
     weighty = weight >= weight.max(axis=1, keepdims=True) - 1e-12
     chance = np.where(units.sizes < _FEW, 1.0, np.exp(-units.log_choices()))
@@ -81,7 +86,7 @@ def least_p(units: Units, contrasts: Floats) -> Floats:
 
 
 def critical_value(level: float, skewness: Floats, freedom: int) -> Floats:
-    """The |z| that is exceeded with chance `level`, for each skewness, by interpolation.
+    """Return the |z| that is exceeded with probability `level`, for each skewness, by interpolation.
 
     >>> critical_value(0.05, np.zeros(1), 10**6).round(3).tolist()
     [1.96]
@@ -94,8 +99,11 @@ def critical_value(level: float, skewness: Floats, freedom: int) -> Floats:
 
 @dataclass(frozen=True)
 class SquaresTail:
-    """The sum of squares between groups over all deals, in units of the variance of all units: mean (groups - 1),
-    standard deviation and skewness. freedom: between and within groups."""
+    """Distribution of the sum of squares between groups under permutation, in units of the variance of all units.
+
+    ``mean`` is groups - 1. ``deviation`` is the standard deviation. ``freedom`` has the degrees of freedom between and
+    within groups.
+    """
 
     mean: float
     deviation: float
@@ -104,8 +112,9 @@ class SquaresTail:
 
     @staticmethod
     def of(units: Units) -> "SquaresTail":
-        """Three exact moments; those of free deals where there are strata, in which units lose one degree of freedom
-        a stratum.
+        """Return the distribution with three exact moments.
+
+        With strata, the moments are those of permutations without strata. Each stratum costs one degree of freedom.
 
         >>> tail = SquaresTail.of(Units.of(np.arange(8.0), np.repeat([0, 1], 4)))
         >>> round(tail.mean, 9), round(tail.deviation, 3)
@@ -117,9 +126,10 @@ class SquaresTail:
         return SquaresTail(float(between), deviation * share, skewness, (between, max(units.freedom, 1)))
 
     def p(self, spread: float, *, stretch: float = 1.0) -> float:
-        """Chance of a spread (squares between over variance within) at least this large, by Pearson's type III.
+        """Return the probability of a spread (sum of squares between / variance within) at least this large.
 
-        stretch: of its distance from the mean, where deals show the tail to be longer (below 1) or shorter.
+        The distribution is Pearson's type III. `stretch` scales the distance from the mean. It is below 1 if
+        permutations show that the tail is longer.
         """
         if self.deviation <= 0 or spread <= 0:
             return 1.0
@@ -133,17 +143,20 @@ class SquaresTail:
 
     @property
     def uneven(self) -> bool:
-        """Whether it is far more skew than that of normal means."""
+        """Return True if the skewness is far above that of normal means."""
         return bool(self.skewness > 1.5 * np.sqrt(8 / max(self.mean, 1.0)))
 
     def distance(self, spread: float) -> float:
-        """A spread in standard deviations above its mean."""
+        """Return the distance of a spread from the mean, in standard deviations."""
         between, within = self.freedom
         share = 1.0 if np.isinf(spread) else spread / (spread + within)
         return ((between + within) * share - self.mean) / self.deviation
 
     def quantile(self, level: float) -> float:
-        """Standard deviations above the mean that are exceeded with chance `level`, at least as normal."""
+        """Return the distance from the mean, in standard deviations, that is exceeded with probability `level`.
+
+        A negative skewness counts as 0.
+        """
         if self.skewness < 1e-3:
             return float(-ndtri(level))
         shape = 4 / self.skewness**2
@@ -151,18 +164,17 @@ class SquaresTail:
 
 
 def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, float]:
-    """Mean, standard deviation and skewness of the sum of squares between groups over all deals of the values.
+    """Return mean, standard deviation and skewness of the sum of squares between groups over all permutations.
 
-    In units of the variance of all values (divisor units - 1). 0 throughout where all values are equal. Every power of
-    a group's sum is a sum over distinct units, and what such sums are over all deals follows from the power sums of all
-    values.
+    They are in units of the variance of all values (divisor: units - 1). All are 0 if all values are equal. Powers of a
+    group's sum are sums over distinct units, whose permutation means follow from the power sums of all values.
 
     Parameters
     ----------
-    values
-        (units,).
-    sizes
-        Units of each group (groups,).
+    values : numpy.ndarray, shape (units,)
+        Values of all units.
+    sizes : numpy.ndarray, shape (groups,)
+        Number of units of each group.
 
     References
     ----------
@@ -210,7 +222,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
         )
     )
     spread = max(square - mean**2, 0.0)
-    if spread <= 1e-9 * mean**2:  # nothing but whole groups change places
+    if spread <= 1e-9 * mean**2:  # the sum of squares is constant: permutations only exchange whole groups
         return mean * (total - 1) / total, 0.0, 0.0
     skewness = (cube - 3 * mean * square + 2 * mean**3) / spread**1.5
     scale = (total - 1) / total
@@ -218,7 +230,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
 
 
 def _squared(sizes: Floats, order: int) -> _Powers:
-    """A group's sum to the power 2 * order over its size to the power order: by which units coincide."""
+    """Return (sum of a group)^(2 order) / size^order, expanded by which units coincide."""
     parts = _coincidences(2 * order)
     chosen = {n: np.prod([sizes - place for place in range(n)], axis=0) for n in range(1, 2 * order + 1)}
     return {part: count * chosen[len(part)] / sizes**order for part, count in parts.items()}
@@ -226,7 +238,7 @@ def _squared(sizes: Floats, order: int) -> _Powers:
 
 @lru_cache(maxsize=8)
 def _coincidences(order: int) -> dict[tuple[int, ...], int]:
-    """How many ways there are to part `order` factors into sets of these sizes."""
+    """Return the number of ways to divide `order` factors into sets, by the sizes of the sets."""
     found: Counter[tuple[int, ...]] = Counter({(): 1})
     for _ in range(order):
         grown: Counter[tuple[int, ...]] = Counter()
@@ -257,7 +269,7 @@ def _sum(*terms: tuple[int, _Powers]) -> _Powers:
 
 
 def _distinct(sums: dict[int, float], parts: tuple[int, ...]) -> float:
-    """Sum of products of these powers over different units, from power sums."""
+    """Return the sum of products of powers over different units, computed from power sums."""
     if not parts:
         return 1.0
     *rest, last = parts

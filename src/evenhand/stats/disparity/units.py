@@ -1,4 +1,4 @@
-"""Units: what was sampled (prompts, templates, nouns), averaged, with the group each belongs to."""
+"""Sampling units (prompts, templates, nouns): one mean per unit, with the group to which it belongs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -152,7 +152,9 @@ class Units:
         )
 
     def _adjusted(self, plain: Floats) -> Floats:
-        """Group means of the additive fit, by turns; shifted so that they average to the mean of all units."""
+        """Return group means of the additive fit of group + stratum, shifted so that they average to the mean of all
+        units.
+        """
         assert self.strata is not None
         counts = np.maximum(np.bincount(self.strata), 1)
         means = np.nan_to_num(plain)
@@ -168,7 +170,7 @@ class Units:
 
 
 def arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """All different orders of `counts[0]` zeros, `counts[1]` ones, ...
+    """Yield all different orders of `counts[0]` zeros, `counts[1]` ones, and so on.
 
     >>> list(arrangements((2, 1)))
     [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
@@ -194,8 +196,11 @@ def arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def exchangeable(units: Units, contrasts: Floats | None) -> Codes:
-    """Codes (contrasts,), equal where contrasts may be exchanged: of groups with the same numbers of units in each
-    stratum. None: each group beside the others."""
+    """Return codes (contrasts,) that are equal for exchangeable contrasts.
+
+    Contrasts are exchangeable if their groups have the same numbers of units in each stratum. None: each group minus
+    the others.
+    """
     kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
     if contrasts is None:
         return kind
@@ -203,7 +208,7 @@ def exchangeable(units: Units, contrasts: Floats | None) -> Codes:
     codes = np.empty(len(contrasts), dtype=np.int64)
     for place, row in enumerate(contrasts):
         part = np.flatnonzero(row)
-        # first minus second and second minus first are one test, as |z| is
+        # first minus second and second minus first have the same |z|
         ways = [
             tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
         ]

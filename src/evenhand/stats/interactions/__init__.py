@@ -1,4 +1,4 @@
-"""Interactions of two columns of groups: their test, intervals and detectable effects."""
+"""Interactions of two group columns: test, intervals and minimum detectable effects."""
 
 import lazy_loader
 

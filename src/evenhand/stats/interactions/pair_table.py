@@ -20,17 +20,17 @@ LEAST_UNITS_IN_CELL = 2
 LEAST_CROSSED_UNITS = 8
 """Smallest number of units in several cells for which the size of the test was simulated."""
 POWER = 0.8
-_MODEL_DF = 10.0  # degrees of freedom that the variance of the model counts for in the variance of a contrast
-_POOLED_DF = 4.0  # degrees of freedom that the pooled variance counts for in the variance of a cell
-_PRIOR_UNITS = 3.0  # units that "one response a unit" counts for in the pooled overdispersion
+_MODEL_DF = 10.0  # weight (degrees of freedom) of the model's variance in that of a contrast
+_POOLED_DF = 4.0  # weight (degrees of freedom) of the pooled variance in that of a cell
+_PRIOR_UNITS = 3.0  # weight, in units, of a dispersion of 1 in the pooled dispersion
 _LEAST_FREEDOM = 0.02
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Residual maker (cells, cells), which cells can depart, and the variance of one unit in each cell.
+    """Additive fit: residual maker (cells, cells), cells that can depart, and variance of one unit in each cell.
 
-    variance: from the rates of the additive fit. cell_variance: from the own rate of the cell, for gaps.
+    ``variance`` uses the fitted rates, ``cell_variance`` the observed ones.
     """
 
     residual_maker: Floats
@@ -116,7 +116,7 @@ class PairTable:
         return float(self.n_units.sum() - len(self.n_units))
 
     def _additive_fit(self, own: Sequence[int]) -> _Fit:
-        """Fit the additive model; cells in `own` have a parameter of their own."""
+        """Return the additive fit; each cell in `own` has its own parameter."""
         units, squares = self.n_units, self._squares
         design = np.column_stack([self._design, np.eye(len(units))[:, list(own)]])
         residual_maker = _residual_maker(design, units)
@@ -159,12 +159,12 @@ class PairTable:
             )
             most_df = self._spare_df()
         else:
-            parts = weights**2 * variance / units**2  # (m, c): what each unit of a cell adds to the variance
+            parts = weights**2 * variance / units**2  # (m, c): variance from each unit of a cell
             harmonic = len(units) / (1 / units).sum()
             squared = np.einsum("lc,cd,ld->l", parts, self._shared_units, parts)
             own_df = (parts @ units) ** 2 / np.maximum(squared, 1e-30)
             own_df = own_df * (harmonic - 1) / harmonic
-            # what a unit adds to all of its cells cancels in an interaction
+            # an effect of a unit that is the same in all of its cells cancels in an interaction
             residuals = fit.residual_maker[fit.free]
             cancelled = np.einsum("lc,cd,ld->l", residuals, self._covariance, residuals).sum()
             scale = cancelled / max(float((residuals**2 @ (variance / units)).sum()), 1e-30)
@@ -174,7 +174,7 @@ class PairTable:
         return weights @ self.means, error, np.minimum(own_df + _MODEL_DF, max(most_df, 1))
 
     def _departures(self, fit: _Fit) -> tuple[Floats, Floats, Floats, Floats, int]:
-        """Each free cell minus what the other cells predict: estimate, error, df, p (m,), different contrasts."""
+        """Return each free cell minus its prediction: estimate, error, df, p (m,), and number of distinct contrasts."""
         weights = fit.residual_maker[fit.free] / np.diag(fit.residual_maker)[fit.free, None]
         estimate, error, df = self.contrasts(weights, fit)
         ratio = np.abs(estimate / np.maximum(error, 1e-12))
@@ -182,7 +182,7 @@ class PairTable:
         return estimate, error, df, 2 * t_distribution.sf(ratio, df), different
 
     def _different_contrasts(self, fit: _Fit) -> int:
-        """Return how many departures differ: mirror cells of a column with two groups share one."""
+        """Return the number of distinct departures: mirror cells of a column with two groups share one."""
         rows = fit.residual_maker[fit.free]
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         same = np.abs(rows @ rows.T) > 1 - 1e-9
@@ -221,7 +221,7 @@ class PairTable:
         return PairTest(min(1.0, 2 * min(cells, whole)), cells, whole)
 
     def _overall(self) -> tuple[float, float, float, float, float]:
-        """p of the sum over cells; its F, both degrees of freedom, and the mean square that an F of 1 stands for."""
+        """Return p of the sum over cells, F, both degrees of freedom, and the mean square for which F is 1."""
         if self.nested:
             weights = self.n_units / self._fit.variance
             residuals = _residual_maker(self._design, weights) @ self.means
@@ -299,7 +299,7 @@ class PairTable:
         """
         groups = np.unique(self.cells[:, column])
         levels, rows = [], []
-        # sparse cells are not in the table, so a column of the data may have fewer than two groups here
+        # sparse cells are left out of the table, so fewer than two groups of the column may remain
         for level in np.unique(self.cells[:, 1 - column]) if len(groups) > 1 else ():
             inside = self.cells[:, 1 - column] == level
             at = [np.flatnonzero(inside & (self.cells[:, column] == group)) for group in groups[:2]]
@@ -360,7 +360,7 @@ class PairTable:
         return sizes
 
     def _departing_rate(self, cell: int, error: float, df: float) -> tuple[Floats, Floats, Floats]:
-        """Return departures of one cell's rate, the standard errors that the test would have, and the true ones."""
+        """Return departures of one cell's rate, the standard errors that the test would estimate, and the true ones."""
         fit, units = self._fit, self.n_units
         least = 0.5 / (units + 1)
         fitted = np.clip(self.means - fit.residual_maker @ self.means, least, 1 - least)
@@ -396,5 +396,5 @@ def _residual_maker(design: Floats, weights: Floats) -> Floats:
 
 
 def _noncentrality(ratio: float, df: float, spare: float, share: float) -> float:
-    """Return the noncentrality that puts `share` of the F distribution below `ratio`, or 0."""
+    """Return the noncentrality for which `share` of the F distribution is below `ratio`, or 0."""
     return float(ncfdtrinc(df, spare, share, ratio)) if fdtr(df, spare, ratio) > share else 0.0

@@ -1,4 +1,4 @@
-"""What a test for an interaction returns."""
+"""Result types of the interaction test."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from evenhand.stats.arrays import Codes, Floats
 
 @dataclass(frozen=True)
 class CellDeparture:
-    """One contrast: its cells (mirror images included), estimate, interval, and p adjusted for the contrasts."""
+    """Departure of one cell, or of cells that mirror each other, with interval and p adjusted for all departures."""
 
     cells: tuple[int, ...]
     estimate: float
@@ -18,14 +18,14 @@ class CellDeparture:
 
 @dataclass(frozen=True)
 class Gaps:
-    """The gap between two groups of one column inside each level of the other, with simultaneous intervals.
+    """Gap between two groups of one column within each level of the other column, with simultaneous intervals.
 
     Attributes
     ----------
-    levels
-        (k,) codes of the other column.
-    estimate, low, high
-        (k,).
+    levels : numpy.ndarray of int, shape (k,)
+        Codes of the other column.
+    estimate, low, high : numpy.ndarray, shape (k,)
+        Gaps and bounds, in the unit of the values.
     """
 
     levels: Codes
@@ -36,9 +36,9 @@ class Gaps:
 
 @dataclass(frozen=True)
 class PairTest:
-    """The test of one pair of columns.
+    """Result of the interaction test of one pair of columns.
 
-    p: of the pair, not adjusted for other pairs; None where there is an obstacle. p_cells, p_sum: its two parts.
+    ``p`` is not adjusted for other pairs; it is None with an obstacle. ``p_cells`` and ``p_sum`` are its two parts.
     """
 
     p: float | None

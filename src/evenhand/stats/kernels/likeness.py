@@ -1,7 +1,7 @@
-"""Likeness within groups minus likeness across them, in blocks: its test by deals, its interval over blocks.
+"""Compare the similarity within groups with that between groups, in blocks, by permutations and with a CI over blocks.
 
-Of two groups it is half the squared maximum mean discrepancy, without bias: 0 on average where the things of a block
-come from one distribution, however unlike each other they are and however few.
+For two groups, the difference is half of the unbiased squared maximum mean discrepancy. Its expectation is 0 if the
+items of a block come from one distribution, whatever their similarity and number.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.power import POWER
 
 FIRST, MOST, ENOUGH = 999, 4_999, 20
-"""Deals made first, at most, and how many at least as extreme make more of them needless."""
+"""First and largest number of permutations, and the number of extreme ones that ends the test."""
 SCATTER, LARGEST_SCATTER = 0.5, 0.75
-"""Variance of a difference between blocks in units of its square, and how much of all variance it is at most."""
+"""Variance of a difference between blocks relative to its square, and its largest share of the total variance."""
 _DIGITS = 10
 
 
@@ -144,9 +144,8 @@ def compare_blocks(
     obstacle = _obstacle(used, int(units.max()) + 1, level, block)
     if obstacle is not None:
         return Likeness(within, across, int(units.max()) + 1, obstacle=obstacle)
-    observed = np.array(
-        [part.contrasts for part in used]
-    )  # (blocks, 1 + groups), NaN where one takes no part
+    # (blocks, 1 + groups), NaN for groups that are not in the block
+    observed = np.array([part.contrasts for part in used])
     means, weights = _by_unit(observed, units)
     tested = np.flatnonzero(np.count_nonzero(~np.isnan(means), axis=0) >= 2)
     p = _dealt_p(used, observed, weights, tested, seed)
@@ -154,7 +153,8 @@ def compare_blocks(
         int(place): _apart(means[:, place], float(p[i]), level if place == 0 else level / n_groups)
         for i, place in enumerate(tested)
     }
-    if 0 in made:  # a group is named only in an axis that is found: one apart by d moves that by 2 d / groups
+    # groups are named only on a significant axis, which a difference d of one group changes by 2 d / groups
+    if 0 in made:
         least = made[0].smallest * n_groups / 2
         made |= {k: replace(one, smallest=max(one.smallest, least)) for k, one in made.items() if k > 0}
     of_groups = tuple(made.get(1 + code) for code in range(n_groups))
@@ -162,8 +162,10 @@ def compare_blocks(
 
 
 def _by_unit(observed: Floats, units: Codes) -> tuple[Floats, Floats]:
-    """Means of contrasts over the blocks of each unit (units, contrasts), and the weight of each block in the mean over
-    units, 0 where it takes no part (blocks, contrasts)."""
+    """Return the means of contrasts over the blocks of each unit (units, contrasts), and weights of blocks.
+
+    The weights (blocks, contrasts) are those of the mean over units, and 0 for a contrast that a block does not have.
+    """
     known = ~np.isnan(observed)
     member = (units[:, None] == np.arange(units.max() + 1)).astype(np.float64)
     counts = member.T @ known
@@ -190,7 +192,10 @@ def mean_difference(blocks: Sequence[Block], n_groups: int, clusters: Codes | No
 
 @dataclass(frozen=True)
 class _Part:
-    """A block without what takes no part. member: (things, present groups), 1 where a thing is of the group."""
+    """A block without groups that have fewer than two items.
+
+    ``member`` (items, present groups) is 1 if the item belongs to the group, otherwise 0.
+    """
 
     kernel: Floats
     member: Floats
@@ -211,7 +216,10 @@ class _Part:
         return np.asarray(self.member.sum(axis=0))
 
     def distances(self, member: Floats) -> tuple[Floats, Floats]:
-        """Likeness within each group (..., groups) and between (..., groups, groups), of (..., things, groups)."""
+        """Return the similarity within groups (..., groups) and between groups (..., groups, groups).
+
+        `member` has the shape (..., items, groups).
+        """
         sums = np.swapaxes(member, -1, -2) @ (self.kernel @ member)
         own = np.swapaxes(member, -1, -2) @ np.diag(self.kernel)
         sizes = self.sizes
@@ -219,13 +227,15 @@ class _Part:
         return np.asarray(within), np.asarray(sums / np.outer(sizes, sizes))
 
     def contrasts_of(self, member: Floats) -> Floats:
-        """Of the axis and of each group of it, (..., 1 + n_groups); NaN for a group that takes no part."""
+        """Return the contrasts of the axis and of each group, (..., 1 + n_groups); NaN for groups that are not in the
+        block.
+        """
         within, between = self.distances(member)
         groups = within.shape[-1]
         apart = (within[..., :, None] + within[..., None, :]) / 2 - between
         off = apart * (1 - np.eye(groups))
-        of_group = off.sum(axis=-1)  # (..., groups), over the others
-        total = of_group.sum(axis=-1) / 2  # over pairs
+        of_group = off.sum(axis=-1)  # (..., groups), sum over the other groups
+        total = of_group.sum(axis=-1) / 2  # sum over pairs
         made = np.full((*within.shape[:-1], 1 + self.n_groups), np.nan)
         made[..., 0] = total / (groups * (groups - 1) / 2)
         if groups > 2:
@@ -248,7 +258,7 @@ class _Part:
 
     @property
     def log_deals(self) -> float:
-        """Logarithm of the number of deals that differ in more than the names of equally large groups."""
+        """Return the logarithm of the number of permutations that do more than exchange equally large groups."""
         sizes = self.sizes
         same = np.unique(sizes, return_counts=True)[1]
         return float(gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - gammaln(same + 1).sum())
@@ -266,7 +276,10 @@ def _obstacle(parts: Sequence[_Part], units: int, level: float, block: str) -> s
 
 
 def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: Codes, seed: int) -> Floats:
-    """Share of deals whose mean over units is at least as large, the observed one among them (tested,)."""
+    """Return p (tested,): the share of permutations whose mean over units is at least the observed one.
+
+    The observed arrangement counts as one of the permutations.
+    """
     rng = np.random.default_rng(seed)
     weights = weights[:, tested]
     seen = np.round((np.nan_to_num(observed[:, tested]) * weights).sum(axis=0), _DIGITS)
@@ -290,8 +303,8 @@ def _apart(values: Floats, dealt: float, level: float) -> Apart:
     freedom = len(known) - 1
     estimate, error = float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
     if np.ptp(known) < 1e-9:
-        # Student's interval would have width 0. As many blocks as could still differ give it its width (k of k,
-        # Clopper & Pearson), and their spread the standard error; p is that of the permutations.
+        # Student's interval would have width 0. Instead, as many blocks as could still differ determine the width
+        # (k of k, Clopper & Pearson) and the standard error; p is that of the permutations.
         half = (1 - 0.025 ** (1 / len(known))) * (1 + abs(estimate))
         error, over_blocks = half / float(stdtrit(freedom, 0.975)), 0.0
     else:
@@ -302,13 +315,13 @@ def _apart(values: Floats, dealt: float, level: float) -> Apart:
     low, high = estimate - half, estimate + half
     if p <= 0.05:
         low = max(low, float(np.finfo(np.float64).tiny))
-    if p > 0.05:  # the deals see no difference: the interval does not, either
+    if p > 0.05:  # the interval must agree with the permutation p
         low = min(low, 0.0)
     return Apart(estimate, low, max(high, 0.0), p, _smallest(error, len(known), level), len(known))
 
 
 def _smallest(error: float, blocks: int, level: float) -> float:
-    """What would be found with 80 % power: a difference scatters between blocks, too, which its absence does not."""
+    """Return the minimum detectable effect (80% power), with a variation of the effect between blocks."""
     wanted = float(stdtrit(blocks - 1, 1 - level / 2) + stdtrit(blocks - 1, POWER))
     scatter = min(SCATTER * wanted**2 / blocks, LARGEST_SCATTER)
     return wanted * error / float(np.sqrt(1 - scatter))

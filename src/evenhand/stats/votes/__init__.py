@@ -1,4 +1,7 @@
-"""Engines for people's votes: means over persons and items crossed, exact tests, latent classes, reliability."""
+"""Statistics of judgements: means over annotators and items, exact tests, latent classes and reliability.
+
+Functions call a judgement "vote" and an annotator "person".
+"""
 
 import lazy_loader
 

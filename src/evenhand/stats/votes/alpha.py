@@ -1,4 +1,4 @@
-"""Krippendorff's alpha with limits over persons like these as well as items like these."""
+"""Krippendorff's alpha with a confidence interval that generalises to other annotators and items."""
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +72,7 @@ def crossed_alpha(
         return found
 
     def disagreement(kept: npt.NDArray[np.bool_]) -> float:
-        """log(1 - alpha)."""
+        """Return log(1 - alpha) of the kept judgements."""
         left = table.copy()
         left[rows[~kept], columns[~kept]] = np.nan
         return float(np.log(max(1 - alpha_of(left, measurement), 1e-9)))
@@ -94,7 +94,10 @@ def crossed_alpha(
 
 
 def _table(y: Floats, items: Codes) -> tuple[Floats, Codes]:
-    """Votes as (places, items), NaN where an item has fewer, and the place of each: alpha asks nobody who they are."""
+    """Return judgements as a table (places, items), padded with NaN, and the place of each judgement.
+
+    Alpha does not depend on which annotator gave a judgement, so the places of an item are filled in order.
+    """
     order = np.argsort(items, kind="stable")
     sizes = np.bincount(items)
     rows = np.empty(len(y), dtype=np.intp)

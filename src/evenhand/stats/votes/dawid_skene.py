@@ -1,4 +1,4 @@
-"""The model of Dawid and Skene: what is likely true of items, and how each person answers given that, by EM."""
+"""Dawid-Skene model, fitted by EM: true classes of items, and each annotator's probability of answers given a class."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 
 PRIOR_VOTES = 2.0
-"""What is assumed of each person and class before a vote, as so many votes."""
+"""Weight of the prior for each annotator and class, as a number of judgements."""
 PRIOR_RIGHT = 0.7
-"""Of these votes, the share that is right; the others are spread evenly."""
+"""Share of these prior judgements that is correct; the rest is spread evenly over the other classes."""
 STEPS, TOLERANCE = 20_000, 1e-10
-"""EM goes on until no posterior probability changes by more; the likelihood stands still long before."""
+"""Maximum number of EM steps, and change of posterior probabilities below which EM ends."""
 WARM_STEPS = 30
-"""Of a bootstrap's fits, which start from the full one."""
+"""Maximum number of EM steps of a bootstrap fit, which starts from the full fit."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,6 @@ def reliability_limits(
 
 
 def codes(labels: npt.ArrayLike) -> tuple[Codes, list[str]]:
-    """Labels (n,) as codes from 0, and their names in order."""
+    """Return labels (n,) as codes from 0, and their names in order."""
     names, found = np.unique(np.asarray(labels), return_inverse=True)
     return found.reshape(-1), [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""What published studies compute of votes: exact tests, stars, smallest significant shares, agreement, chi-square."""
+"""Statistics of judgements as in published studies: exact tests, stars, smallest significant shares, chi-square."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from scipy.special import bdtr, bdtrc, chdtrc
 from evenhand.schema import UsageError
 
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-"""Levels below which a p gets its stars, as the papers print them."""
+"""Levels below which a p-value gets these stars, as papers print them."""
 
 
 def binomial_p(successes: int, n: int) -> float:

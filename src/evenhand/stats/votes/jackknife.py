@@ -1,7 +1,7 @@
-"""The error of any number that is computed from votes whose persons and items are crossed, by leaving parts out.
+"""Two-way jackknife: standard error of any statistic of judgements with annotators and items crossed.
 
-Leaving out each item (with all its votes) tells what items bring, leaving out each person what persons bring; both hold
-the noise of single votes, so what leaving out votes tells is taken off once.
+Leaving out items estimates the variance due to items, and leaving out annotators that due to annotators. Both contain
+the noise of single judgements, which leaving out judgements estimates, so it is subtracted once.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from evenhand.stats.arrays import Codes
 
 Kept = npt.NDArray[np.bool_]
 PARTS = 60
-"""Parts that each way is dealt into, where it has more levels."""
+"""Number of parts into which items, annotators and judgements are divided if they are more numerous."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,11 @@ def two_way_jackknife(
     """
     whole = statistic(np.ones(len(items), dtype=np.bool_))
     generator = np.random.default_rng(seed)
-    votes = np.argsort(np.lexsort((persons, items)))  # dealt alike in whatever order they come
+    votes = np.argsort(np.lexsort((persons, items)))  # the parts must not depend on the order of rows
     found = [_left_out(statistic, whole, _parts(way, generator)) for way in (items, persons, votes)]
     (of_items, bias_items, m), (of_persons, bias_persons, g), (of_votes, bias_votes, _) = found
-    own = max(of_persons - of_votes, 0.0)  # what persons bring beyond the noise of their votes
+    # variance due to annotators, without the noise of single judgements
+    own = max(of_persons - of_votes, 0.0)
     variance = of_items + own
     if not np.isfinite(variance) or not variance > 0:
         nan = float("nan")
@@ -83,7 +84,7 @@ def _parts(way: Codes, generator: np.random.Generator) -> Codes:
 
 
 def _left_out(statistic: Callable[[Kept], float], whole: float, parts: Codes) -> tuple[float, float, int]:
-    """Variance and bias by leaving out each part in turn, and how many parts there are."""
+    """Return the variance and bias from leaving out each part in turn, and the number of parts."""
     number = int(parts.max()) + 1
     without = np.array([statistic(parts != part) for part in range(number)])
     known = without[np.isfinite(without)]

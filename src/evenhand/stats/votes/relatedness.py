@@ -1,10 +1,10 @@
-"""How alike votes are that share a person, an item or a conversation, and what that makes of a mean's error.
+"""Estimate how similar judgements are that share an annotator, item or conversation, and the error of means of them.
 
-Each shared thing (a way in which votes are related) adds its own covariance to a pair of votes. Half the mean squared
-difference of votes that share it falls short of the variance by that covariance, so that pairs of votes tell it without
-bias however few votes a person gave; two things that some pairs share at once are told apart by a small system of
-equations. Persons and items enter with the same pair weights as if a tenth of the variance were theirs, so that one who
-gave many votes does not decide alone how alike votes of one person are.
+Each shared factor (a way in which judgements are related) adds a covariance to pairs of judgements. Half the mean
+squared difference of judgements that share the factor is smaller than the variance by this covariance. Pairs therefore
+estimate it without bias, however few judgements an annotator gave. If pairs share two factors, a small system of
+equations separates them. Pairs are weighted as if each factor had a tenth of the variance, so that an annotator with
+many judgements does not dominate.
 """
 
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from scipy.optimize import lsq_linear, nnls
 from evenhand.stats.arrays import Codes, Floats
 
 WORKING_CORRELATION = 0.1
-"""Of votes of one person or item, by which many votes of one weigh less; the estimated one decides the error alone."""
+"""Assumed correlation of judgements with a common factor, for weights only; errors use the estimated one."""
 LARGEST_SHARED = 0.95
-"""Of the variance that all shared things together may take."""
+"""Largest share of the variance that all factors together may have."""
 
 
 @dataclass(frozen=True)
 class Ways:
-    """Votes (n,) and the ways in which they are related: one array of codes from 0 for each."""
+    """Factors by which judgements (n,) are related: one array of codes from 0 for each factor."""
 
     codes: tuple[Codes, ...]
     counts: tuple[npt.NDArray[np.int64], ...]
     pair_weights: tuple[Floats, ...]
     shared: Floats
-    """(ways, ways): weighted pairs that share one of the first way, and at once one of the second."""
+    """Weighted number of pairs that share the first factor and also the second, shape (factors, factors)."""
 
     @property
     def n(self) -> int:
-        """Votes."""
+        """Return the number of judgements."""
         return len(self.codes[0])
 
 
 def ways_of(labels: Sequence[npt.ArrayLike]) -> Ways:
-    """Number the labels of each way (n,) and count which pairs share what."""
+    """Return the factors with labels as codes, and the number of pairs that share each of them."""
     codes = tuple(np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in labels)
     counts = tuple(np.bincount(each) for each in codes)
     weights = tuple(np.asarray((1.0 + WORKING_CORRELATION * (count - 1.0)) ** -2) for count in counts)
@@ -54,7 +54,7 @@ def ways_of(labels: Sequence[npt.ArrayLike]) -> Ways:
 
 
 def working_weights(ways: Ways) -> Floats:
-    """Weights (n,), adding to 1, under which n votes of one person or item count for n / (1 + (n - 1) / 10)."""
+    """Return weights (n,) that sum to 1; n judgements of an annotator or item count as n / (1 + (n - 1) / 10)."""
     weights = np.ones(ways.n)
     for code, count in zip(ways.codes, ways.counts, strict=True):
         weights /= 1.0 + WORKING_CORRELATION * (count[code] - 1.0)
@@ -64,12 +64,24 @@ def working_weights(ways: Ways) -> Floats:
 def correlations(
     ways: Ways, residuals: Floats, variance: float = 1.0, *, parts: Codes | None = None, gap: float = 0.0
 ) -> Floats:
-    """Share of the variance that each way has, at least 0 (but for ways whose levels span parts).
+    """Return the share of the variance that is due to each factor.
 
-    residuals: (n,), any constant may be added to them. variance: of one vote, around the truth. parts: (n,), where the
-    residuals are of several means, and gap: the error variance of a difference of two of them, half of which pairs
-    across parts are too near each other. Votes of one person in two parts may be opposed: cutting that off at 0 would
-    make differences look surer than they are.
+    Parameters
+    ----------
+    residuals : numpy.ndarray, shape (n,)
+        Residuals of the judgements; a constant has no effect.
+    variance : float
+        True variance of one judgement.
+    parts : numpy.ndarray of int, shape (n,), optional
+        Code of the part, if residuals are from the means of several parts.
+    gap : float
+        Error variance of the difference of two parts' means. Pairs across parts are too similar by half of it.
+
+    Returns
+    -------
+    numpy.ndarray, shape (factors,)
+        Shares, at least 0. A factor with levels in several parts may be negative, because an annotator may judge the
+        two parts in opposite ways. A bound at 0 would make errors of differences too small.
     """
     found = np.zeros(len(ways.codes))
     active = [way for way in range(len(found)) if ways.shared[way, way] > 0]
@@ -79,7 +91,7 @@ def correlations(
     for way in active:
         code, count = ways.codes[way], ways.counts[way]
         sums, squares = np.bincount(code, residuals), np.bincount(code, residuals**2)
-        apart = count * squares - sums**2  # half the squared differences, over ordered pairs
+        apart = count * squares - sums**2  # half the sum of squared differences over ordered pairs
         pairs = variance * count * (count - 1.0)
         if parts is not None:
             across = count * (count - 1.0) - _inside(code, parts, len(count))
@@ -98,29 +110,30 @@ def correlations(
 
 
 def _inside(code: Codes, parts: Codes, levels: int) -> Floats:
-    """Ordered pairs of each level whose votes are of the same part."""
+    """Return the number of ordered pairs within the same part, for each level."""
     sizes = [np.bincount(code[parts == part], minlength=levels) for part in np.unique(parts)]
     return np.asarray(sum(size * (size - 1.0) for size in sizes))
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """How much of a vote's variance a weighted sum of votes has, and on how many degrees of freedom that is known."""
+    """Error of a weighted sum of judgements, and its degrees of freedom."""
 
     share: float
-    """Variance of the sum over that of one vote: 1 / the number of independent votes that would tell as much."""
+    """Variance of the sum divided by that of one judgement: 1 / the effective number of independent judgements."""
     freedom: float
 
 
 def contrast(ways: Ways, weights: Floats, shares: Floats) -> Contrast:
-    """The error of the sum of weights (n,) times votes, if each way has its share of the variance.
+    """Return the error of a weighted sum of judgements (`weights` (n,)), given the variance share of each factor.
 
-    Degrees of freedom by Satterthwaite, the error of each share as in a one-way layout of clusters of these sizes.
-    Source: Satterthwaite 1946; Swiger, Harvey, Everson & Gregory 1964 for the error of an intraclass correlation.
+    The degrees of freedom are Satterthwaite's. The error of each share is that of a one-way layout with clusters of
+    these sizes. Source: Satterthwaite 1946; Swiger, Harvey, Everson & Gregory 1964 (error of an intraclass
+    correlation).
     """
     squares = float((weights**2).sum())
     reach = np.array([(np.bincount(code, weights) ** 2).sum() - squares for code in ways.codes])
-    own = squares * (1.0 - LARGEST_SHARED)  # what is paired away never takes all of it
+    own = squares * (1.0 - LARGEST_SHARED)  # pairing cannot remove all of the variance
     share = max(squares + float((reach * shares).sum()), own)
     doubt = 2.0 * share**2 / ways.n
     for way, count in enumerate(ways.counts):
@@ -136,7 +149,10 @@ def contrast(ways: Ways, weights: Floats, shares: Floats) -> Contrast:
 
 
 def whole_clusters(ways: Ways, weights: Floats) -> Contrast:
-    """The error if votes that share anything were one vote: for votes all equal, which tell no correlation."""
+    """Return the error if all judgements that share a factor count as one.
+
+    It is used if all judgements are equal, because they contain no information about correlations.
+    """
     sums = [float((np.bincount(code, weights) ** 2).sum()) for code in ways.codes]
     worst = int(np.argmax(sums))
     return Contrast(sums[worst], max(1.0, len(ways.counts[worst]) - 1.0))

@@ -1,4 +1,4 @@
-"""How far two independent groups of raters would agree on what distinguishes items: the ceiling of any correlation."""
+"""Reliability of mean judgements: how well two groups of annotators agree, and the ceiling of correlations."""
 
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
     >>> correlations_of(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
     [0.5]
     """
-    x, y = first - first.mean(), second - second.mean()  # near 0, so that moments lose no digits
+    x, y = first - first.mean(), second - second.mean()  # centred, so that moments keep their precision
     moments = weights @ np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], axis=1)
     number, of_x, of_y, xx, yy, xy = moments.T
     with np.errstate(divide="ignore", invalid="ignore"):

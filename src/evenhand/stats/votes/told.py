@@ -1,4 +1,4 @@
-"""What is told of a mean of votes: its limits, the p of its null, and the smallest effect that would be found."""
+"""Estimates from judgements with annotators and items crossed: interval, p and minimum detectable effect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from evenhand.stats.power import POWER
 from evenhand.stats.votes.relatedness import Contrast, Ways
 
 LEAST_LEVELS = 10
-"""Smallest numbers of persons, items and conversations for which results generalise beyond them.
+"""Smallest number of annotators, items and conversations for which results generalise beyond them.
 
 With fewer, intervals are too short. With 5 items that differ by 1.5 logits, 95% intervals covered 90% of simulated
 studies; with 10 to 30 items, 92 to 95%. The false-positive rate of tests at 5% was up to 18, 12, 9, 7 and 6% with 4, 6,
@@ -21,20 +21,20 @@ studies; with 10 to 30 items, 92 to 95%. The false-positive rate of tests at 5% 
 """
 LARGEST_T = 1e6
 SMALLEST_VARIANCE = 1e-14
-"""Error variance, relative to the squared estimate where that is above 1, up to which it is 0 but for rounding."""
+"""Error variance below which it counts as 0, relative to the squared estimate if that is above 1."""
 
 
 @dataclass(frozen=True)
 class TwoShares:
-    """What a difference of two shares rests on, where both are alike.
+    """Precision of a difference of two shares, if both shares are equal.
 
     Attributes
     ----------
-    base
-        The share of both.
-    first, second
-        Variance of either part's mean over that of one vote.
-    paired
+    base : float
+        Common share.
+    first, second : float
+        Variance of the mean of each part divided by that of one judgement.
+    paired : float
         Correlation of the two means.
     """
 
@@ -44,10 +44,10 @@ class TwoShares:
     paired: float
 
     def smallest(self, reach: float, certainty: float) -> float:
-        """The gap at which the lower limit passes 0 four times in five; NaN: none.
+        """Return the difference for which the lower bound exceeds 0 with 80% power; NaN if there is none.
 
-        One part has the base, the other more (less, of a base above a half: what shares err by is largest in the
-        middle).
+        One part has the share `base`. The other is larger, or smaller if the base is above one half, because the error
+        is largest in the middle.
         """
         base = min(self.base, 1 - self.base)
 
@@ -56,7 +56,7 @@ class TwoShares:
             return float(max(one + other - 2 * self.paired * (one * other) ** 0.5, 0.0) ** 0.5)
 
         def passed(gap: float) -> float:
-            """The lower limit where the gap seen is as small as one in five are."""
+            """Return the lower bound for an observed difference that is exceeded with 80% probability."""
             low = min(base, 1 - gap)
             high = low + max(gap - certainty * spread(low, low + gap), 0.0)
             below = high - wilson(high, self.first, reach)[0]
@@ -145,10 +145,10 @@ def p_of_limits(limits: Callable[[float], tuple[float, float]], gap: float, free
 def by_t(
     estimate: float, null: float, variance: float, error: Contrast, found: Floats, related: Ways, level: float
 ) -> CrossedEstimate:
-    """Return an estimate with its Student interval and p, both NaN where the variance is 0.
+    """Return an estimate with Student's interval and p, both NaN if the variance is 0.
 
-    Numbers that never vary show nothing of how much other persons' or items' numbers vary: a standard error of 0 would
-    give p = 0 and an interval of width 0.
+    If all observed numbers are equal, they do not show how much other annotators or items would vary. A standard error
+    of 0 would give p = 0 and an interval of width 0.
     """
     n, half_of = related.n, reach_of(error, level)
     if not variance > SMALLEST_VARIANCE * max(1.0, estimate**2):

@@ -1,6 +1,6 @@
-"""Did some groups of an axis change differently from the others? Scaled deals of what prompts changed by.
+"""Test whether some groups of an axis changed differently from the others, by permuting scaled changes of prompts.
 
-Groups whose responses vary more also change by more at random. So residuals of changes are put on one scale and dealt.
+Groups whose responses vary more have larger random changes, so residuals are scaled before they are permuted.
 """
 
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
-"""Deals at first (LEAST_DEALS at stricter levels) and at most, and how many as extreme settle that nothing differs."""
+"""First and largest number of permutations, and how many extreme ones end the test; LEAST_DEALS below level STRICT."""
 LEAST_DEALS, DEALT_AT_ONCE, MOST_DEALT = 999, 4_000_000, 40_000_000
-"""Smallest number of deals; numbers dealt at once and in all, beyond which LEAST_DEALS must do."""
+"""Smallest number of permutations, and how many values are permuted at once and in total."""
 LEAST_WITHIN = 0.05
-"""Share of the scatter that every deal has within groups at least: with groups of two, some have none."""
+"""Smallest share of the variance within groups: in some permutations of groups of two, it would be 0."""
 SHARE_OF_LEVEL = 0.037 / 0.05
-"""Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
+"""Level of each of two statistics, relative to the calibrated level of the smaller p of both."""
 
 
 def group_changes(
@@ -126,7 +126,7 @@ def group_changes(
 
 
 class _Dealt(NamedTuple):
-    """z: (deals, groups) of absolute statistics. axis_p: of both together."""
+    """Results of permutations: absolute statistics ``z`` (permutations, groups), and the combined p of the axis."""
 
     z: Floats
     axis_p: float
@@ -134,7 +134,7 @@ class _Dealt(NamedTuple):
 
 @dataclass(frozen=True)
 class _Axis:
-    """The usable groups of one axis, units in one order that neither rows nor names decide."""
+    """Groups of one axis that can be compared, with units in an order that depends on their values only."""
 
     groups: Codes
     starts: Codes
@@ -145,16 +145,16 @@ class _Axis:
     scale: Floats
     residual: Floats
     variance: float
-    """Of scaled residuals (psi)."""
+    """Variance of the scaled residuals (psi)."""
     constant: bool
-    """Whether no unit's change differs from its group's mean: then the scale itself stands for the spread."""
+    """True if the changes within each group are all equal. The expected spread then replaces the observed one."""
     step: float
-    """By how much one response changes a unit (`one_response`)."""
+    """Change of a unit's mean if one of its responses changes (`one_response`)."""
 
     @classmethod
     def of(cls, first: Floats, second: Floats, codes: Codes, step: float) -> "_Axis":
         groups, starts, sizes = np.unique(codes, return_index=True, return_counts=True)
-        # np.unique sorts by code; the canonical order of groups is the order in which they come
+        # np.unique sorts by code; the canonical order is that of first appearance
         order = np.argsort(starts)
         groups, starts, sizes = groups[order], starts[order], sizes[order]
         units = sizes.astype(np.float64)
@@ -175,7 +175,7 @@ class _Axis:
 
     @property
     def furthest(self) -> float:
-        """By how much more one group's share can change than another's: from -1 to 1 and from 1 to -1."""
+        """Return the largest possible difference between the changes of two shares; infinite for other numbers."""
         return 2.0 if self.shares else inf
 
     @property
@@ -198,7 +198,7 @@ class _Axis:
         if not self.scale.any():
             return "All numbers of both models are the same."
         arrangements = lgamma(self.units.sum() + 1) - sum(lgamma(n + 1) for n in self.units)
-        # deals that only exchange whole groups of equal size look alike
+        # permutations that only exchange whole groups of equal size give the same statistics
         alike = sum(lgamma(n + 1) for n in np.unique(self.units, return_counts=True)[1])
         if alike - arrangements > log(level):
             prompts = int(self.units.sum())
@@ -206,13 +206,13 @@ class _Axis:
         return None
 
     def contrast(self, values: Floats) -> Floats:
-        """Each group minus the mean of the others, over the last axis."""
+        """Return each group minus the mean of the others, along the last axis."""
         count = len(self.units)
         return np.asarray((values - values.mean(axis=-1, keepdims=True)) * count / (count - 1))
 
     @property
     def design(self) -> Floats:
-        """Squared standard errors of the contrasts for scaled residuals of variance 1."""
+        """Return the squared standard errors of the contrasts if scaled residuals have variance 1."""
         noise = self.scale**2 / self.units
         return np.asarray(noise + (noise.sum() - noise) / (len(noise) - 1) ** 2)
 
@@ -243,7 +243,7 @@ class _Axis:
         return _Dealt(z, max(found, self._by_normal(float(squares), float(largest))))
 
     def _by_normal(self, squares: float, largest: float) -> float:
-        """The smaller p of F and of t times the groups: deals of a few prompts have tails too short."""
+        """Return the smaller p of F and of t (times groups), because permutations of few prompts have short tails."""
         count = len(self.units)
         by_t = 2 * stats.t.sf(largest, self.df) * (count if count > 2 else 1)
         return float(min(stats.f.sf(squares / (count - 1), count - 1, self.df), by_t, 1.0))
@@ -256,7 +256,7 @@ class _Axis:
         dealt = draws.permuted(np.broadcast_to(self.residual, (deals, len(self.residual))), axis=1)
         means = np.add.reduceat(dealt, self.starts, axis=1) / self.units
         whole = float((self.residual**2).sum())
-        # a deal that happens to leave next to nothing within groups says little of what is usual
+        # permutations with almost no variance within groups would give arbitrarily large statistics
         within = np.maximum(whole - (self.units * means**2).sum(axis=1), LEAST_WITHIN * whole)
         variance = within / self.df
         scaled = means * self.scale
@@ -271,10 +271,10 @@ class _Axis:
         if len(dealt.z):
             by_deals, critical = self._shares(dealt.z, z)
             p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
-        half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
+        half = needed * error * (1 + 2e-9)  # if z equals the critical value, p is above .05
         smallest = self.smallest(dealt, level)
         if self.unmoved:
-            half = smallest = self.hidden  # a larger change would have moved a prompt
+            half = smallest = self.hidden  # a larger change would have changed a prompt
             error = half / float(stats.t.ppf(0.975, self.df))
         elif self.own is not None:
             own_error, df = self.own.error, self.own.df
@@ -291,18 +291,18 @@ class _Axis:
 
     @cached_property
     def own(self) -> OwnScatter | None:
-        """Errors from the groups' own scatter, where it is larger or a group has fewer prompts than another."""
+        """Return errors from groups' own variances, if these are larger or numbers of prompts differ."""
         usual = self.variance * self.scale**2
         return own_errors(self.change, self.starts, self.units, usual, shares=self.shares)
 
     @property
     def _classes(self) -> Codes:
-        """Groups of about the same number of units, whose statistics are pooled."""
+        """Return codes of groups with similar numbers of units, whose permutation statistics are pooled."""
         sizes = np.where(self.units <= 8, self.units, 8 + np.round(6 * np.log2(self.units / 8)))
         return np.asarray(np.unique(sizes, return_inverse=True)[1])
 
     def _shares(self, dealt: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """p of each group, and the z beyond which it is at most .05."""
+        """Return p of each group, and the z above which it is at most .05."""
         shares, critical = np.ones(len(z)), np.full(len(z), np.inf)
         for one in np.unique(self._classes):
             mine = self._classes == one
@@ -314,12 +314,12 @@ class _Axis:
         return shares, critical
 
     def spread(self, dealt: _Dealt, table: dict[str, Floats]) -> tuple[float, float, float]:
-        """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
+        """Return the SD of the groups' true changes, with CI. The lower bound is 0 exactly if p > .05."""
         noise = self.variance * self.scale**2 / self.units if self.own is None else self.own.noise
         observed = float(self.mean.var(ddof=1))
         estimate = sqrt(max(observed - float(noise.mean()), 0.0))
         low, high = limits_of_spread(self.mean, noise, self.df)
-        # what one group alone could hide, and what shares could differ by at most
+        # the upper bound allows for one group alone, and shares cannot differ by more than the maximum
         high = max(high, float(np.max(table["high"] - table["low"])) / 2 / sqrt(len(self.units)), estimate)
         high = min(high, largest_spread(len(self.units), self.furthest))
         if dealt.axis_p > 0.05:
@@ -329,7 +329,7 @@ class _Axis:
         reach = far * error
         if self.own is not None:
             reach = np.maximum(reach, stats.t.ppf(0.975, self.own.df) * self.own.error)
-        # One group far from the others by itself sets a least spread: half of it on either side.
+        # a single group that differs implies a minimum SD, because the mean lies between it and the others
         from_group = float(np.max(np.abs(self.contrast(self.mean)) - reach)) / sqrt(len(self.units))
         least = 1e-3 * sqrt(observed)
         return (
@@ -339,7 +339,7 @@ class _Axis:
         )
 
     def smallest(self, dealt: _Dealt, level: float) -> Floats:
-        """z at the level that a lone group meets times the standard error, which itself grows with the change."""
+        """Return the minimum detectable changes: critical z times the standard error, which depends on the change."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL / count
         by_t = float(stats.t.isf(min(single, 0.05) / 2, self.df))
@@ -349,7 +349,7 @@ class _Axis:
                 mine = self._classes == one
                 pool = dealt.z[:, mine].ravel()
                 attained = max(single, 20 / len(pool)) if len(pool) > 20 else 0.05
-                # beyond what so many deals can show, t carries on from there
+                # beyond the resolution of the permutations, extrapolate with t
                 ratio = np.quantile(pool, 1 - attained) / stats.t.isf(attained / 2, self.df)
                 needed[mine] = by_t * max(1.0, float(ratio))
         others = (self.design - self.scale**2 / self.units) * self.variance
@@ -367,12 +367,12 @@ class _Axis:
         numbers = np.concatenate([self.first, self.second])
         ends = (0.0, 1.0) if self.shares else (float(numbers.min()), float(numbers.max()))
         found = np.maximum(found, reach_as_rates_grow(reach, self.own, first, ends))
-        # no change is stated that the group's share cannot make
+        # a share cannot change by more than this
         return np.asarray(np.where(self.shares & (found > np.maximum(mean, 1 - mean)), inf, found))
 
     @property
     def unpaired(self) -> float:
-        """Variance of scaled residuals if the two models' answers to a prompt had nothing in common."""
+        """Return the variance of scaled residuals if both models' responses to a prompt were independent."""
         sizes = self.units.astype(int)
         scale = np.repeat(
             np.where(self.scale > 0, self.scale, 1.0) / np.sqrt(self.units / (self.units - 1)), sizes
@@ -384,9 +384,9 @@ class _Axis:
         return max(self.variance, float(sum((side**2).mean() for side in sides)))
 
     def smallest_spread(self, level: float) -> float:
-        """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
+        """Return the SD between groups that the axis test detects with 80% power, if half of the groups are higher."""
         count = len(self.units)
-        if self.unmoved:  # one group by itself
+        if self.unmoved:  # a single group that changed
             return float(self.hidden.max()) / sqrt(count)
         single = level if count == 2 else level * SHARE_OF_LEVEL
         signal = signal_found(count - 1.0, self.df, single)

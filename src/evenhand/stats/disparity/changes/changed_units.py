@@ -1,4 +1,4 @@
-"""Units whose change is dealt: their order, and how much their change is expected to vary in each group."""
+"""Prepare the changes of units for a permutation test: their order, and their expected spread in each group."""
 
 from typing import NamedTuple
 
@@ -12,13 +12,16 @@ from evenhand.stats.disparity.smallest import signal_found
 from evenhand.stats.multiplicity import simes
 
 LARGER = 0.02
-"""Level, over all groups together, at which a group's own scatter is taken for larger than that of all."""
+"""Level of the test that a group's own variance exceeds the common one, for all groups together."""
 MODERATION = 20.0
-"""Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
+"""Weight, in prompts, of the axis' common variance in the variance of a group's numbers (not shares)."""
 
 
 def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -> Floats:
-    """(groups,) expected spread of one unit's change: of shares from both rates, else of both models' numbers."""
+    """Return the expected spread (SD) of one unit's change in each group (groups,).
+
+    For shares, it follows from both rates. For other numbers, it is estimated from the variances of both models.
+    """
     sizes = units.astype(int)
     if are_shares(first, second):
         shares = [(np.add.reduceat(values, starts) + 0.5) / (units + 1) for values in (first, second)]
@@ -32,8 +35,11 @@ def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -
 
 
 class OwnScatter(NamedTuple):
-    """Of each group minus the others: standard error and degrees of freedom; of each group's mean: variance (noise) and
-    its degrees of freedom (own). All (groups,)."""
+    """Standard errors based on each group's own variance; arrays of shape (groups,).
+
+    ``error`` and ``df`` are the standard error and degrees of freedom of each group minus the others. ``noise`` and
+    ``own`` are the variance and degrees of freedom of each group's mean.
+    """
 
     error: Floats
     df: Floats
@@ -41,7 +47,9 @@ class OwnScatter(NamedTuple):
     own: Floats
 
     def axis_p(self, means: Floats, p: Floats) -> float:
-        """p that no group differs: twice the smaller of Welch's analysis of variance and of Simes' over the groups."""
+        """Return p of "no group differs": twice the smaller p of Welch's analysis of variance and of Simes over the
+        groups.
+        """
         count = len(means)
         weight = 1 / np.maximum(self.noise, 1e-300)
         centre = float((weight * means).sum() / weight.sum())
@@ -52,8 +60,10 @@ class OwnScatter(NamedTuple):
         return min(1.0, 2 * min(welch, simes(p)))
 
     def smallest_spread(self, level: float) -> float:
-        """Standard deviation between groups, one half up and one down, that Welch's test finds in 80 % at half of this
-        level."""
+        """Return the SD between groups that Welch's test detects with 80% power at half of this level.
+
+        Half of the groups are above the mean and half below.
+        """
         count = len(self.error)
         weight = 1 / np.maximum(self.noise, 1e-300)
         off = float((np.square(1 - weight / weight.sum()) / self.own).sum())
@@ -67,21 +77,27 @@ class OwnScatter(NamedTuple):
 def own_errors(
     change: Floats, starts: Codes, units: Floats, usual: Floats, *, shares: bool = True
 ) -> OwnScatter | None:
-    """Standard errors of each group minus the others where groups' changes scatter otherwise than their rates allow.
+    """Return standard errors of each group minus the others that use the groups' own variances; None if not needed.
 
-    A mitigation that rewrites one group's answers and leaves all others' alone makes that group scatter by itself.
-
-    A group whose own is larger beyond chance is taken by its own. So is a group with fewer units than another, whose
-    scatter the others do not show, with a weight that grows from 0 for equal groups to 1 for half as many units; with
-    numbers that are no shares (shares False), all groups have the largest of these weights. None where no group is
-    taken by its own.
+    Own variances are needed if a mitigation changes the responses of one group only, because that group's changes then
+    vary more than its rates suggest. They are used in two cases. A group whose own variance is significantly larger
+    gets its own variance. A group with fewer units than another gets a weighted mean of its own and the common
+    variance, because the common variance mostly describes the larger groups. The weight of its own variance increases
+    from 0 for equal groups to 1 for half as many units. For numbers that are not shares, all groups have the largest of
+    these weights.
 
     Parameters
     ----------
-    change
-        (units,), group after group from `starts`.
-    usual
-        (groups,) variance of a unit's change as learnt from all groups.
+    change : numpy.ndarray, shape (units,)
+        Changes of units, sorted by group.
+    starts : numpy.ndarray of int, shape (groups,)
+        Position of the first unit of each group.
+    units : numpy.ndarray, shape (groups,)
+        Number of units of each group.
+    usual : numpy.ndarray, shape (groups,)
+        Variance of a unit's change, as estimated from all groups.
+    shares : bool
+        True if the outcomes are shares.
 
     References
     ----------
@@ -141,7 +157,7 @@ def reach_as_rates_grow(reach: Floats, own: OwnScatter, means: Floats, ends: tup
 
 
 def are_shares(first: Floats, second: Floats) -> bool:
-    """Whether all numbers of both models lie between 0 and 1."""
+    """Return True if all numbers of both models are from 0 to 1."""
     return bool(min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1)
 
 
@@ -172,10 +188,10 @@ def one_response(first: Floats, second: Floats, samples: Floats) -> float:
 
 
 def unmoved_reach(units: Floats) -> Floats:
-    """(groups,) what share of a group may have changed otherwise than the others though no prompt moved, at 95 %.
+    """Return the share of each group that may have changed differently although no prompt changed, at 95% (groups,).
 
-    So many prompts without a change are likely up to a certain share of them that change (Clopper-Pearson at 0);
-    limits of differences are recovered from those of groups (Zou and Donner 2008).
+    It is the largest share of changed prompts that is compatible with none among those observed (Clopper-Pearson at 0).
+    The bounds of differences combine those of groups (Zou and Donner 2008).
 
     >>> unmoved_reach(np.array([100.0, 100.0])).round(3).tolist()
     [0.051, 0.051]
@@ -185,7 +201,7 @@ def unmoved_reach(units: Floats) -> Floats:
 
 
 def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:
-    """Units sorted so that neither the order of rows nor the numbers of groups decide what is dealt where."""
+    """Return an order of units that depends only on values, so that row order and group codes do not affect p."""
     count = int(codes.max()) + 1
     keys = [np.bincount(codes, minlength=count).astype(np.float64)]
     keys += [
@@ -198,12 +214,12 @@ def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:
 
 
 def rounded(values: npt.ArrayLike) -> Floats:
-    """Nine digits, so that equal statistics are equal whatever order they were summed in."""
+    """Return values rounded to nine digits, so that equal statistics are equal whatever the order of summation."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))
 
 
 def spread_of_means(values: Floats, starts: Codes, units: Floats) -> float:
-    """Standard deviation of the groups' true means, what units scatter by removed; groups from `starts`."""
+    """Return the SD of the groups' true means, without the noise of units; groups begin at `starts`."""
     means = np.add.reduceat(values, starts) / units
     squares = np.add.reduceat((values - np.repeat(means, units.astype(int))) ** 2, starts)
     noise = (squares / (units - 1) / units).mean()
@@ -211,7 +227,7 @@ def spread_of_means(values: Floats, starts: Codes, units: Floats) -> float:
 
 
 def smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> float:
-    """The smaller of two rank p, calibrated on the deals."""
+    """Return the smaller of two permutation p-values, calibrated on the same permutations."""
     deals = len(q)
 
     def ranks(pool: Floats, values: Floats) -> Floats:
@@ -224,7 +240,7 @@ def smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> floa
 
 
 def means_of_groups(values: Floats, codes: Codes, units: Codes) -> Floats:
-    """Mean of each group (groups,); NaN where it has no unit."""
+    """Return the mean of each group (groups,); NaN for groups without units."""
     sums = np.bincount(codes, weights=values, minlength=len(units))
     return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
 
@@ -232,7 +248,7 @@ def means_of_groups(values: Floats, codes: Codes, units: Codes) -> Floats:
 def checked_changes(
     before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
 ) -> tuple[Floats, Floats, Codes]:
-    """The arguments of `group_changes` as arrays. Raises UsageError for lengths that differ and for NaN."""
+    """Return the arguments of `group_changes` as arrays; UsageError if lengths differ or a number is not finite."""
     first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
     codes = np.asarray(groups, dtype=np.int64)
     if not first.shape == second.shape == codes.shape or first.ndim != 1:

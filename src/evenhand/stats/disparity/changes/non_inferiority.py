@@ -1,4 +1,4 @@
-"""No worse by more than a margin: whether that is shown, refuted, or could not have been seen."""
+"""Non-inferiority tests: whether a group's change is worse than that of the others by less than a margin."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""What a comparison of groups' changes found."""
+"""Result type of the comparison of groups' changes."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class GroupChanges:
 
 
 def unmeasurable_changes(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
-    """Return the changes of groups of which only the means are known, and why: the obstacle."""
+    """Return a result with only the mean changes of groups, and the obstacle that prevents a test."""
     none, nan = np.full(len(units), np.nan), np.nan
     return GroupChanges(
         units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle

@@ -1,4 +1,4 @@
-"""Units laid out to be dealt to their groups; of many units the groups' sums are drawn without dealing each."""
+"""Arrange units for permutation tests. With many units, the sums of groups are sampled without permuting each unit."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Units laid out so that they can be dealt, and what is computed of every deal."""
+"""Arrange units so that they can be permuted, and compute the statistics of each permutation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class Layout:
         return np.asarray(first), None if second is None else np.asarray(second)
 
     def _random_deals(self, count: int, generator: np.random.Generator) -> Iterator[Floats]:
-        """Values by group, (some, units) at a time."""
+        """Yield blocks of permuted values, sorted by group (permutations, units)."""
         step = max(1, _CELLS // len(self.pool))
         alike = bool(np.all(self.blocks == self.blocks[0]))
         for start in range(0, count, step):
@@ -141,7 +141,7 @@ class Layout:
         if self.shares:
             rate = np.clip(means + self.level, 0, 1)
             coin = rate * (1 - rate) + own / self.sizes
-            if len(self.blocks) > 1 and np.all(self.cells == 1):  # a stratum's mean holds all groups' scatter
+            if len(self.blocks) > 1 and np.all(self.cells == 1):  # centring mixes the groups' variances
                 groups = len(self.sizes)
                 coin = (1 - 2 / groups) * coin + coin.mean(axis=1, keepdims=True) / groups
         coins = (weight * coin).sum(axis=1)

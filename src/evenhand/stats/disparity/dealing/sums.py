@@ -1,6 +1,6 @@
-"""Sums of groups over a random deal of many units, drawn without dealing every unit.
+"""Sample the sums of groups under random permutations of many units, without permuting each unit.
 
-A million units dealt a thousand times are a thousand million steps; but of a deal only the groups' sums enter a test.
+A thousand permutations of a million units would take a billion steps. Tests need only the groups' sums.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,16 @@ from evenhand.stats.arrays import Codes, Counts, Floats
 MANY = 6_000
 """Number of units up to which each unit is permuted. With more, group sums are sampled."""
 DISTINCT, CLASSES, EXTREME = 12, 8, 32
-"""So many different values are classes of their own; else so many classes, and so many of the extremes on each side."""
+"""Up to DISTINCT different values are classes of their own. Otherwise there are CLASSES classes, plus EXTREME values on
+each side.
+"""
 EQUAL = 1e-12
-"""Values that differ by less are one."""
-# how much dearer it is to draw the units of a class in a group than to deal one unit
+"""Values that differ by less count as equal."""
+# cost of sampling the units of a class in a group, relative to permuting one unit
 _PRICE = 6
 _CELLS = 1 << 20
 Sums = tuple[Floats, Floats | None]
-"""Sums by group, and sums of squares if asked for, both (deals, groups)."""
+"""Sums by group, and sums of squares or None, both (permutations, groups)."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,10 @@ class ManyUnits:
                 / np.maximum(own - 1, 1)
                 for i, k in ((0, 0), (0, 1), (1, 1))
             }
-            # Cholesky of two by two
+            # Cholesky factor of the 2 by 2 covariance
             first = np.sqrt(covered[0, 0])
             across = np.divide(covered[0, 1], first, out=np.zeros(number), where=first > 0)
-            if len(values) and np.ptp(values[codes == 0]) > EQUAL:  # else each class is one value
+            if len(values) and np.ptp(values[codes == 0]) > EQUAL:  # otherwise each class is a single value
                 scatter[:, place, 0, 0], scatter[:, place, 1, 0] = first, across
                 scatter[:, place, 1, 1] = np.sqrt(np.maximum(covered[1, 1] - np.square(across), 0.0))
             counts[:, place], means[:, place], squares[:, place] = own, mean, square
@@ -140,7 +142,7 @@ class ManyUnits:
         second: Floats | None,
         generator: np.random.Generator,
     ) -> None:
-        """Deal each extreme of the strata at these places, so many to each group as it takes."""
+        """Permute the extreme values of the strata at these places; `taken` is the number that each group receives."""
         deals = len(taken)
         for place in places:
             values = self.extremes[place]
@@ -171,7 +173,7 @@ class ManyUnits:
 
 
 def _classes(values: Floats) -> Codes:
-    """The class of each sorted value: one for each different value, or the extremes (0) and what lies between."""
+    """Return the class of each sorted value: one per different value, or 0 for extremes and 1, 2, ... in between."""
     steps = np.concatenate([[0], np.cumsum(np.diff(values) > EQUAL)]) if len(values) else np.zeros(0)
     if len(steps) == 0 or steps[-1] < DISTINCT:
         return np.asarray(steps, dtype=np.int64)
@@ -179,7 +181,7 @@ def _classes(values: Floats) -> Codes:
     inner = values[EXTREME:-EXTREME]
     if len(inner):
         far = np.abs(inner - np.median(inner))
-        reached = np.cumsum(far + far.mean() / 4)  # narrow classes far out, where few values differ much
+        reached = np.cumsum(far + far.mean() / 4)  # narrower classes far from the median
         codes[EXTREME:-EXTREME] = 1 + np.minimum(
             (CLASSES * reached / reached[-1]).astype(np.int64), CLASSES - 1
         )
@@ -187,7 +189,10 @@ def _classes(values: Floats) -> Codes:
 
 
 def _taken(free: Counts, wanted: Counts, generator: np.random.Generator) -> Counts:
-    """How many units of a class each group takes of its free places (deals, strata, groups); wanted: (strata,)."""
+    """Return how many units of a class each group receives (permutations, strata, groups).
+
+    `free` is the number of free places, and `wanted` (strata,) the number of units of the class.
+    """
     taken = np.empty_like(free)
     left = np.broadcast_to(wanted, free.shape[:2]).copy()
     rest = free.sum(axis=2)
