@@ -108,8 +108,10 @@ SIMULATED_APART = {
         undecided=("2 x 2, 60 people", "2 x 2, crossed, 40 people"), worst_design="2 x 2, 60 people", worst_n=400,
     )
 }  # fmt: skip
-"""How measures did in simulations by a script of their own (`perf/interactions.py`); `evenhand calibrate` has designs
-for them, and its stored numbers take precedence."""
+"""Results of measures with a separate simulation script (`perf/interactions.py`).
+
+`evenhand calibrate` has designs for them too, and its stored results take precedence.
+"""
 
 
 @checked_kinds

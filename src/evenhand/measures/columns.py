@@ -29,7 +29,7 @@ NUMBERS = frozenset(
 LISTS = ("token_ids", "token_log_likelihoods")
 """Prefixes of columns that contain a list of numbers in each row."""
 IN_LOGS = frozenset({"perplexity", "perplexity_more", "perplexity_less"})
-"""Columns of which measures read logarithms: the largest floating-point number is fine."""
+"""Columns whose logarithm is used, so that very large numbers are allowed."""
 THRESHOLD = "Put scores through a threshold first: pl.col('score') >= 0.5."
 RATES_OR_NUMBERS = f"{THRESHOLD} If the outcomes are numbers, use numbers=True."
 LARGEST_LOG = 1e15
@@ -43,7 +43,7 @@ UNLIKE = frozenset({"annotations"})
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
-    """Columns of one type, for the schema of a table: their names, separated by blanks.
+    """Return a type for each of several columns, for the schema of a table. `names` are separated by blanks.
 
     >>> typed(pl.Int64, "n n_missing")
     {'n': Int64, 'n_missing': Int64}
@@ -137,10 +137,9 @@ def require_texts(frame: pl.DataFrame, columns: Sequence[str], measure: str, *, 
 
 
 def require_counts(frame: pl.DataFrame, columns: Sequence[str], measure: str, *, null: bool = False) -> None:
-    """Check that a table has rows and columns of counts: whole numbers from 0 on.
+    """Check that a table has rows and columns of counts, which are whole numbers of 0 or more.
 
-    None of them is missing unless `null` allows it. Raises DataError, which names the column and the first row that is
-    no count.
+    Nulls are refused unless `null` allows them. Raises DataError, which names the column and the first invalid row.
     """
     require_columns(frame, columns, measure, of_any_kind=True)
     for name in columns:
@@ -189,7 +188,7 @@ def check_flags(frame: pl.DataFrame, columns: Iterable[str], measure: str, hint:
 def _refuse_first(
     values: pl.Series, strange: pl.Series, measure: str, expected: str, hint: str | None = None
 ) -> None:
-    """Raise a DataError for the first row of a column that is strange, if there is one."""
+    """Raise a DataError for the first row of a column that is marked in `strange`, if there is one."""
     row = strange.arg_max() if strange.any() else None
     if row is not None:
         count = int(strange.sum())
@@ -206,12 +205,9 @@ def _format_value(value: object) -> str:
 
 
 def check_kinds(frame: pl.DataFrame, columns: Iterable[str], measure: str, *, numbers: bool = False) -> None:
-    """Raise a DataError if one of the columns, where `frame` has it, holds something else than such a column does.
+    """Raise a DataError if a column of `frame` contains values of the wrong kind.
 
-    Parameters
-    ----------
-    numbers
-        Whether all of them hold numbers, whatever they are called.
+    With `numbers`, all of `columns` must contain numbers, regardless of their names.
     """
     for name in columns:
         if name in frame.columns:
@@ -231,7 +227,7 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
         fits, expected = not (kind.is_nested() or kind in UNNAMED), "a name or a text"
     if fits and kind.is_float() and name not in IN_LOGS:
         values, most = frame[name], LARGEST_LOG if name.startswith("log_") else LARGEST
-        # infinity and NaN are for the measure to judge: most count them as missing
+        # each measure decides about infinity and NaN; most count them as missing
         if (values.abs() > most).any():
             large = (values.abs() > most) & values.is_finite()
             _refuse_first(values, large, measure, f"from -{most:g} to {most:g}")
@@ -243,16 +239,17 @@ def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> 
 
 
 def finite(column: pl.Expr) -> pl.Expr:
-    """Return a column as Float64, in which a value that is not a finite number is null."""
+    """Return a column as Float64, with null for values that are not finite numbers."""
     number = column.cast(pl.Float64)
     return pl.when(number.is_finite()).then(number).alias(column.meta.output_name())
 
 
 def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """Add `log_perplexity` (nats per token), if absent, from perplexity or log_likelihood and token_count.
+    """Return the frame with `log_perplexity` (nats per token), computed from other columns if it is absent.
 
-    Anything that is not a finite number becomes null: a missing value, to be counted by the caller.
-    Raises DataError if none of these columns is there or a perplexity is not positive.
+    It is computed from perplexity, or from log_likelihood and token_count. Values that are not finite numbers become
+    null, which the caller counts as missing. Raises DataError if these columns are missing or a perplexity is not
+    positive.
 
     >>> with_log_perplexity(pl.DataFrame({"perplexity": [1.0, None]}), "m")["log_perplexity"].to_list()
     [0.0, None]
@@ -282,12 +279,11 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
 
 
 def with_surprisal(frame: pl.DataFrame, measure: str, per: Per | None = None) -> tuple[pl.DataFrame, Per]:
-    """Add `surprisal`, nats, by which sentences with different descriptors are compared.
+    """Return the frame with `surprisal` (nats), and the unit of text that was used.
 
-    per "sentence": minus the log-likelihood of the whole sentence, so that equally likely sentences are equal
-    however the tokenizer cuts them. "token": the log-perplexity, for tables that hold nothing else. None takes
-    "sentence" if there is a log_likelihood. What is not a finite number becomes null. Returns the frame and
-    which was taken. Raises DataError if the columns it needs are absent, UsageError for another `per`.
+    With `per` "sentence", it is minus the log-likelihood of the sentence, which does not depend on the tokenizer. With
+    "token", it is the log-perplexity. Default: "sentence" if there is a log_likelihood. Values that are not finite
+    numbers become null. Raises DataError if the needed columns are missing, and UsageError for another `per`.
 
     >>> with_surprisal(pl.DataFrame({"log_likelihood": [-3.0, None]}), "m")[0]["surprisal"].to_list()
     [3.0, None]
@@ -304,10 +300,10 @@ def with_surprisal(frame: pl.DataFrame, measure: str, per: Per | None = None) ->
 
 
 def negative_outcomes(frame: pl.DataFrame, measure: str, hint: str = THRESHOLD) -> pl.DataFrame:
-    """The rows of `frame` with `axis` (null if the frame has none), `group` and `negative` (1, 0 or null).
+    """Return the rows of `frame` with `axis` (null if the frame has none), `group` and `negative` (1, 0 or null).
 
-    Other columns and the order of rows stay. A judgement that is null or NaN is null: missing, to be counted.
-    Raises DataError for absent columns, no rows, unnamed groups, no judgement at all, or one other than 0 and 1, with
+    Other columns and the order of rows are unchanged. A null or NaN outcome is null, which counts as missing. Raises
+    DataError if columns, rows, group names or all outcomes are missing, or if an outcome is not 0 or 1. The error has
     `hint`.
 
     >>> negative_outcomes(pl.DataFrame({"group": ["a", "b"], "negative": [True, None]}), "m")["negative"].to_list()
@@ -319,7 +315,7 @@ def negative_outcomes(frame: pl.DataFrame, measure: str, hint: str = THRESHOLD) 
 
 
 def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """As `negative_outcomes`, but an outcome may be any finite number: a share of samples, or a score.
+    """Return the same as `negative_outcomes`, but with any finite number as outcome: a share of samples, or a score.
 
     >>> outcomes_of(pl.DataFrame({"group": ["a", "b"], "negative": [0.25, 3.0]}), "m")["negative"].to_list()
     [0.25, 3.0]
@@ -347,9 +343,9 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
 
 
 def cluster_column(frame: pl.DataFrame, cluster: str | None, measure: str) -> str | None:
-    """The column whose rows hang together: `cluster`, else prompt_id if it is there, else None.
+    """Return the column with the sampling unit: `cluster`, else prompt_id if present, else None.
 
-    Raises DataError if the column is absent or empty in some rows.
+    Raises DataError if the column is missing or has empty values.
 
     >>> cluster_column(pl.DataFrame({"prompt_id": ["a", "a"]}), None, "m")
     'prompt_id'
@@ -362,7 +358,7 @@ def cluster_column(frame: pl.DataFrame, cluster: str | None, measure: str) -> st
 
 
 def cluster_codes(frame: pl.DataFrame, cluster: str | None) -> Codes:
-    """A whole number for each row, equal within a cluster; every row its own if `cluster` is None.
+    """Return an integer for each row that is equal within a cluster; without `cluster`, each row has its own.
 
     >>> cluster_codes(pl.DataFrame({"prompt_id": ["b", "a", "b"]}), "prompt_id").tolist()
     [1, 0, 1]
@@ -373,9 +369,9 @@ def cluster_codes(frame: pl.DataFrame, cluster: str | None) -> Codes:
 
 
 def responses_once(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row per response, where a response about two groups is a row in each.
+    """Return one row per response, if a response about two groups has two rows.
 
-    That can be told from prompt_id and sample together; a frame without these two is taken as it is.
+    Responses are identified by prompt_id and sample. A frame without both columns is returned unchanged.
 
     >>> frame = pl.DataFrame({"prompt_id": ["a", "a"], "sample": [0, 0], "group": ["x", "y"]})
     >>> responses_once(frame).height

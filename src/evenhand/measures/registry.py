@@ -121,7 +121,7 @@ MODULES: Mapping[str, str] = {
 
 
 class Measures(Mapping[str, MeasureInfo]):
-    """Entries by name, each read from the CARDS of its module when it is asked for; cannot be changed."""
+    """Entries by name, each read from the CARDS of its module on first access; read-only."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
         self._modules = modules
@@ -158,7 +158,7 @@ A package registers its measures under the entry-point group ``evenhand.measures
 
 
 def measure_info(name: str) -> MeasureInfo:
-    """What a measure says of itself; raises UsageError with the nearest names for one without a card.
+    """Return the description of a measure; UsageError with the nearest names if it has no card.
 
     >>> measure_info("likelihood_spread").unit
     'nats per sentence (standard deviation)'

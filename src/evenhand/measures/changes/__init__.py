@@ -1,4 +1,4 @@
-"""Measures on changes: paired differences between runs, the consistency protocol."""
+"""Measures of changes between two models (paired differences), and the consistency protocol."""
 
 import lazy_loader
 

@@ -31,17 +31,17 @@ TABLE = {
     "domain": pl.String,
     "level": pl.String,
     "attribute": pl.String,  # null: mean over attributes
-    "percent": pl.Float64,  # of continuations at or above the threshold
+    "percent": pl.Float64,  # harmful continuations, at or above the threshold
     "relative_change": pl.Float64,  # (default - level) / default, in percent, as published
     "change": pl.Float64,  # level - default, percentage points, over prompts with both
     "low": pl.Float64,
     "high": pl.Float64,
     "p_scores": pl.Float64,  # paired t test of raw scores
     "p_rank": pl.Float64,  # Wilcoxon's signed rank test of raw scores
-    "p_threshold": pl.Float64,  # of thresholded scores: sign flips (one wording), t over prompts and wordings (several)
+    "p_threshold": pl.Float64,  # thresholded scores: sign flips (one wording), t (several wordings)
     "q_scores": pl.Float64,  # Holm over the attributes of a level
     "q_threshold": pl.Float64,
-    "stars": pl.String,  # of p_scores, uncorrected, as published: * .05, ** .01, *** .001
+    "stars": pl.String,  # for p_scores, uncorrected, as published: * .05, ** .01, *** .001
     "n": pl.Int64,
     "n_missing": pl.Int64,
 }
@@ -49,15 +49,15 @@ BOUNDARIES = {
     "domain": pl.String,
     "test": pl.String,
     "level": pl.String,
-    "share": pl.Float64,  # of the original's effect that the level reaches; null where the boundary is in points
+    "share": pl.Float64,  # effect as a share of the original's; null if the boundary is in points
     "share_low": pl.Float64,  # null: the effect is too small to divide by
     "share_high": pl.Float64,
-    "beyond": pl.Float64,  # percentage points beyond the boundary: passed below 0, failed above
+    "beyond": pl.Float64,  # percentage points beyond the boundary; below 0: passed, above 0: failed
     "low": pl.Float64,
     "high": pl.Float64,
     "n_prompts": pl.Int64,
     "n_wordings": pl.Int64,
-    "sd_prompts": pl.Float64,  # between prompts, wordings and what is left, percentage points
+    "sd_prompts": pl.Float64,  # SD between prompts, between wordings, and residual, percentage points
     "sd_wordings": pl.Float64,
     "sd_residual": pl.Float64,
 }
@@ -203,10 +203,10 @@ def consistency(
 
 
 def rates_from_counts(counts: Mapping[str, Sequence[int]], n: int) -> dict[str, float]:
-    """Mean over attributes of the percentage of harmful continuations, by level.
+    """Return the percentage of harmful continuations of each level, averaged over attributes.
 
-    counts: by level, one count an attribute. n: continuations of each level. Raises UsageError for counts that
-    cannot be. The published tables, from which such counts were read, rest on 1,199 prompts.
+    `counts` has, by level, one count per attribute. `n` is the number of continuations of each level. Raises UsageError
+    for impossible counts. The published tables have 1,199 prompts.
 
     >>> round(rates_from_counts({"default": [622, 120, 224, 69, 496, 65]}, 1199)["default"], 1)
     22.2
@@ -218,7 +218,7 @@ def rates_from_counts(counts: Mapping[str, Sequence[int]], n: int) -> dict[str, 
 
 
 def relative_change(default: npt.ArrayLike, level: npt.ArrayLike) -> Floats:
-    """(default - level) / default in percent, positive where bias falls; NaN where the default is 0.
+    """Return (default - level) / default in percent. Above 0: less harm. NaN if the default is 0.
 
     >>> relative_change([22.2, 0.0], [11.1, 1.0]).tolist()
     [50.0, nan]
@@ -251,7 +251,7 @@ def _groups(
 
 
 def _harmful(arrays: Sequence[Floats], threshold: float) -> Floats:
-    """Share of groups in which a prompt's continuation is harmful, (prompts, attributes); NaN where none has one."""
+    """Return the share of wordings with a harmful continuation, (prompts, attributes); NaN without any score."""
     return mean_of_known(_flags(arrays, threshold), 0)
 
 
@@ -289,22 +289,22 @@ def _table(
 
 
 def _flags(arrays: Sequence[Floats], threshold: float) -> Floats:
-    """(wordings, prompts, attributes): 1 harmful, 0 not, NaN where there is no score."""
+    """Return 1 (harmful), 0 (not harmful) or NaN (no score), shape (wordings, prompts, attributes)."""
     return np.stack([np.where(np.isnan(one), np.nan, one >= threshold) for one in arrays])
 
 
 def _cells(arrays: Sequence[Floats], threshold: float) -> Floats:
-    """(prompts, wordings): percent of the attributes that a continuation harms by; NaN where it lacks one."""
+    """Return the percentage of attributes with harm, (prompts, wordings); NaN if an attribute has no score."""
     return np.asarray(100 * _flags(arrays, threshold).mean(axis=2).T)
 
 
 def _mean(harmful: Floats) -> Floats:
-    """Mean over attributes per prompt; a prompt that lacks one has none."""
+    """Return the mean over attributes of each prompt; NaN if an attribute is missing."""
     return np.asarray(harmful.mean(axis=1))
 
 
 def _cell(default: Floats, level: Floats, flags: Floats, asked: Flags, seed: int) -> dict[str, object]:
-    """flags: (wordings, prompts) what `level` is the mean of."""
+    """Return rate, change and test of a level; `level` is the mean of `flags` (wordings, prompts) over wordings."""
     known = ~np.isnan(level)
     percent = float(100 * level[known].mean()) if known.any() else None
     missing = int((~known & asked).sum())
@@ -319,7 +319,7 @@ def _cell(default: Floats, level: Floats, flags: Floats, asked: Flags, seed: int
     row = paired_change(frame, share=True, seed=seed).row(0, named=True)
     cell |= {"p_threshold": row["p"]}
     cell |= {name: None if row[key] is None else 100 * row[key] for name, key in _CHANGE.items()}
-    if len(flags) > 1:  # wordings are a sample as well
+    if len(flags) > 1:  # several wordings: they are a sample too
         change = sampled_contrast(100 * (flags - default).T)
         if change.n_prompts > 1:
             limits = {"low": max(change.low, -100.0), "high": min(change.high, 100.0)}
@@ -339,7 +339,7 @@ def _score_tests(default: Floats, level: Floats) -> dict[str, object]:
     if not np.any(difference):
         return {"p_scores": 1.0, "p_rank": 1.0, "stars": ""}
     rank = float(stats.wilcoxon(difference).pvalue)
-    if np.ptp(difference) < 1e-12:  # the t test divides by this spread; the rank test does not
+    if np.ptp(difference) < 1e-12:  # no variation: the t test is undefined, the rank test is not
         return {"p_scores": None, "p_rank": rank, "stars": ""}
     p = float(stats.ttest_1samp(difference, 0.0).pvalue)
     stars = "***" if p < 0.001 else "**" if p < 0.01 else "*" if p < 0.05 else ""
@@ -367,7 +367,7 @@ def _evidence(
     whole = float(np.nanmean(default))
     rates = {}
     for level, values in of_prompts.items():
-        # what was put to some prompts only is compared on these
+        # compare a level on the prompts that it was sent with
         both = ~np.isnan(values) & ~np.isnan(default)
         apart = np.isnan(values[~np.isnan(default)]).any()
         rates[level] = (

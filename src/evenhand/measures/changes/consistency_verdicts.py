@@ -1,9 +1,9 @@
-"""Decision rules for the three tests of the consistency protocol: as worded, as applied by its authors, and with error.
+"""Decision rules of the consistency protocol: as worded in the paper, as applied by its authors, and with CIs.
 
-A debiasing method is run with the original specification, its opposite, nonsense and nothing (`LEVELS`).
-Polarity: does the opposite have the opposite effect? Importance: do the words matter, or only that there are
-words? Transfer: does all this hold on neutral prompts too? Each test of the rule "tested" has one boundary.
-Every true value off this boundary can therefore be decided, and none can both pass and fail.
+A debiasing method is run with its original wording, the opposite, nonsense and a blank text (`LEVELS`). Polarity: does
+the opposite wording have the opposite effect? Importance: does the wording matter, or would any text help? Transfer:
+does this also hold for neutral prompts? In the rule "tested", each test has one boundary. Every true value off this
+boundary can therefore be decided, and none can both pass and fail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -249,7 +249,7 @@ def _effect(known: DomainEvidence, domain: str, margin: float) -> Decision:
 
 
 def _against(test: str, domain: str, boundaries: Sequence[Boundary]) -> Decision:
-    """Every boundary must be passed, and one that is failed fails the test."""
+    """Return the decision of a test with several boundaries: all must be passed, and one failed boundary fails it."""
     failed = [one for one in boundaries if one.contrast.low > 0]
     open_ones = [one for one in boundaries if not (one.contrast.low > 0 or one.contrast.high < 0)]
     reason = "; ".join(_reached(one) for one in boundaries)
@@ -323,7 +323,7 @@ def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
 
 
 def _falls(change: Contrast) -> str:
-    """A change of harm, falling or rising, with its interval the same way round."""
+    """Return the words for a change of harm, such as "falls by", with its interval in the same direction."""
     if change.estimate == 0:
         return f"stays where it is ({_limits(change.low, change.high)} points)"
     if change.estimate < 0:
@@ -332,7 +332,7 @@ def _falls(change: Contrast) -> str:
 
 
 def _reached(one: Boundary, of: str = " of the effect of the words") -> str:
-    """What share of the original's effect a level has, with its interval."""
+    """Return the words for the share of the original's effect that a level has, with its interval."""
     name = {"opposite": "the opposite", "nonsensical": "nonsense", "blank": "a blank wording"}[one.level]
     if one.share is None:
         limits = _limits(one.margin - one.contrast.high, one.margin - one.contrast.low)

@@ -21,10 +21,10 @@ DISPARITY_CHANGE, GROUP_DIFFERENCE_CHANGE = "disparity_change", "group_differenc
 CHANGED = {
     "measure": pl.String,
     "axis": pl.String,
-    "group": pl.String,  # null: the axis
-    "before": pl.Float64,  # a group's mean in the first model; of an axis: the spread of its groups' means
+    "group": pl.String,  # null: the row is about the axis
+    "before": pl.Float64,  # group: its mean in the first model; axis: spread of its groups' means
     "after": pl.Float64,
-    "estimate": pl.Float64,  # group: its change minus the others'; axis: spread of the groups' changes
+    "estimate": pl.Float64,  # group: its change minus that of the others; axis: spread of the groups' changes
     "low": pl.Float64,
     "high": pl.Float64,
     "p": pl.Float64,
@@ -33,7 +33,7 @@ CHANGED = {
     "n_units": pl.Int64,  # prompts
     "n_missing": pl.Int64,
     "minimum_detectable": pl.Float64,
-    "no_worse": pl.String,  # groups, where a margin is given
+    "no_worse": pl.String,  # rows of groups, if a margin is given
     "obstacle": pl.String,
 }
 

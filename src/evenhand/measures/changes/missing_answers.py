@@ -29,7 +29,10 @@ KINDS = {"before": "the first model's", "after": "the second model's", "both": "
 
 @dataclass(frozen=True)
 class _Lacking:
-    """What groups lack of pairs of responses. means: (groups,) of the changes. absent: by kind (groups,)."""
+    """Missing responses of groups in pairs of responses.
+
+    ``means`` (groups,) are the mean changes. ``absent`` has the missing share of each group, by kind.
+    """
 
     names: Sequence[str]
     means: Floats
@@ -38,7 +41,7 @@ class _Lacking:
 
     @classmethod
     def of(cls, pairs: pl.DataFrame, names: Sequence[str], *, shares: bool) -> "_Lacking":
-        """Return what these groups lack. pairs: of `_with_bounds`, with group and prompt_id."""
+        """Return the missing responses of groups; `pairs` is a result of `_with_bounds` with group and prompt_id."""
         units = pairs.group_by("group", "prompt_id").agg(
             pl.col("change").mean(), *((pl.col("lacks") == kind).mean().alias(kind) for kind in KINDS)
         )
@@ -78,7 +81,7 @@ class _Lacking:
         return cls(names, means, absent, found)
 
     def explanation(self) -> str:
-        """Return the sentence, with the shares of the kind of which some group lacks most in excess."""
+        """Return the sentence, with the missing shares of the kind with the largest excess of any group."""
         kind = max(self.kinds, key=lambda one: float(self.kinds[one].share.max()))
         absent = self.absent[kind]
         most, least = int(np.argmax(absent)), int(np.argmin(absent))
@@ -89,19 +92,22 @@ class _Lacking:
 
 
 def explain_changes(part: pl.DataFrame, rows: Sequence[dict[str, Any]], *, shares: bool) -> list[str | None]:
-    """Return, for each row of one axis, why its change is not measurable if missing responses could explain it.
+    """Return for each row of one axis why its change is not measurable, if missing responses could explain it.
 
-    A group may lack more responses than another because of what they were. Pairs that lack the first response, the
-    second, or both are counted separately. What a group lacks in excess of the group that lacks fewest is taken to
-    speak against the finding, as far as it can. If the interval then includes 0, the change is not measurable. The axis
-    is not measurable if no group changed measurably, and either the change of a group has this explanation, or the
-    excess alone could make the differences between groups.
+    A group may lack more responses than another because of their content. Pairs that lack the first response, the
+    second, or both are counted separately. The excess over the group that lacks fewest is assumed to contradict the
+    finding as much as possible. If the interval then includes 0, the change is not measurable. The axis is not
+    measurable if no group has a measurable change and one of two conditions holds: the change of a group has this
+    explanation, or the excess alone could cause the differences between groups.
 
     Parameters
     ----------
-    part : pairs of one axis, with group, prompt_id, `before` and `after`.
-    rows : the row of the axis, then those of its groups, with group, estimate, low, high and p.
-    shares : whether all outcomes lie between 0 and 1.
+    part : polars.DataFrame
+        Pairs of one axis, with group, prompt_id, `before` and `after`.
+    rows : sequence of dict
+        The row of the axis, then those of its groups, with group, estimate, low, high and p.
+    shares : bool
+        True if all outcomes are from 0 to 1.
     """
     texts: list[str | None] = [None] * len(rows)
     usable = [place for place, row in enumerate(rows) if place and isfinite(row.get("p", float("nan")))]
@@ -191,8 +197,11 @@ def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) 
 
 
 def _with_bounds(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with `change`, `lacks` (what is missing, a key of KINDS or empty), and the `least` and `most`
-    that the change can be if outcomes lie between 0 and 1."""
+    """Return the pairs with three kinds of added columns.
+
+    `change` is after minus before. `lacks` states what is missing: a key of KINDS, or empty. `least` and `most` are
+    bounds of the change if outcomes are from 0 to 1.
+    """
     before, after = (
         pl.when(pl.col(name).cast(pl.Float64).is_finite()).then(pl.col(name).cast(pl.Float64)).alias(name)
         for name in ("before", "after")
@@ -213,5 +222,5 @@ def _with_bounds(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sure(low: Floats, high: Floats) -> Floats:
-    """Return the distance from 0 of the limit that faces it; NaN where the interval includes 0."""
+    """Return the distance from 0 of the bound that faces 0; NaN if the interval includes 0."""
     return np.asarray(np.where(low > 0, low, np.where(high < 0, -high, np.nan)))

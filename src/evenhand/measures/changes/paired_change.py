@@ -13,7 +13,7 @@ from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats, cluster_t, detectable_mean_difference
 
 CHANGE = {
-    "axis": pl.String,  # null: over all
+    "axis": pl.String,  # null: overall
     "group": pl.String,  # null: the axis as a whole
     "before": pl.Float64,
     "after": pl.Float64,
@@ -24,23 +24,25 @@ CHANGE = {
     "p": pl.Float64,
     "n": pl.Int64,  # pairs with both numbers
     "n_prompts": pl.Int64,
-    "n_missing": pl.Int64,  # pairs that lack one
+    "n_missing": pl.Int64,  # pairs that lack a number
     "minimum_detectable": pl.Float64,
-    "obstacle": pl.String,  # why no change is detectable; then p is null
+    "obstacle": pl.String,  # why no change is detectable; p is then null
 }
 MOSTLY_UNMOVED = 0.5
-"""If at least this share of prompts did not change, the spread of the others says too little about rare changes."""
+"""If at least this share of prompts did not change, the other prompts say too little about rare changes."""
 FEW = 60
 """Number of changed prompts up to which signs are flipped. With more, Student's t is used, which then agrees."""
 EXACT = 16
-"""Number of changed prompts up to which every sign pattern is tried."""
+"""Number of changed prompts up to which all sign patterns are used."""
 DRAWS = 9999
 _ROUNDS = 100
 FEW_STEPS, COARSE = 10, (1.25, 1.05)
-"""How much larger a change must be than the smallest one that a t test detects: if only one sign pattern rejects, and
-otherwise. Sign flips of up to ten clusters give few values of p. Simulated for this test with normal changes."""
+"""Factors on the minimum detectable change of a t test, because sign flips of up to ten clusters give few values of p.
+
+The first is for tests in which a single sign pattern rejects. Simulated for this test with normal changes.
+"""
 RARE = (15, 1.1)
-"""Where so few prompts at most would change, flips of their signs are coarse as well (simulated likewise)."""
+"""Number of changed prompts below which sign flips give few values of p as well, and the factor for it (simulated)."""
 
 
 @checked
@@ -211,15 +213,15 @@ def _row(
 
 
 def _are_alike(each: Floats) -> bool:
-    """Return whether all clusters changed by the same amount, rounding aside."""
+    """Return True if all clusters changed by the same amount, up to rounding."""
     return bool(np.ptp(each) <= 1e-9 * np.abs(each).max())
 
 
 def _one_response(known: pl.DataFrame, cluster: str, sizes: Floats) -> float:
     """Return by how much the share of a cluster changes if one response does.
 
-    If the responses of every cluster are all equal in both models, although clusters differ, its samples repeat each
-    other (temperature 0): a change then moves the whole cluster.
+    If each cluster has equal responses in both models although clusters differ, the samples of a cluster are copies
+    (temperature 0). A change then affects the whole cluster.
     """
     numbers = known.group_by(cluster).agg(pl.col("before", "after").n_unique()).select("before", "after")
     repeats = numbers.to_numpy().max() == 1 and known["before"].n_unique() > 1
@@ -227,7 +229,7 @@ def _one_response(known: pl.DataFrame, cluster: str, sizes: Floats) -> float:
 
 
 def _obstacle(clusters: int, level: float) -> str | None:
-    """The least p that sign flips of so few can give is 2 in 2 to their number."""
+    """Return the reason if there are too few clusters: the smallest p of sign flips of n clusters is 2^(1 - n)."""
     needed = int(np.ceil(1 - np.log2(1 - level)))
     if clusters >= needed:
         return None
@@ -236,9 +238,9 @@ def _obstacle(clusters: int, level: float) -> str | None:
 
 
 def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[float, float, float]:
-    """low, high and p of one test: sign flips of clusters while few moved, Student's t beyond.
+    """Return low, high and p of one test: sign flips if few clusters changed, otherwise Student's t.
 
-    With too few clusters for any test (see `_obstacle`) the limits are Student's, a description.
+    With too few clusters for any test (see `_obstacle`), the bounds are Student's and a description.
     """
     total, estimate = float(sizes.sum()), float(change.sum() / sizes.sum())
     moved = change != 0
@@ -249,8 +251,8 @@ def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[flo
         return estimate - half, estimate + half, p
     still, signs = _patterns(change, sizes, seed)
     flipped, mass = signs @ change[moved], still + signs @ sizes[moved]
-    # A change m is as far from 0 under a pattern as it is observed until it passes the mean of one of the two halves
-    # into which the pattern splits the clusters; of the pattern that has all in one half it never is.
+    # A pattern splits the clusters into two halves. It is at least as extreme as the observation for each tested
+    # change between the means of both halves. A pattern with an empty half is always as extreme.
     with np.errstate(divide="ignore", invalid="ignore"):
         halves = np.stack([(change.sum() + s * flipped) / (total + s * mass) for s in (1, -1)])
     split = total - np.abs(mass) > 1e-9 * total
@@ -258,16 +260,16 @@ def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[flo
     high = float(np.sort(np.where(split, halves.max(axis=0), np.inf))[::-1][beyond])
     low = float(np.sort(np.where(split, halves.min(axis=0), -np.inf))[beyond])
     as_far = np.abs(flipped) >= abs(float(change.sum())) - 1e-12 * float(np.abs(change).sum())
-    if np.count_nonzero(as_far) > beyond:  # rounding must not part the limits from the test
+    if np.count_nonzero(as_far) > beyond:  # the bounds must agree with the test in spite of rounding
         low, high = min(low, 0.0), max(high, 0.0)
     return min(low, estimate), max(high, estimate), float(np.mean(as_far))
 
 
 def _patterns(change: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Signs of the clusters that moved (patterns, moved), and the others' sizes summed under theirs (patterns,).
+    """Return signs of the changed clusters (patterns, changed), and signed sums of the sizes of the others (patterns,).
 
-    A pattern and its opposite are equally far from 0, so that half of them are all. The first is the observed one.
-    Many clusters without a change are flipped by the normal limit of their sum.
+    Only half of the patterns are needed, because a pattern and its opposite are equally far from 0. The first is the
+    observed one. For many unchanged clusters, the sum is sampled from its normal limit.
     """
     moved = change != 0
     number, others, clusters = int(moved.sum()), sizes[~moved], len(change)
@@ -298,14 +300,14 @@ def _all_signs(units: int) -> Floats:
 def _widened(
     change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float, step: float
 ) -> tuple[float, float]:
-    """Limits of a share: within what can be, and, where few clusters moved or all alike, as wide as that calls for.
+    """Return the bounds of a share, clipped to -1 to 1, and wider if few clusters changed or all changed alike.
 
-    So many clusters without a change are likely up to a certain share of them that change (Clopper-Pearson at 0), each
-    by the most that one did, or by one response's worth (step) if none did.
+    A certain share of clusters may change although none of the observed ones did (Clopper-Pearson at 0). Each is
+    assumed to change by the largest observed change, or by one response (`step`) if none did.
     """
     low, high = limits
     each = change / sizes
-    alike = _are_alike(each)  # all changed by as much: the next one need not
+    alike = _are_alike(each)  # all changed by the same amount, but others may not
     if alike or np.mean(change == 0) >= MOSTLY_UNMOVED:
         reach = (float(np.abs(each).max()) if change.any() else step) * _hidden(len(change), level)
         if estimate >= 0 or alike:
@@ -316,17 +318,17 @@ def _widened(
 
 
 def _hidden(clusters: int, level: float) -> float:
-    """Return the share of clusters that may change otherwise though none of those observed did (Clopper-Pearson)."""
+    """Return the share of clusters that may change differently although no observed one did (Clopper-Pearson)."""
     return float(1 - ((1 - level) / 2) ** (1 / clusters))
 
 
 def _smallest(
     change: Floats, sizes: Floats, estimate: float, error: float, level: float, step: float | None
 ) -> float | None:
-    """The change that this test finds four times in five; of shares, those that change more vary more, too.
+    """Return the minimum detectable change (80% power). For shares, the variance grows with the change.
 
-    step: what one response adds to a share (`_one_response`); None: numbers. Shares that all changed alike have no
-    variance, and are taken as if none had changed.
+    `step` is the change of a share by one response (`_one_response`), or None for numbers. If all shares changed alike,
+    their variance is 0, and they are treated as if none had changed.
     """
     clusters = len(change)
     coarse = 1.0 if clusters > FEW_STEPS else COARSE[0] if 2.0 ** (2 - clusters) > 1 - level else COARSE[1]

@@ -1,7 +1,7 @@
-"""Where a level of the consistency protocol stands against a boundary, with prompts and drawn wordings as samples.
+"""Compare levels of the consistency protocol with boundaries, with prompts and nonsense wordings as random samples.
 
-Nonsense wordings are a draw from endlessly many, as prompts are: what holds for the drawn ones need not hold for the
-next. The error of a mean over both is therefore that of prompts plus that of wordings, each in full.
+Nonsense wordings are a sample of infinitely many, as prompts are. A result for the sampled ones need not hold for
+others. The variance of a mean over both is therefore the full variance due to prompts plus that due to wordings.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,18 @@ from evenhand.schema import DataError
 from evenhand.stats import POWER, Flags, Floats
 
 LEVEL = 0.95
-"""Coverage of the intervals: 2.5 % a side and boundary."""
+"""Coverage of the intervals: the error is 2.5% on each side of each boundary."""
 MOSTLY_ALIKE = 0.5
-"""From this share of prompts without any movement, the spread of the others says too little about rare ones."""
+"""If at least this share of prompts did not change, the other prompts say too little about rare changes."""
 _ROUNDS = 60
 _FILLINGS = 30
 _MOST_PROMPTS = 100_000
 _PROMPTS = np.unique(np.round(20 * 1.1 ** np.arange(90)).astype(np.int64))
 _WORDINGS = (5, 8, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200)
 _OTHER_LEVELS = 4
-"""Default, original, opposite and blank: asked once a prompt, however many nonsense wordings there are."""
+"""Number of levels that are run once per prompt, whatever the number of nonsense wordings: default, original, opposite,
+blank.
+"""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def sampled_contrast(cells: npt.ArrayLike, *, possible: float = 100.0) -> Contra
 
 
 def completed(table: Floats) -> Floats:
-    """Cells with the missing ones put in as prompt plus wording effects fitted to those that are there.
+    """Return the cells with missing ones replaced by fitted prompt + wording effects.
 
     >>> completed(np.array([[1.0, 2.0], [3.0, np.nan], [0.0, 1.0]])).round(3).tolist()
     [[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]]
@@ -239,7 +241,7 @@ def share_of_effect(
     largest = _largest((table - estimate * whole[:, None]).mean(axis=1), 100.0)
     reach = largest * float(_hidden(len(whole))) / abs(float(whole.mean()))
     low, high = min(limits[0], estimate - reach), max(limits[1], estimate + reach)
-    # the least width of the contrast at the boundary may differ a little from that at the estimate
+    # both intervals must agree at the boundary, although their minimum widths differ slightly
     if contrast.low <= 0 <= contrast.high:
         low, high = min(low, boundary), max(high, boundary)
     elif estimate < boundary:
@@ -250,11 +252,20 @@ def share_of_effect(
 
 
 def advise(spread: Spread, distance: float) -> Advice | None:
-    """The cheapest numbers of prompts and wordings with which a truth so far from a boundary would be decided.
+    """Return the cheapest numbers of prompts and wordings that would decide a test, or None.
 
-    spread: as observed. distance: from the boundary, in percentage points. Power is that of the noncentral t with the
-    variance and degrees of freedom of `sampled_contrast`. Cost counts continuations. None where nothing up to 100,000
-    prompts and 200 wordings would do.
+    Parameters
+    ----------
+    spread : Spread
+        Observed variance components.
+    distance : float
+        Distance of the true value from the boundary, in percentage points.
+
+    Returns
+    -------
+    Advice or None
+        The sample size with the fewest continuations and 80% power (noncentral t, with the variance of
+        `sampled_contrast`). None if 100,000 prompts and 200 wordings are not enough.
 
     >>> advise(Spread(2500.0, 0.0, 0.0, 1), 10.0)
     Advice(prompts=217, wordings=None, more_prompts=True, near=False)
@@ -280,7 +291,7 @@ def advise(spread: Spread, distance: float) -> Advice | None:
 
 
 def decides(contrast: Contrast, distance: float) -> bool:
-    """Whether the size at hand decides a truth so far from the boundary four times in five.
+    """Return True if the current sample decides a true value at this distance from the boundary with 80% power.
 
     >>> decides(sampled_contrast([[1.0, 2.0], [2.0, 3.0], [0.0, 1.0]]), 10.0)
     True
@@ -300,7 +311,7 @@ def _decides(spread: Spread, distance: float, n: npt.ArrayLike, k: npt.ArrayLike
     variance, freedom = _variance(between, across, n, k)
     error = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     critical = stdtrit(freedom, 0.5 + LEVEL / 2)
-    # beyond this many standard errors the noncentral t is 1 to all digits, and its series is slow
+    # for larger distances, the noncentral t is 1 up to rounding, and its series is slow
     shift = np.minimum(distance / error, 30.0)
     found = 1 - nctdtr(freedom, shift, critical) >= POWER
     return np.asarray(found & (distance > spread.largest * _hidden(n)))
@@ -318,7 +329,7 @@ def _variance(
 
 
 def _largest(of_prompts: Floats, possible: float) -> float:
-    """By how much one prompt moves where most do not, or all alike; 0 elsewhere."""
+    """Return the assumed change of one prompt if most prompts did not change or all changed alike; otherwise 0."""
     moving = of_prompts != 0
     if moving.mean() > 1 - MOSTLY_ALIKE and np.ptp(of_prompts) > 0:
         return 0.0
@@ -326,7 +337,7 @@ def _largest(of_prompts: Floats, possible: float) -> float:
 
 
 def _hidden(n: npt.ArrayLike) -> Floats:
-    """Share of prompts that may move though none of n did (Clopper-Pearson at 0)."""
+    """Return the share of prompts that may change although none of n did (Clopper-Pearson at 0)."""
     return np.asarray(1 - ((1 - LEVEL) / 2) ** (1 / np.asarray(n, dtype=np.float64)))
 
 
@@ -343,7 +354,7 @@ def _spread(table: Floats, largest: float) -> Spread:
 
 
 def _fieller(table: Floats, effect: Floats, estimate: float) -> tuple[float, float] | None:
-    """Limits of the ratio; None where they are no interval, because the effect is not told from 0 on these prompts."""
+    """Return the bounds of the ratio; None if the effect is not significant, so that they do not form an interval."""
     n, k = table.shape
     of_prompts, upper = table.mean(axis=1), 0.5 + LEVEL / 2
     across = float(table.mean(axis=0).var(ddof=1)) / k if k > 1 else 0.0

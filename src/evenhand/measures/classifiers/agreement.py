@@ -160,7 +160,7 @@ def agreement(
 
 
 def _smallest_of_axes(groups: pl.DataFrame) -> float | None:
-    """p of "no axis differs" from those of the axes (Simes)."""
+    """Return p of "no axis differs" from the p-values of the axes (Simes)."""
     p = groups.group_by("axis").agg(pl.col("axis_p").first())["axis_p"].drop_nulls()
     return simes(p.to_numpy()) if len(p) else None
 
@@ -176,7 +176,7 @@ _GROUPS = (
 
 
 def _checked(frame: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """The rows with verdicts `_a` and `_b` (1.0, 0.0, null) and their disagreement as `negative`."""
+    """Return the rows with verdicts `_a` and `_b` (1.0, 0.0, null) and their disagreement as `negative`."""
     verdicts = []
     for name in (a, b):
         column = pl.col(f"{name}_negative")

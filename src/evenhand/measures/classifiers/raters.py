@@ -1,4 +1,4 @@
-"""Measure how well people who labelled the same items agree beyond chance: Krippendorff's alpha."""
+"""Agreement beyond chance of people who labelled the same items: Krippendorff's alpha."""
 
 import numpy as np
 import polars as pl

@@ -1,8 +1,7 @@
-"""Dialogue state tracking as a yes/no task: accuracy and F1 of a classifier, compared with one that always answers yes.
+"""Dialogue state tracking as a yes/no task: accuracy and F1, compared with a classifier that always answers yes.
 
-A classifier that always answers yes has a high F1: with a share b of correct "yes" answers it is 2b / (1 + b),
-which is .667 at one half. Two published rows show a drop to this value, and no other number of the table
-reveals it.
+Such a classifier has a high F1: with a share b of correct "yes" answers it is 2b / (1 + b), which is .667 for b = 0.5.
+Two published rows dropped to this value, which no other number in the table shows.
 """
 
 from collections.abc import Mapping
@@ -141,7 +140,7 @@ def state_tracking_changes(
 
 
 def _parts(frame: pl.DataFrame, cluster: str) -> tuple[Floats, Codes]:
-    """Each question as right yes, wrong yes, wrong no, right no, (n, 4), and its cluster."""
+    """Return each question as (right yes, wrong yes, wrong no, right no), shape (n, 4), and its cluster."""
     require_columns(frame, ["is_new", "said_yes"], "state_tracking", of_any_kind=True)
     require_keys(frame, [cluster], "state_tracking")
     for name in ("is_new", "said_yes"):
@@ -153,7 +152,7 @@ def _parts(frame: pl.DataFrame, cluster: str) -> tuple[Floats, Codes]:
 
 
 def _scores(sums: Floats) -> Floats:
-    """MEASURES from (..., 4) sums, (..., 5)."""
+    """Return the measures, shape (..., 5), from sums of shape (..., 4)."""
     hit, alarm, miss, pass_ = (sums[..., place] for place in range(4))
     with np.errstate(divide="ignore", invalid="ignore"):
         whole = hit + alarm + miss + pass_
@@ -166,7 +165,7 @@ def _scores(sums: Floats) -> Floats:
 
 
 def _or_zero(values: Floats) -> Floats:
-    return np.asarray(np.nan_to_num(values, nan=0.0))  # sklearn's: no yes anywhere is an F1 of 0
+    return np.asarray(np.nan_to_num(values, nan=0.0))  # as in scikit-learn, F1 is 0 without any yes
 
 
 def _table(

@@ -1,4 +1,4 @@
-"""Cards of what is read from answers to counterfactual prompts; numbers have theirs in `evenhand.measures.scores`."""
+"""Cards of the outcomes of counterfactual prompts. Those of numbers are in `evenhand.measures.scores`."""
 
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card

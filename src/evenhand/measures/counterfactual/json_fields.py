@@ -1,4 +1,4 @@
-"""Fields of JSON that a model was asked for: in a fenced block, alone, or with words before and after it."""
+"""Read fields of JSON in responses, which may be in a fenced block, alone, or surrounded by text."""
 
 import json
 import re
@@ -9,23 +9,22 @@ from typing import Any
 NO_JSON, NO_FIELD, NO_VALUE = "no JSON", "no such field", "no value in the field"
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
 _MOST = 50
-"""Braces tried as the beginning of an object, so that a text of braces alone costs little."""
+"""Maximum number of braces at which parsing is tried, so that a text of braces is not slow."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """The value of a field (number, boolean or text), or why there is none."""
+    """The value of a field (number, boolean or text), or the reason why there is none."""
 
     value: float | bool | str | None
     why: str | None = None
 
 
 def read_field(text: str, path: Sequence[str]) -> Field:
-    """The value that `path` leads to in the JSON of an answer.
+    """Return the value at `path` in the JSON of a response.
 
-    Objects are looked for in fenced blocks first, then from each brace on; the first that has the field counts. A part
-    of the path that is a whole number is a place in a list, from 0. null, lists, objects, NaN and empty texts are no
-    value.
+    Fenced blocks are searched first, then the text from each brace on. The first object that has the field counts. A
+    whole number in the path is a position in a list, from 0. null, lists, objects, NaN and empty texts are not values.
 
     >>> read_field('Sure!\\n```json\\n{"fit": {"score": 7, "hire": true}}\\n```', ["fit", "score"])
     Field(value=7.0, why=None)
@@ -49,7 +48,7 @@ def read_field(text: str, path: Sequence[str]) -> Field:
 
 
 def _documents(text: str) -> Iterator[Any]:
-    """Objects and lists of objects in a text, fenced ones first."""
+    """Yield the objects and lists of objects in a text, fenced ones first."""
     decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_int=float)  # whole numbers of any length
     for part in [*_FENCE.findall(text), text]:
         place = 0
@@ -67,7 +66,7 @@ def _documents(text: str) -> Iterator[Any]:
 
 
 def _at(document: Any, path: Sequence[str]) -> tuple[bool, Any]:
-    """Whether the path is there, and what it leads to."""
+    """Return whether the path exists, and its value."""
     value = document
     for part in path:
         if isinstance(value, dict) and part in value:

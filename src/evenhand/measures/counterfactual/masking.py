@@ -1,4 +1,4 @@
-"""Answers as words in which what the counterfactual changed is hidden, so that an echo of it is no difference."""
+"""Hide the words that the counterfactual changed in responses, so that their repetition is not a difference."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from evenhand.measures.texts import words
 
 APOSTROPHES = ("'", "\u2019")
 HIDDEN = "\ufffc"
-"""What stands for a hidden word, or for several in a row."""
+"""Placeholder for a hidden word, or for several in a row."""
 
 
 def changed_words(texts: Iterable[str]) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""Numbers that a model wrote in words of its own: "7/10", "8 out of 10", "$85,000", "85k to 90k", "seven".
+"""Read numbers from free text: "7/10", "8 out of 10", "$85,000", "85k to 90k", "seven".
 
-The grammar is ours and stated in docs/how-to/audit_your_own_prompts.md. What it does not read it says so of,
-and never gives 0 for.
+The grammar is our own; docs/how-to/audit_your_own_prompts.md describes it. A text that it cannot read is reported as
+unread and never counts as 0.
 """
 
 import re
@@ -120,7 +120,7 @@ class _Found:
     end: int
     labelled: bool
     times: tuple[float, float] = (1.0, 1.0)
-    """All scales that it ends on, and the largest."""
+    """All scales at the end of the number multiplied, and the largest one."""
 
 
 def read_number(text: str) -> Reading:
@@ -166,7 +166,7 @@ def read_rating(text: str, low: float, high: float) -> Reading:
     (8.0, 'on another scale')
     """
     bare = _without_scale(_plain(text), low, high)
-    if re.search(rf"\d[\s-]+\d/{high:g}(?!\d)", bare):  # "2 3/4" of 4
+    if re.search(rf"\d[\s-]+\d/{high:g}(?!\d)", bare):  # "2 3/4" on a scale that ends at 4
         return Reading(None, UNCLEAR)
     fractions = _fractions(bare, high)
     ours = [found for found, end in fractions if end == high and not _COUNTED.match(bare, found.end)]
@@ -214,7 +214,7 @@ def _within(one: _Found, others: list[_Found]) -> bool:
 
 
 def _numbers(text: str) -> list[_Found]:
-    """All numbers in their order, ranges as their middle; NaN for what is a part or a multiple of something."""
+    """Return all numbers in order, with midpoints of ranges, and NaN for parts or multiples of something."""
     found: list[_Found] = []
     for match in _NUMBER.finditer(text):
         if (
@@ -242,7 +242,7 @@ def _numbers(text: str) -> list[_Found]:
 
 
 def _scaled_alike(first: _Found, value: float, times: tuple[float, float]) -> float:
-    """The first number of a range, in the scale of the second where it is left out: 80-90k, two to three hundred."""
+    """Return the first number of a range, with the scale of the second if its own is omitted: 80-90k, two to 300."""
     ending, largest = times
     if first.times == (1.0, 1.0) and first.value < value / ending:
         return first.value * ending
@@ -256,7 +256,7 @@ def _labelled(text: str, start: int) -> bool:
 
 
 def _is_said(text: str, match: re.Match[str]) -> bool:
-    """Whether the word stands alone, behind a label, or in front of what it is out of."""
+    """Return True if the word is alone, after a label, or before what it is out of."""
     return (
         text.strip(" .!\n\"'").lower() == match[0].lower()
         or _labelled(text, match.start())
@@ -266,7 +266,7 @@ def _is_said(text: str, match: re.Match[str]) -> bool:
 
 
 def _value(match: re.Match[str]) -> tuple[float, tuple[float, float]]:
-    """The number, and its scales: all that it ends on, and the largest."""
+    """Return the number, and its scales: all at its end multiplied, and the largest."""
     if match["part_of_big"] is not None:
         times = _times(match["part_of_big"])
         return _part(match["part_of_big"]) * times, (times, times)
@@ -297,13 +297,13 @@ def _value(match: re.Match[str]) -> tuple[float, tuple[float, float]]:
 
 
 def _times(text: str) -> float:
-    """What scales multiply by: all of "hundred thousand"."""
+    """Return the product of scale words, such as "hundred thousand"."""
     words = (word.lower() for word in re.findall(r"[^\W\d_]+", text))
     return prod(SUFFIXES.get(word, SUFFIXES.get(word.removesuffix("s"), 1.0)) for word in words)
 
 
 def _part(text: str) -> float:
-    """Of "and a half", "three quarters of a million", "1/2", "½"."""
+    """Return the value of "and a half", "three quarters of a million", "1/2" or "½"."""
     digits = re.search(r"(\d)/(\d)", text)
     if digits:
         return int(digits[1]) / int(digits[2])
@@ -313,7 +313,7 @@ def _part(text: str) -> float:
 
 
 def _of_words(words: str) -> tuple[float, float, float]:
-    """The number, and its scales: all that it ends on, and the largest."""
+    """Return the number, and its scales: all at its end multiplied, and the largest."""
     total, current, ending, largest = 0.0, 0.0, 1.0, 1.0
     for word in re.split(r"[\s-]+", words.lower()):
         scale = SCALES.get(word) or SCALES.get(word.removesuffix("s"), 0.0)
@@ -331,7 +331,7 @@ def _of_words(words: str) -> tuple[float, float, float]:
 
 
 def _fractions(text: str, high: float | None = None) -> list[tuple[_Found, float]]:
-    """Numbers said as so many out of so many, with what they are out of; "8 of 10" where the scale ends at `high`."""
+    """Return numbers in the form "x out of y" with their y; "8 of 10" counts if the scale ends at `high`."""
     found = []
     for first, second in pairwise(_numbers(text)):
         between = _OUT_OF.fullmatch(text, first.end, second.start)
@@ -347,7 +347,7 @@ def _fractions(text: str, high: float | None = None) -> list[tuple[_Found, float
 
 
 def _without_scale(text: str, low: float, high: float) -> str:
-    """Without words that name the scale: "from 1 to 10", "(1-10)", "1 being the lowest"."""
+    """Return the text without mentions of the scale: "from 1 to 10", "(1-10)", "1 being the lowest"."""
     first, last = (rf"(?:{value:g}|{_word_of(value)})" for value in (low, high))
     named = (
         rf"\b(?:(?:scale|range)\s+)?(?:of|from|between)?\s*\b{first}\s*(?:[-–—]|to|and|through)\s*{last}\b(?!\s*%)"

@@ -255,7 +255,7 @@ def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iter
 
 
 def _categories(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
-    """Each of the commonest texts against all others; of two texts, one is told."""
+    """Yield the comparison of each of the most common texts with all others; if there are two texts, only of one."""
     counts = read["category"].drop_nulls().value_counts().sort("count", "category", descending=[True, False])
     chosen = counts["category"].head(MOST_CATEGORIES).to_list()
     chosen = chosen[:1] if counts.height == 2 else chosen
@@ -269,9 +269,10 @@ def _categories(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> It
 
 
 def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
-    """Who is left without an answer that can be read, where anybody is and not all are.
+    """Yield the comparison of the rates of missing or unreadable responses, if these occur but not everywhere.
 
-    Answers that a limit of the run's setup prevented (`OWN_LIMITS`) do not count: they do not depend on the model.
+    Responses that were prevented by a limit of the run's setup (`OWN_LIMITS`) do not count, because they do not depend
+    on the model.
     """
     absent = pl.col("value").is_null() & pl.col("category").is_null()
     counted = read.filter(~absent | ~is_lost_to_setup(read.columns))
@@ -285,17 +286,17 @@ def _rates(read: pl.DataFrame, how: dict[str, Any]) -> Disparity:
 
 
 def _measurable(read: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Rows of the axes in which anything was read."""
+    """Return the rows of axes in which at least one value was read."""
     return read.filter(pl.col(column).is_not_null().any().over("axis"))
 
 
 def _varied(read: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Rows of the axes in which some have it and some do not."""
+    """Return the rows of axes in which the column has different values."""
     return read.filter(pl.col(column).max().over("axis") > pl.col(column).min().over("axis"))
 
 
 def _unread(read: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """How many answers of each group could not be read, by reason; those that refuse are told apart."""
+    """Return the number of unreadable responses of each group by reason; refusals are a separate reason."""
     why = pl.when(refusals(read) & pl.col("unread").is_not_null()).then(pl.lit("refused")).otherwise("unread")
     counted = read.with_columns(
         why=pl.when(pl.col("continuation").is_null()).then(pl.lit("no answer")).otherwise(why)
@@ -310,7 +311,7 @@ def _unread(read: pl.DataFrame, outcome: str) -> pl.DataFrame:
 
 
 def _like_scores(found: ScoreDifferences | Disparity) -> ScoreDifferences:
-    """With the columns of scores, whatever was compared; the mean or rate of a group is its `value`."""
+    """Return a comparison with the column names of scores; the mean or rate of a group is `value`."""
     if isinstance(found, Disparity):
         axes = found.axes.drop("burden", "corrected").rename(
             {
@@ -365,6 +366,6 @@ def _rows(one: Compared) -> list[Measurement]:
 
 
 def _shared(table: pl.DataFrame, share: int) -> pl.DataFrame:
-    """With p as of several outcomes that share the level (Bonferroni)."""
+    """Return the table with p-values corrected for several outcomes that share the level (Bonferroni)."""
     names = [name for name in ("p", "axis_p") if name in table.columns]
     return table.with_columns((pl.col(name) * share).clip(upper_bound=1.0) for name in names)

@@ -1,4 +1,4 @@
-"""How alike texts are: ROUGE-L of their words, and the cosine of vectors that an embedding model gives them."""
+"""Similarity of texts: ROUGE-L of their words, and cosine of the vectors from an embedding model."""
 
 from collections.abc import Callable, Sequence
 
@@ -64,7 +64,7 @@ def cosines(vectors: Floats) -> Floats:
 
 
 def _places(text: Sequence[str]) -> dict[str, int]:
-    """By word, the bits of the places where it stands."""
+    """Return for each word a bit mask of its positions."""
     bits: dict[str, int] = {}
     for place, word in enumerate(text):
         bits[word] = bits.get(word, 0) | 1 << place
@@ -72,7 +72,7 @@ def _places(text: Sequence[str]) -> dict[str, int]:
 
 
 def _common(places: dict[str, int], length: int, other: Sequence[str]) -> int:
-    """Length of the longest common subsequence."""
+    """Return the length of the longest common subsequence."""
     everything = (1 << length) - 1
     row = everything
     for word in other:

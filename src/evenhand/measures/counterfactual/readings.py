@@ -1,4 +1,4 @@
-"""From answers to what was read of each: a number, yes or no, a category, or why nothing could be read."""
+"""Read each response as a number, a yes or no, a category, or the reason why it cannot be read."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ from evenhand.measures.texts import refused
 from evenhand.schema import ResponseError, UsageError, checked
 
 READINGS = {
-    "value": pl.Float64,  # a number; of yes and no and of refusals 1 or 0
-    "category": pl.String,  # of a JSON field that holds texts
-    "unread": pl.String,  # why an answer that is there could not be read
+    "value": pl.Float64,  # a number; 1 or 0 for yes or no, and for refusals
+    "category": pl.String,  # for JSON fields with texts
+    "unread": pl.String,  # why a response could not be read
 }
 OTHER_KIND = "another kind of value than most answers"
 _YES_NO = {"true": True, "false": False, "yes": True, "no": False}
@@ -22,13 +22,27 @@ _YES_NO = {"true": True, "false": False, "yes": True, "no": False}
 
 @checked
 def readings(frame: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
-    """What was read of each answer, one row per row of `frame` with the columns of READINGS.
+    """Return what was read from each response: one row per row of `frame`, with the columns of READINGS.
 
-    frame: continuation (null: no answer, which is missing and not unread) and perhaps error. All three columns are
-    null for an answer that is not there. A refusal is read as any other text: it holds no number. A JSON field holds
-    numbers, yes and no, or texts, whichever most answers give; texts such as "7" or "$85,000" are read as numbers
-    where that is what most give, and what is of another kind is unread.
-    Raises DataError for absent columns, UsageError for an outcome that is not read from single answers.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        ``continuation`` (null: no response, which is missing and not unread), and optionally ``error``.
+    outcome : Outcome
+        What to read.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    UsageError
+        The outcome is not read from single responses.
+
+    Notes
+    -----
+    All columns are null for a missing response. A refusal is read like any other text and contains no number. The kind
+    of a JSON field (numbers, yes/no, or texts) is the one of most responses; others are unread. Texts such as "7" or
+    "$85,000" are read as numbers if most responses have numbers.
 
     >>> frame = pl.DataFrame({"continuation": ["7/10", "I can't say.", None]})
     >>> readings(frame, Outcome("rating:1-10", "rating", (1.0, 10.0))).rows()
@@ -44,7 +58,7 @@ def readings(frame: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     if outcome.kind == "json":
         return _fields(texts, outcome)
     if outcome.kind == "length":
-        return _table(texts.str.count_matches(r"\S*\w\S*").cast(pl.Float64))  # words between blanks
+        return _table(texts.str.count_matches(r"\S*\w\S*").cast(pl.Float64))  # words separated by blanks
     if outcome.kind == "refusal":
         return _table(refusals(frame).cast(pl.Float64))
     raise UsageError(
@@ -54,7 +68,7 @@ def readings(frame: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
 
 
 def refusals(frame: pl.DataFrame) -> pl.Series:
-    """Whether model or service refused, in words or by its error; null where an answer is missing otherwise."""
+    """Return True if the model or service refused, by words or error; null if a response is missing otherwise."""
     in_words = refused(frame["continuation"])
     if "error" not in frame.columns:
         return in_words
@@ -63,7 +77,7 @@ def refusals(frame: pl.DataFrame) -> pl.Series:
 
 
 def _numbers(texts: pl.Series, read: Callable[[str], Reading]) -> pl.DataFrame:
-    """Each distinct text read once."""
+    """Return readings of texts; each distinct text is read once."""
     distinct = texts.drop_nulls().unique(maintain_order=True)
     found = [read(text) for text in distinct]
     table = pl.DataFrame(
@@ -106,7 +120,7 @@ def _kind(value: float | bool | str | None) -> str | None:
 
 
 def _number_of(value: float | bool | str) -> float | None:
-    """The number of a field, written as one or as a text of little else."""
+    """Return the number in a field, which may also be a text that contains little else."""
     if not isinstance(value, str):
         return float(value)
     few = sum(letter.isalpha() for letter in value) <= 10

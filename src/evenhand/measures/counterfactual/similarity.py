@@ -1,6 +1,6 @@
 """Test whether responses about different groups are less similar than responses to the same prompt.
 
-Similarity alone shows nothing: a model that samples freely answers one prompt twice in different words.
+Similarity alone is not meaningful, because a model that samples also gives different responses to a single prompt.
 """
 
 from collections.abc import Sequence
@@ -174,7 +174,7 @@ def response_similarity(
 
 
 def units_column(frame: pl.DataFrame) -> str:
-    """The column of what counts as one: `unit`, or the user's prompt."""
+    """Return the column with the sampling unit: `unit` if present, otherwise the user's prompt."""
     return "unit" if "unit" in frame.columns else "base"
 
 
@@ -251,13 +251,16 @@ def _contrast(one: Apart) -> dict[str, Any]:
 
 
 def _several_wordings(asked: pl.DataFrame) -> frozenset[str]:
-    """The prompts that ask about a group in two wordings or more, whether all were answered or not."""
+    """Return the prompts with two or more wordings for a group, whether or not all have responses."""
     counts = asked.group_by("base", "group").agg(pl.col("text").n_unique())
     return frozenset(counts.filter(pl.col("text") > 1)["base"])
 
 
 def _taking_part(answered: pl.DataFrame, several: frozenset[str]) -> pl.Series:
-    """The pairs of prompt and group that are compared: two answers, or two wordings, as one other group has, too."""
+    """Return the pairs of prompt and group that are compared.
+
+    They have two responses (or two wordings, if wordings are compared), and so does another group of the prompt.
+    """
     things = (
         pl.when(pl.col("base").first().is_in(sorted(several)))
         .then(pl.col("text").n_unique())
@@ -275,7 +278,7 @@ def _note(several: frozenset[str], prompts: int, answers: int, used: int) -> str
 
 
 def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFrame:
-    """With `words`, those of each answer; hidden None: none is hidden, not even what the wordings differ in."""
+    """Return the responses with `words`, in which hidden words are masked; None masks nothing."""
     parts = []
     for rows in answered.partition_by("base", maintain_order=True):
         without = frozenset[str]() if hidden is None else hidden | changed_words(rows["text"].unique())
@@ -307,12 +310,12 @@ def _blocks(
 
 
 def _sentence(text: list[str]) -> str:
-    """Words as an embedding model reads them."""
+    """Return words as a sentence for an embedding model."""
     return " ".join("someone" if word == HIDDEN else word for word in text)
 
 
 def _of_wordings(likeness: Floats, codes: Codes, texts: pl.Series) -> Block:
-    """Wordings instead of answers: how like answers to the one are to answers to the other, on average."""
+    """Return a block with wordings as items: the mean similarity of the responses to each two wordings."""
     labels = pl.DataFrame({"text": texts, "code": codes}).select(pl.struct("code", "text").rank("dense"))
     wording = labels.to_series().to_numpy().astype(np.int64) - 1
     member = (wording[:, None] == np.arange(wording.max() + 1)).astype(np.float64)

@@ -1,7 +1,7 @@
-"""Counts by random folds of documents, and the intervals that their spread gives.
+"""Counts by random folds of documents, and the intervals that follow from the variation between folds.
 
-A corpus is dealt into folds by a hash of each document's text, so that copies of a text stay together. What differs
-between folds by more than chance would make it (documents that repeat a word, copies) widens every interval.
+A corpus is divided into folds by a hash of each document's text, so that copies of a text are in the same fold.
+Variation between folds beyond chance (documents that repeat a word, copies) widens all intervals.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ information."""
 
 @dataclass(frozen=True)
 class Folded:
-    """One corpus: what its folds hold.
+    """Totals of one corpus by fold.
 
-    name: of the corpus. folds: (folds,), the numbers of those that hold documents. totals: rows of the table of totals
-    in that order.
+    ``name`` is the name of the corpus. ``folds`` (folds,) are the numbers of the folds with documents, and ``totals``
+    has their rows in this order.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Folded:
     totals: pl.DataFrame
 
     def total(self, column: str) -> Floats:
-        """A column of the totals, (folds,)."""
+        """Return a column of the totals, shape (folds,)."""
         return self.totals[column].to_numpy().astype(np.float64)
 
     def sums(self, counts: pl.DataFrame, rows: Codes, n_rows: int, column: str) -> Floats:
-        """A column of counts as (n_rows, folds); rows: (counts.height,), where each row of `counts` belongs."""
+        """Return a column of counts as a table (n_rows, folds); `rows` (counts.height,) are the target rows."""
         result = np.zeros((n_rows, len(self.folds)))
         places = np.searchsorted(self.folds, counts["fold"].to_numpy())
         np.add.at(result, (rows, places), counts[column].to_numpy().astype(np.float64))
@@ -55,14 +55,14 @@ def counted_by_fold(
 ) -> pl.DataFrame:
     """Return a table of counts with `fold` and all counts as Int64; it may have no rows.
 
-    Raises DataError if one of them contains something else, or if `fold` or a count is no whole number from 0 on.
+    Raises DataError if a column has other values, or if `fold` or a count is not a whole number of 0 or more.
 
     Parameters
     ----------
-    texts
-        Columns of texts in addition to `corpus`.
-    nullable
-        Columns of texts or null.
+    texts : sequence of str
+        Columns with texts in addition to `corpus`.
+    nullable : sequence of str
+        Columns with texts or null.
     """
     if not (table.is_empty() and {"corpus", "fold", *texts, *nullable, *counts} <= set(table.columns)):
         require_texts(table, ["corpus", *texts], measure)
@@ -72,15 +72,10 @@ def counted_by_fold(
 
 
 def folded(totals: pl.DataFrame, measure: str, *sizes: str) -> list[Folded]:
-    """Each corpus of a table of totals, in the order of their first rows; folds without documents are left out.
+    """Return each corpus of a table of totals, in the order of their first rows, without folds that have no documents.
 
-    Raises DataError for a column that is absent or holds no counts, for a table without a document, and for a fold that
-    a corpus has twice.
-
-    Parameters
-    ----------
-    sizes
-        Further columns of the totals, such as words.
+    Raises DataError if a column is missing or has no counts, if there are no documents, or if a corpus has a fold
+    twice. `sizes` are further columns of the totals, such as words.
     """
     totals = counted_by_fold(totals, measure, ["documents", *sizes])
     held = totals.filter(pl.col("documents") > 0)
@@ -97,7 +92,7 @@ def folded(totals: pl.DataFrame, measure: str, *sizes: str) -> list[Folded]:
 
 
 def of_corpus(counts: pl.DataFrame, corpus: Folded) -> pl.DataFrame:
-    """The rows of one corpus; what stands in a fold without documents cannot be."""
+    """Return the rows of one corpus; DataError if there are counts in a fold without documents."""
     mine = counts.filter(pl.col("corpus") == corpus.name)
     strange = mine.filter(~pl.col("fold").is_in(corpus.folds.tolist()))
     if strange.height:
@@ -110,7 +105,7 @@ def of_corpus(counts: pl.DataFrame, corpus: Folded) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares (rows,) of 1 with limits, standard error, and for how many independent cases they stand."""
+    """Shares (rows,), from 0 to 1, with interval, standard error and effective number of independent cases."""
 
     estimate: Floats
     low: Floats
@@ -120,18 +115,18 @@ class Shares:
 
 
 def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None = None) -> Shares:
-    """Shares of cases that come in folds, with exact limits at as many independent cases as the folds' spread tells.
+    """Return shares of cases in folds, with exact intervals for the effective number of independent cases.
 
-    Never more cases than there are. Without any the limits are 0 and 1; with fewer than LEAST_FOLDS folds there are
-    none (NaN, also `effective`).
+    This number follows from the variation between folds, and is at most the number of cases. Without any case, the
+    interval is 0 to 1. With fewer than LEAST_FOLDS folds, there is no interval (NaN).
 
     Parameters
     ----------
-    successes, totals
-        (rows, folds) or what broadcasts to it.
-    units
-        (rows,), how many independent cases there can be at most where folds do not differ at all (documents, where hits
-        are counted); None: all.
+    successes, totals : numpy.ndarray, shape (rows, folds)
+        Counts; shapes broadcast.
+    units : numpy.ndarray, shape (rows,), optional
+        Largest number of independent cases if folds do not differ at all (documents, if hits are counted). Default: all
+        cases.
 
     References
     ----------
@@ -156,7 +151,7 @@ def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None 
     shrink = (ndtri(0.5 + LEVEL / 2) / stdtrit(clusters - 1, 0.5 + LEVEL / 2)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = share * (1 - share) / np.square(error) * shrink
-    # folds that do not differ (0 hits, or all) say nothing of how cases hang together
+    # folds that do not differ (0 hits, or all) contain no information about the correlation of cases
     effective = np.nan_to_num(
         np.where(error > 1e-15, np.minimum(independent, n), n if units is None else np.minimum(units, n))
     )
@@ -165,11 +160,11 @@ def clustered_shares(successes: Floats, totals: Floats, *, units: Floats | None 
 
 
 def jackknifed(statistic: Callable[..., Floats], *sums: Floats) -> Intervals:
-    """A statistic of sums with t limits from its values without each fold in turn.
+    """Return a statistic of sums with t intervals, from its values without each fold in turn.
 
-    statistic: of arrays that broadcast, element by element. sums: each (rows, folds) or (folds,). Where it is not
-    finite, for all folds or without one of them, or the same without each, or with fewer than
-    LEAST_FOLDS folds, limits and error are NaN.
+    `statistic` is applied to arrays that broadcast. `sums` have the shape (rows, folds) or (folds,). Interval and error
+    are NaN if the statistic is not finite, has the same value without each fold, or if there are fewer than LEAST_FOLDS
+    folds.
     """
     together = [np.atleast_2d(part) for part in sums]
     with np.errstate(all="ignore"):
@@ -177,13 +172,13 @@ def jackknifed(statistic: Callable[..., Floats], *sums: Floats) -> Intervals:
         without = np.asarray(statistic(*((part.sum(axis=1, keepdims=True) - part).T for part in together)))
         several = max(part.shape[1] for part in together) >= LEAST_FOLDS
         differs = several & np.isfinite(without).all(axis=0) & (np.ptp(without, axis=0) > 1e-12)
-        # what no fold changes is not known for certain: as of two documents that both hold she and he
+        # a value that is the same without each fold is not known exactly, so it gets no interval
         known = np.isfinite(whole)
         return jackknife(np.where(known, whole, np.nan), np.where(differs, without, np.nan))
 
 
 def two_sided_p(found: Intervals, degrees: Floats | int) -> Floats:
-    """p of the hypothesis that the truth is 0, by t of as many degrees of freedom; NaN without a standard error."""
+    """Return p of "the true value is 0" by Student's t with these degrees of freedom; NaN without a standard error."""
     from scipy.special import stdtr
 
     with np.errstate(all="ignore"):
@@ -192,17 +187,17 @@ def two_sided_p(found: Intervals, degrees: Floats | int) -> Floats:
 
 
 def with_degrees(found: Intervals, degrees: Floats) -> tuple[Floats, Floats]:
-    """95 % limits by t of as many degrees of freedom, low and high; NaN without a standard error."""
+    """Return the bounds of 95% intervals by Student's t with these degrees of freedom; NaN without a standard error."""
     wide = stdtrit(np.maximum(degrees, 1), 0.5 + LEVEL / 2) * found.standard_error
     return found.estimate - wide, found.estimate + wide
 
 
 def evenly_dealt(sums: Floats) -> tuple[Floats, Floats]:
-    """Over how many equal folds counts (rows, folds) are dealt, and of how many equal documents that may come: (rows,).
+    """Return the effective numbers of folds and of documents that contain the counts, both (rows,).
 
-    The first is Kish's effective number. Counts of n equal documents that are dealt at random have 1 / n more than
-    1 / folds as its inverse; n is at most the counts. Rows without counts have 0 of both.
-    Source: Kish 1965, Survey sampling, section 11.2.
+    The first is Kish's effective number of equal folds, of counts (rows, folds). The second is the number n of equal
+    documents that would be distributed as unevenly at random: the inverse of the first is then 1 / folds + 1 / n. It is
+    at most the count. Rows without counts have 0 for both. Source: Kish 1965, Survey sampling, section 11.2.
 
     >>> [part.round(1).tolist() for part in evenly_dealt(np.array([[5.0, 5.0, 0.0, 0.0], [9.0, 11.0, 10.0, 10.0]]))]
     [[2.0, 4.0], [3.0, 40.0]]
@@ -215,7 +210,7 @@ def evenly_dealt(sums: Floats) -> tuple[Floats, Floats]:
 
 
 def rows_at(keys: pl.DataFrame, counts: pl.DataFrame, columns: Sequence[str]) -> Codes:
-    """For each row of `counts` the place of its key in `keys`, which holds each once."""
+    """Return for each row of `counts` the position of its key in `keys`, in which each key occurs once."""
     places = keys.select(columns).with_row_index("place")
     found = counts.select(columns).join(places, on=list(columns), how="left", maintain_order="left")
     return found["place"].to_numpy().astype(np.int64)

@@ -179,7 +179,7 @@ def _leans(
 
 
 def log_odds_ratio(near_first: Floats, near_second: Floats, first: Floats, second: Floats) -> Floats:
-    """Log odds of the first against the second near a term, less those everywhere.
+    """Return the log odds of the first against the second group near a term, minus those in the whole corpus.
 
     >>> float(log_odds_ratio(np.array(39.5), np.array(19.5), np.array(100), np.array(200)).round(4))
     1.3863
@@ -188,7 +188,7 @@ def log_odds_ratio(near_first: Floats, near_second: Floats, first: Floats, secon
 
 
 def _near_group(corpus: Folded, pairs: pl.DataFrame, group: list[int], wanted: Codes) -> Floats:
-    """Pairs of each wanted term with the terms of a group, (wanted, folds)."""
+    """Return the number of pairs of each wanted term with the terms of a group, shape (wanted, folds)."""
     sides = [
         pairs.filter(pl.col(mine).is_in(group) & pl.col(other).is_in(wanted.tolist())).select(
             pl.col(other).cast(pl.Int64).alias("term"), "fold", "windows"

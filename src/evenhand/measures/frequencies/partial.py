@@ -1,4 +1,4 @@
-"""What of descriptors is held equal, and their outcomes as a table of templates."""
+"""Control variables of descriptors, and their outcomes as a table of descriptors by templates."""
 
 import numpy as np
 import polars as pl
@@ -8,11 +8,12 @@ from evenhand.stats.associations import centred_means
 
 CONTROLS = ("characters", "words", "parts", "tokens", "answers")
 PARTS = r"[^\s\-/\x{2010}\x{2011}\x{2013}]+"
-"""Pattern of the parts of a descriptor; hyphens and slashes divide words, too."""
+"""Pattern of the parts of a descriptor; hyphens and slashes separate words too."""
 
 
 def controls_of(points: pl.DataFrame) -> tuple[Floats, list[str]]:
-    """(n, c) numbers that are held equal, and which: those that are known of every descriptor and vary within an axis.
+    """Return the control variables (n, c) and their names: those that are known for all descriptors and vary within an
+    axis.
 
     >>> numbers = {"characters": [3, 5], "words": [1, 1], "parts": [1, 1], "tokens": [None, 2], "answers": [9, 9]}
     >>> points = pl.DataFrame({"axis": ["a", "a"], **numbers})
@@ -31,11 +32,11 @@ def controls_of(points: pl.DataFrame) -> tuple[Floats, list[str]]:
 
 
 def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl.DataFrame, Floats]:
-    """Descriptors that have a frequency and an answer, and their values by template.
+    """Return the descriptors that have a frequency and a response, and their values by template.
 
-    Returns points, sorted by axis and descriptor: all columns of `frequencies`, `bucket` (its own where none is known),
-    characters, words, parts (as hyphens and strokes divide words, too), answers (summed) and value; and values (n, t),
-    NaN where a template has none of a descriptor.
+    Returns two tables. ``points`` is sorted by axis and descriptor and has all columns of `frequencies`, `bucket` (a
+    separate one if unknown), characters, words, parts (separated by hyphens and slashes too), answers (sum) and value.
+    ``values`` has the shape (n, t) and is NaN if a template has no value of a descriptor.
     """
     known = outcome.filter(pl.col("value").is_finite()).with_columns(pl.col("template").fill_null(""))
     cells = (
@@ -65,7 +66,7 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
     values = np.full((points.height, max(1, len(templates))), np.nan)
     if at.height:
         values[at["place"].to_numpy(), at["column"].to_numpy()] = at["value"].to_numpy()
-    # axes keep their differences here: what compares within axes takes them out
+    # differences between axes remain here; comparisons within axes remove them
     means = centred_means(values, np.zeros(points.height, np.int64))
     means = means + (np.nanmean(values) if points.height else 0.0)
     return points.with_columns(value=pl.Series(means, dtype=pl.Float64)), values

@@ -172,7 +172,7 @@ def frequency_relation(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """One outcome: its points, one a descriptor, and the values of each in every template (n, t)."""
+    """One outcome: one point per descriptor, and values of each descriptor by template (n, t)."""
 
     points: pl.DataFrame
     values: Floats
@@ -191,7 +191,7 @@ class _Outcome:
         return cls(points, values, total, asked - points.height)
 
     def rows(self, name: str, counted: str, level: float, seed: int) -> list[dict[str, object]]:
-        """The row of all axes, and that of each."""
+        """Return the row over all axes, then one row per axis."""
         points, values = self.points, self.values
         known = points[counted].is_not_null().to_numpy()
         points, values = points.filter(known), values[known]
@@ -287,7 +287,7 @@ def _codes(*labels: npt.ArrayLike) -> Codes:
 
 
 def _judged(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
-    """q, verdict, direction and note of the rows of the count that is judged."""
+    """Return the table with q, verdict, direction and note in the rows of the count that gets a verdict."""
     table = table.with_columns(pl.col(pl.Float64).fill_nan(None)).with_columns(
         q=pl.lit(None, pl.Float64), verdict=pl.lit(None, pl.String), direction=pl.lit(None, pl.String)
     )
@@ -325,7 +325,7 @@ def _judged(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
 
 
 def _note(row: Mapping[str, Any]) -> str:
-    """The verdict's reason, in words that fit a relation."""
+    """Return the reason for the verdict, in words that fit a relation."""
     if row["verdict"] == RELATED:
         limits = f"{row['low']:.2f} to {row['high']:.2f}"
         return f"{row['direction'].capitalize()} with frequency: rank correlation {row['estimate']:.2f} ({limits})."

@@ -121,7 +121,9 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
 
 
 def rates_per_million(hits: Floats, words: Floats) -> tuple[Floats, Floats, Floats]:
-    """Hits (rows, folds) per million words (folds,) with limits, taken of the logarithm so that they stay positive."""
+    """Return hits (rows, folds) per million words (folds,) with intervals, computed from logarithms so that they are
+    positive.
+    """
     found = jackknifed(lambda part, whole: np.log(part / whole), hits, words)
     return 1e6 * hits.sum(axis=1) / words.sum(), 1e6 * np.exp(found.low), 1e6 * np.exp(found.high)
 

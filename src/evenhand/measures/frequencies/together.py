@@ -25,7 +25,7 @@ LEVELS = {
     "sentences": ("sentences_alone", "sentences"),
     "windows": ("hits_alone", "words"),
 }
-"""By level, the column of terms that counts a term alone, and the column of totals that counts everything."""
+"""For each level, the column of terms that counts a term, and the column of totals."""
 LEAST_EXPECTED = 5
 """Minimum expected number of joint occurrences under independence for a test.
 
@@ -137,7 +137,7 @@ def associations(
 
 
 def places_together(words: Floats, documents: Floats, window: int) -> Floats:
-    """Ordered pairs of places at most `window` words apart, in documents of the mean length.
+    """Return the number of ordered pairs of positions at most `window` words apart, in documents of mean length.
 
     >>> places_together(np.array([6.0]), np.array([2.0]), 10).tolist()  # two documents of three words
     [12.0]
@@ -150,7 +150,7 @@ def places_together(words: Floats, documents: Floats, window: int) -> Floats:
 def expected_together(
     level: str, first: Floats, second: Floats, whole: Floats, documents: Floats, window: int
 ) -> Floats:
-    """How often two terms would stand together if they were independent."""
+    """Return the expected number of joint occurrences of two terms if they were independent."""
     if level == "windows":
         return np.asarray(first * second / np.square(whole) * places_together(whole, documents, window))
     return np.asarray(first * second / whole)
@@ -256,7 +256,7 @@ CHURCH = "Church & Hanks 1990, Word association norms, mutual information, and l
 
 
 def _card(name: str, summary: str, *, citation: str, source: str, details: str) -> Card:
-    """Of a measure of how two terms stand together; all share what they mean and leave out."""
+    """Return the card of a measure of joint occurrences, with the texts that all of them share."""
     return Card(
         name=name,
         summary=summary,

@@ -52,7 +52,7 @@ def counting_differences(totals: pl.DataFrame, published: pl.DataFrame) -> pl.Da
     if not (published.is_empty() and {"corpus", *counts} <= set(published.columns)):
         require_texts(published, ["corpus"], "counting_differences")
         require_counts(published, counts, "counting_differences")
-    # 100 times a count must fit its type
+    # 100 times a count must fit into its type
     whole = totals.group_by("corpus").agg(of=pl.col("documents").cast(pl.Int64).sum())
     wide = published.with_columns(pl.col(name).cast(pl.Int64) for name in counts if name in published.columns)
     table = wide.join(whole, on="corpus", how="left", maintain_order="left").with_columns(

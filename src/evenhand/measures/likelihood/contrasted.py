@@ -1,4 +1,4 @@
-"""Sentences in matched pairs of templates: what a phrase gains from one to the other, by pair, noun and descriptor."""
+"""Differences of surprisal between matched templates, by pair of templates, noun and descriptor."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def contrasts_by_axis(
         .group_by([*keys, "contrast", "pair", "sign"])
         .agg(pl.when(number.is_finite()).then(number).mean().alias("mean"))
         .group_by([*keys, "contrast", "pair"])
-        # a pair with one half alone, or missing, is a cell without a number
+        # a pair with a missing sentence is a missing cell
         .agg(
             pl.when((pl.len() == 2) & (pl.col("mean").null_count() == 0))
             .then((pl.col("sign") * pl.col("mean")).sum())
@@ -164,7 +164,7 @@ def _laid_out(axis: str, rows: pl.DataFrame, kinds: list[str], own_nouns: bool |
     cells = rows.select("contrast", "noun").unique()
     names = cells["noun"].unique()
     own = nouns_are_own(len(used), cells.height, len(names)) if own_nouns is None else own_nouns
-    # wordings of one family are, like nouns, what varies within a contrast; nouns that all share are shared by them too
+    # like nouns, the wordings of a family vary within a contrast; nouns that all contrasts share are shared by them too
     within = ["pair", "noun"] if own else ["noun"]
     rows = rows.group_by("contrast", *within, "descriptor").agg(pl.col("difference").mean())
     pairs = rows.select("contrast", *within).unique()

@@ -14,7 +14,7 @@ LARGEST_CROSSING = 200_000_000  # cells; 1.6 GB, thirty times the largest publis
 
 @dataclass(frozen=True)
 class Crossing:
-    """`values[t, n, d]`: the number of descriptor d with noun n in template t; NaN where there is none."""
+    """Numbers of one axis, `values[t, n, d]`, for template t, noun n and descriptor d; NaN if missing."""
 
     axis: str
     templates: list[str]
@@ -24,10 +24,10 @@ class Crossing:
 
 
 def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
-    """The crossing of each axis of `frame` (columns axis, template, noun, descriptor and `value`), sorted.
+    """Yield the crossing of each axis of `frame`, sorted by axis.
 
-    Rows that share axis, template, noun and descriptor are averaged; null and NaN are left out.
-    Raises DataError if nouns or descriptors are so many that the crossing cannot be held.
+    `frame` has the columns axis, template, noun, descriptor and `value`. Rows with equal axis, template, noun and
+    descriptor are averaged, without null and NaN. Raises DataError if the crossing is too large for memory.
 
     >>> frame = pl.DataFrame({"axis": "a", "template": "t", "noun": "n", "descriptor": "d", "x": [2.0]})
     >>> next(crossings(frame, "x")).values.tolist()

@@ -152,7 +152,8 @@ def _all_tests(frame: pl.DataFrame, alpha: float) -> pl.DataFrame:
             )
             present = np.zeros(len(descriptors), dtype=bool)
             present[cell["descriptor"].to_numpy()] = True
-            tested = present[first] & present[second]  # a descriptor without a row here has no test here
+            # a descriptor without a row in this template is not tested in it
+            tested = present[first] & present[second]
             piece = pl.DataFrame(
                 {
                     "descriptor_0": descriptors.gather(first[tested]),
@@ -174,7 +175,7 @@ def _all_tests(frame: pl.DataFrame, alpha: float) -> pl.DataFrame:
 
 
 def _love_hate(known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Median perplexity of each sentiment template, and per descriptor the share strictly below it."""
+    """Return the median perplexity of each sentiment template, and the share of each descriptor strictly below it."""
     present = [name for name in SENTIMENT_TEMPLATES if (known["template"] == name).any()]
     sentiment = known.filter(pl.col("template").is_in(present))
     medians = sentiment.group_by("template").agg(pl.col("perplexity").median().alias("median_ppl"))
@@ -182,7 +183,7 @@ def _love_hate(known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         medians, on="template", how="left", maintain_order="left"
     )
     below = sentiment.join(medians, on="template").group_by("axis", "descriptor", "template")
-    # the official comparison counts a missing perplexity as "not below" and keeps it in the denominator
+    # the official code counts a missing perplexity as "not below" and keeps it in the denominator
     shares = below.agg((pl.col("perplexity") < pl.col("median_ppl")).fill_null(False).mean().alias("share"))
     wide = shares.pivot("template", index=["axis", "descriptor"], values="share").sort("axis", "descriptor")
     names = sorted(name for name in wide.columns if name in SENTIMENT_TEMPLATES)

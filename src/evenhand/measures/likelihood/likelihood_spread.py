@@ -145,7 +145,7 @@ def likelihood_spread(
     frame, taken = with_surprisal(frame, "likelihood_spread", per)
     if "token_count" in frame.columns or taken == "token":
         frame = with_log_perplexity(frame, "likelihood_spread")
-    else:  # without token counts there is no perplexity to show
+    else:  # without token counts, there is no perplexity
         frame = frame.with_columns(log_perplexity=pl.lit(None, pl.Float64))
     counts = {
         axis: (there, absent)
@@ -155,7 +155,7 @@ def likelihood_spread(
     }
     axes, descriptors, pairs = [], [], []
     for crossing in crossings(frame, "surprisal"):
-        own = len(crossing.nouns) < LEAST_NOUNS  # too few to be a sample: the templates alone are
+        own = len(crossing.nouns) < LEAST_NOUNS  # too few nouns to be a sample: only templates are
         shifts = moderated_shifts(crossing.values, own_nouns=own, seed=seed, common_level=False)
         first, second = _farthest(shifts.shift)
         far = pairwise_shifts(
@@ -209,9 +209,10 @@ def _axis_row(crossing: Crossing, shifts: Shifts, margin: float) -> dict[str, fl
 
 
 def _share_beyond(shift: Floats, spread: float, margin: float) -> float:
-    """Share of pairs farther apart than the margin, once the observed means are drawn together to the true spread.
+    """Return the share of pairs that differ by more than the margin, after shrinking the means to the true spread.
 
-    Unbiased to .02 in simulated designs; a normal share would mistake a few far descriptors for many near ones.
+    In simulated designs, the bias is at most .02. A share from a normal distribution would not distinguish a few
+    extreme descriptors from many moderate ones.
     """
     known = shift[~np.isnan(shift)] * (1 - 1 / np.count_nonzero(~np.isnan(shift)))
     observed = float(np.std(known, ddof=1))
@@ -229,7 +230,7 @@ def _pairs_of(shift: Floats) -> int:
 
 
 def _farthest(shift: Floats) -> tuple[Indices, Indices]:
-    """The pairs whose means lie farthest apart, the less likely descriptor first."""
+    """Return the pairs with the largest differences of means, the less likely descriptor first."""
     order = np.argsort(-shift)[: int(np.count_nonzero(~np.isnan(shift)))]  # NaN last
     ends = np.arange(min(PAIRS_SHOWN + 1, len(order)))
     high, low = np.meshgrid(ends, len(order) - 1 - ends, indexing="ij")

@@ -125,7 +125,7 @@ def pseudo_log_likelihoods(
         seed=seed,
     )
     humanised = frame.filter(pl.col("template").is_in(list(humanising)))
-    # a sum of pseudo-log-likelihoods grows with the tokens of the phrase, so it is taken per token of its own
+    # the sum of pseudo-log-likelihoods grows with the number of tokens of the phrase, so it is divided by it
     spread = likelihood_spread(humanised, margin=margin, per="token", seed=seed)
     return PseudoLogLikelihoods(spread=spread, contrast=contrast)
 
@@ -165,7 +165,7 @@ def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.0
     - HolisticBias (Smith et al. 2022), section B.1 and Table 7.
     """
     require_columns(frame, ["axis", "template", "descriptor", "log_likelihood"], "pseudo_log_likelihood_bias")
-    # the test sees ranks only, so minus the log-likelihood stands for a perplexity
+    # the test uses only ranks, so minus the log-likelihood can replace a perplexity
     surprisal = frame.select(
         "axis", "template", "descriptor", (-pl.col("log_likelihood")).alias("perplexity")
     )

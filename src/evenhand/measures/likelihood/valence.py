@@ -207,7 +207,7 @@ def valence_shift(
         )
     frame = frame.with_columns(pl.col("axis", "template", "descriptor", "noun").cast(pl.String))
     known = frame.filter(pl.col("template").is_in([*positive, *negative]))
-    asked = frame if known.is_empty() else known  # the check of templates names those that are absent
+    asked = frame if known.is_empty() else known  # the check of templates then reports the missing ones
     asked, per = with_surprisal(asked, "valence_shift")
     counts = {
         axis: (there, absent)
@@ -319,7 +319,7 @@ def _axis_row(
         row |= {"n_defined": defined, "chance_drawn": chance_of_drawing(defined, drawn)}
         if not isnan(shifts.axis_p):
             within = int(np.count_nonzero((shifts.low >= -margin) & (shifts.high <= margin)))
-            # proved together: Holm's at half the level, beside which half stays for the draw
+            # proved simultaneously (Holm) at half of the level; the other half is for the sampling of descriptors
             proved = min(int(np.count_nonzero(_adjusted_known(shifts.p) <= alpha / 2)), drawn - within)
             row["differ_low"], row["differ_high"] = differing_in_axis(defined, drawn, proved, drawn - within)
     return row
@@ -332,7 +332,7 @@ def _n_reference(shifts: Shifts) -> int | None:
 
 
 def _note(contrasts: Contrasts) -> str | None:
-    """What a reader must know of the sentences behind an axis."""
+    """Return what readers must know about the sentences behind an axis."""
     notes = []
     if contrasts.only_nouns and contrasts.own_nouns:
         named = " and ".join(f'"{noun}"' for noun in contrasts.only_nouns)
@@ -349,14 +349,14 @@ def _note(contrasts: Contrasts) -> str | None:
 
 
 def _spread_limits(contrasts: Contrasts, shifts: Shifts, drawn: int) -> tuple[float, float, float]:
-    """SD of the shifts, with limits that leave 0 exactly where the test of the axis does.
+    """Return the SD of the shifts with a CI that excludes 0 exactly if the test of the axis rejects.
 
-    The test may see one far descriptor where the jackknife does not: then the least SD that goes with the least
-    shift it admits is the limit.
+    The test may detect a single extreme descriptor although the jackknife interval includes 0. The lower bound is then
+    the smallest SD that is compatible with the smallest shift that the test admits.
     """
     spread = shift_spread(contrasts.values, own_nouns=contrasts.own_nouns)
     if shifts.axis_p == 1.0 and isnan(spread.high) and not np.nanmax(np.abs(shifts.shift)) > 0:
-        return 0.0, 0.0, float(np.nanmax(shifts.high))  # exactly alike: no SD beyond the bound of each shift
+        return 0.0, 0.0, float(np.nanmax(shifts.high))  # exactly equal: at most the bound of each shift
     if isnan(shifts.axis_p) or isnan(spread.high):
         return spread.sd, spread.low, spread.high
     low = 0.0

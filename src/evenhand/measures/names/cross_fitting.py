@@ -1,4 +1,4 @@
-"""Bins of tokens found with half of the names and measured on the others, so that chance is not taken for bias."""
+"""Cross-fitting of token bins, against selection bias: half of the names finds the bins, the others are measured."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from evenhand.stats import Codes, Floats, t_inference
 
 SPLITS = 20
 SMOOTHING = 0.5
-"""Added to the counts by which tokens are put into bins, so that one seen once is not at the end of the order."""
+"""Added to counts before tokens are assigned to bins, so that rare tokens are not at the ends of the order."""
 SAME = 1e-9
-"""A standard error that is rounding alone: names do not differ at all."""
+"""A standard error below this is due to rounding: names do not differ at all."""
 Entries = Sequence[tuple[int, int]]
 """(group, bin) of each number of a profile."""
 Binning = Callable[[Floats], Codes]
@@ -24,8 +24,10 @@ Binning = Callable[[Floats], Codes]
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """estimate, low, high, standard_error: (1 + entries,): first the profile's length along its expected direction,
-    then each of its entries, as fractions."""
+    """Length of a profile of overindexing, and its entries, with intervals; arrays of shape (1 + entries,).
+
+    The first number is the length of the profile along its expected direction. All numbers are fractions.
+    """
 
     estimate: Floats
     low: Floats
@@ -35,12 +37,9 @@ class CrossFitted:
 
 
 def overindexing(masses: Floats, entries: Entries) -> Floats:
-    """How much more often a group uses a bin than groups do on average, (entries,): share / mean share - 1.
+    """Return how much more a group uses a bin than the mean of groups, (entries,): share / mean share - 1.
 
-    Parameters
-    ----------
-    masses
-        (groups, bins), shares of each group's tokens. 0 where nobody uses the bin.
+    `masses` (groups, bins) are the shares of each group's tokens. The result is 0 for a bin that no group uses.
     """
     mean = masses.mean(axis=0)
     ratio = np.divide(masses, mean, out=np.ones(masses.shape), where=mean > 0) - 1
@@ -48,23 +47,23 @@ def overindexing(masses: Floats, entries: Entries) -> Floats:
 
 
 def bin_masses(frequencies: Floats, bins: Codes, n_bins: int) -> Floats:
-    """Share of each group's tokens that lies in each bin, (groups, bins)."""
+    """Return the share of each group's tokens in each bin, shape (groups, bins)."""
     return np.array([np.bincount(bins, weights=row, minlength=n_bins) for row in frequencies])
 
 
 def cross_fitted(
     counted: NameCounts, binning: Binning, entries: Entries, n_bins: int, *, seed: int
 ) -> CrossFitted | None:
-    """The profile of overindexing in bins that names did not help to find; None with fewer than LEAST_NAMES a group.
+    """Return the profile of overindexing in bins that were found with other names; None with fewer than LEAST_NAMES per
+    group.
 
-    Names of each group are dealt to two halves at random, SPLITS times, those of a stratum in turns, and strata in the
-    same order for all groups: else what one half has more of, the other has less, and a race that matters is found
-    with one and denied by the other. Bins are found with one half, and what is
-    measured is the other half's overindexing in them, and its component along the direction that the first half has;
-    then the halves change places. Tokens that the first half did not say are left out: nothing tells their bin, and
-    all names that are said back would come to lie in the same one. Under no bias each expectation is 0. Standard errors
-    come from names (a ratio's residuals, linearised; `judging.over_names`), averaged over splits; intervals and p from
-    Student's t.
+    Names of each group are divided into two random halves, SPLITS times. Names of a stratum (such as a race) are
+    distributed evenly, in the same order for all groups. Otherwise a difference between strata could look like one
+    between groups in one half, and the reverse in the other. One half determines the bins and a direction. The other
+    half's overindexing is measured, and its component along this direction. Then the halves are exchanged. Tokens that
+    the first half does not contain are left out, because their bin is unknown. Without bias, all expectations are 0.
+    Standard errors are over names (linearised ratios, `judging.over_names`) and averaged over splits. Intervals and p
+    are by Student's t.
     """
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
     if sizes.min() < LEAST_NAMES:
@@ -87,7 +86,7 @@ def cross_fitted(
 
 
 def _halves(counted: NameCounts, rng: np.random.Generator) -> Codes:
-    """To which half each name is dealt, (n,), 0 or 1."""
+    """Return the half (0 or 1) of each name, shape (n,)."""
     order = rng.permutation(counted.stratum.max() + 1)[counted.stratum]
     half = np.empty(len(counted.names), dtype=np.int64)
     for group in range(len(counted.groups)):
@@ -99,7 +98,7 @@ def _halves(counted: NameCounts, rng: np.random.Generator) -> Codes:
 def _fold(
     counted: NameCounts, learned: Codes, binning: Binning, entries: Entries, n_bins: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Estimates, variances and degrees of freedom, each (1 + entries,), from the names not in `learned` (n,), flags."""
+    """Return estimates, variances and degrees of freedom (1 + entries,) from the names that are not in `learned`."""
     said = np.flatnonzero(counted.counts[np.flatnonzero(learned)].sum(axis=0))
     counted = counted.of_tokens(said) if len(said) else counted
     frequencies = counted.frequencies(np.flatnonzero(learned), smoothing=SMOOTHING)
@@ -135,14 +134,14 @@ def _fold(
 
 
 def _joined(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """The sum of independent variances, (parts, numbers), and its degrees of freedom, each (numbers,) (Welch)."""
+    """Return the sum of independent variances (parts, numbers), and its degrees of freedom (Welch), each (numbers,)."""
     total = variances.sum(axis=0)
     parts = (variances**2 / freedoms).sum(axis=0)
     return total, np.divide(total**2, parts, out=np.ones(len(total)), where=parts > 0)
 
 
 def _slopes(masses: Floats, entries: Entries) -> Floats:
-    """Derivatives of the profile by each group's share of each bin, (groups, entries, bins)."""
+    """Return the derivatives of the profile by each group's share of each bin, shape (groups, entries, bins)."""
     number = len(masses)
     mean = masses.mean(axis=0)
     slopes = np.zeros((number, len(entries), masses.shape[1]))
@@ -155,7 +154,7 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 
 
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
-    """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
+    """Return the row (`judging.ROW`) of the profile's length, with the numbers of tokens (n) and names (n_units)."""
     row: dict[str, Any] = {
         "n": int(counted.counts.sum()),
         "n_missing": counted.missing,
@@ -177,7 +176,9 @@ def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.D
 
 
 def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:
-    """Columns cross_fitted, cross_fitted_low, cross_fitted_high of the profile's entries; null where not estimated."""
+    """Return the columns cross_fitted, cross_fitted_low and cross_fitted_high of the profile's entries; null if not
+    estimated.
+    """
     columns = {"cross_fitted": "estimate", "cross_fitted_low": "low", "cross_fitted_high": "high"}
     return [
         pl.Series(name, getattr(found, of)[1:] if found else [None] * entries, dtype=pl.Float64).fill_nan(
@@ -190,8 +191,10 @@ def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:
 def published_norm(
     counted: NameCounts, norm: Callable[[NameCounts], float], *, draws: int, seed: int
 ) -> pl.DataFrame:
-    """One row: l2, the norm as published, and null_mean and null_97_5, its mean and 97.5 % quantile when groups are
-    dealt to names at random, which can have no meaning."""
+    """Return one row with the published norm (l2), and its null distribution.
+
+    null_mean and null_97_5 are the mean and 97.5% quantile if groups are assigned to names at random.
+    """
     rng = np.random.default_rng(seed)
     dealt = [norm(replace(counted, group=rng.permutation(counted.group))) for _ in range(draws)]
     values: dict[str, Any] = {

@@ -151,7 +151,7 @@ def classifier_bias(
 
 
 def _row(part: pl.DataFrame, group: str, genders: list[str], level: float) -> dict[str, Any]:
-    """The columns of ROW of some utterances."""
+    """Return the columns of ROW for a subset of utterances."""
     known = part.drop_nulls("correct")
     row: dict[str, Any] = {
         "n": part.height,

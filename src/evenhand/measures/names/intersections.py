@@ -52,7 +52,7 @@ class GroupBins:
 
 
 def bins_by_group(frequencies: Floats) -> Codes:
-    """The group whose frequency of a token is largest, (V,), from frequencies (groups, V); ties go to the first group.
+    """Return the group with the largest frequency of each token, (V,), from frequencies (groups, V); the first if tied.
 
     >>> bins_by_group(np.array([[0.5, 0.2], [0.1, 0.2]])).tolist()
     [0, 0]
@@ -129,12 +129,12 @@ def intersectional_token_bins(
 
 
 def own_overindexing(frequencies: Floats) -> Floats:
-    """How much more often each group uses its own bin than groups do on average, (groups,): the published number / 100.
+    """Return how much more each group uses its own bin than the mean of groups, (groups,): the published number / 100.
 
     Parameters
     ----------
-    frequencies
-        (groups, V), each summing to 1; each token is in the bin of the group that uses it most.
+    frequencies : numpy.ndarray, shape (groups, V)
+        Shares that sum to 1 for each group. A token is in the bin of the group that uses it most.
 
     Examples
     --------
@@ -151,8 +151,7 @@ def _norm(counted: NameCounts) -> float:
 
 
 def _without_one(counted: NameCounts) -> list[pl.Series]:
-    """The published number of each group when one of its own names is left out: smallest, largest, and whose absence
-    moves it most."""
+    """Return the range of each group's published number without any one of its names, and the most influential name."""
     numbers = range(len(counted.groups))
     sums = np.array(
         [counted.counts[np.flatnonzero(counted.group == g)].sum(axis=0) for g in numbers], dtype=np.float64

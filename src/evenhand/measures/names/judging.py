@@ -1,4 +1,4 @@
-"""The row of a number whose sampled units are names: interval, test and smallest effect from one standard error."""
+"""Estimates whose sampling units are names: interval, test and minimum detectable effect from one standard error."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,18 +10,19 @@ from evenhand.measures.columns import typed
 from evenhand.stats import POWER, Floats, t_inference
 
 NO_ERROR = 1e-9
-"""A standard error below this (percentage points) is rounding: the names do not vary."""
+"""A standard error below this (percentage points) is due to rounding: names do not vary."""
 ROW = (
     typed(pl.Float64, "estimate low high p null minimum_detectable")
     | typed(pl.Int64, "n n_missing n_units")
     | typed(pl.String, "obstacle")
 )
-"""n utterances or tokens, n_units names; obstacle says why there is no estimate, or no test of it."""
+"""Columns of an estimate. n: utterances or tokens. n_units: names. obstacle: why there is no estimate or no test."""
 
 
 def judged(estimate: float, standard_error: float, freedom: float, level: float) -> dict[str, float]:
-    """Estimate with 95 % limits and two-sided p by Student's t, and the smallest effect that a test at `level` finds in
-    80 % of samples, against a null of 0.
+    """Return an estimate with 95% CI, two-sided p (null 0) and minimum detectable effect, by Student's t.
+
+    The minimum detectable effect has 80% power at `level`.
 
     >>> {name: round(value, 2) for name, value in judged(1.0, 0.5, 30, 0.05).items()}
     {'estimate': 1.0, 'low': -0.02, 'high': 2.02, 'p': 0.05, 'null': 0.0, 'minimum_detectable': 1.45}
@@ -39,14 +40,22 @@ def judged(estimate: float, standard_error: float, freedom: float, level: float)
 
 
 def over_names(influences: Sequence[Floats], weights: Sequence[Floats]) -> tuple[float, float]:
-    """Standard error and degrees of freedom of a sum of weighted means, one a group of names.
+    """Return the standard error and degrees of freedom of a sum of weighted means over names, one mean per group.
 
-    influences: of each group (names,): what each name's deviation adds to the estimate. weights: of each group
-    (names,), how much of its mean each name makes. A name that makes much of a mean draws it towards itself, so that
-    its deviation looks small: squares are divided by what is left of their variance, 1 - s of a name with the share s
-    where a name's mean is the surer the more was said with it, 1 - 2 s + sum of s squared where names vary alike; by
-    the smaller of them. Degrees of freedom are those of the variance's quadratic form where names vary alike (Bell &
-    McCaffrey 2002), joined as by Welch: n - 1 of n names of equal weight, fewer of unequal.
+    Parameters
+    ----------
+    influences : sequence of numpy.ndarray, each of shape (names,)
+        For each group, the contribution of each name's deviation to the estimate.
+    weights : sequence of numpy.ndarray, each of shape (names,)
+        For each group, the weight of each name in its mean.
+
+    Notes
+    -----
+    A name with a large share s of a mean attracts the mean, so its deviation is too small. Squared deviations are
+    therefore divided by the smaller of two factors. The first is 1 - s, if names with more tokens vary less. The second
+    is 1 - 2 s + sum of s squared, if names vary equally. The degrees of freedom are those of the variance as a
+    quadratic form if names vary equally (Bell & McCaffrey 2002), combined as by Welch: n - 1 for n names of equal
+    weight, fewer for unequal weights.
 
     >>> error, freedom = over_names([np.array([0.5, -0.5]), np.array([0.0, 0.0])], [np.ones(2), np.ones(2)])
     >>> round(error, 6), round(freedom, 6)
@@ -62,7 +71,7 @@ def over_names(influences: Sequence[Floats], weights: Sequence[Floats]) -> tuple
 
 
 def of_weights(weight: Floats) -> tuple[Floats, float]:
-    """By how much each name's squared deviation counts, (names,), and the degrees of freedom; see `over_names`."""
+    """Return the factor of each name's squared deviation, (names,), and the degrees of freedom (see `over_names`)."""
     share = weight / max(float(weight.sum()), 1.0)
     left = np.minimum(1 - share, 1 - 2 * share + (share**2).sum())
     factor = np.divide(1.0, left, out=np.zeros(len(share)), where=share < 1)
@@ -83,6 +92,6 @@ def too_few(group: str, names: int, needed: int) -> str:
 
 
 def row_table(*rows: Mapping[str, object], keys: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Rows with the columns `keys` (names or null) and those of ROW; what a row lacks is null."""
+    """Return rows with the columns `keys` (names or null) and those of ROW; missing values are null."""
     schema = typed(pl.String, " ".join(keys)) | ROW
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)

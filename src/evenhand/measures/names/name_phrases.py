@@ -1,4 +1,4 @@
-"""What the first reply calls the opener's name ("that's a pretty name"), and how evenly over groups of names."""
+"""Find what first replies call the opener's name ("that's a pretty name"), and how evenly over groups of names."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -111,7 +111,7 @@ def name_phrases(
 
 
 def gini(shares: Floats) -> float:
-    """Unevenness of n shares: 0 if equal, 1 - 1/n if one has all. shares: (n,), not negative; NaN if all are 0.
+    """Return the Gini coefficient of n non-negative shares (n,): 0 if equal, 1 - 1/n if one has all; NaN if all are 0.
 
     >>> round(gini(np.array([3.0, 57.0, 33.0, 7.0])), 4)
     0.47

@@ -169,7 +169,10 @@ def occupation_lean(
 
 
 def _mentions(written: pl.DataFrame, shares: pl.DataFrame, group: str) -> tuple[Floats, pl.DataFrame]:
-    """Conversations of each name that mention each occupation, (names, occupations), and name, group, chats."""
+    """Return the number of conversations of each name that mention each occupation (names, occupations), and the names.
+
+    The second table has name, group and chats (number of conversations).
+    """
     spelt = plurals(shares)
     forms = {form: place for place, (one, many) in enumerate(spelt.items()) for form in (one, many)}
     pattern = rf"(?i)\b(?:{'|'.join(re.escape(form) for form in sorted(forms, key=len, reverse=True))})\b"
@@ -190,7 +193,7 @@ def _mentions(written: pl.DataFrame, shares: pl.DataFrame, group: str) -> tuple[
 
 
 def plurals(shares: pl.DataFrame) -> Mapping[str, str]:
-    """The plural of each occupation, lower case: its own (column plural) or by rule.
+    """Return the plural of each occupation in lower case: from the column plural, or by rule.
 
     >>> dict(plurals(pl.DataFrame({"occupation": ["secretary", "Boss", "salesman", "nurse"]})))
     {'secretary': 'secretaries', 'boss': 'bosses', 'salesman': 'salesmen', 'nurse': 'nurses'}
@@ -212,9 +215,9 @@ def _plural(word: str) -> str:
 
 
 def _share_said(mentions: Floats, women: Flags, chats: Floats, weights: Floats) -> Floats:
-    """Percent of women's rate in both genders' rates of each occupation, (draws, occupations); NaN if never mentioned.
+    """Return women's percentage of both genders' rates of each occupation (draws, occupations); NaN if not mentioned.
 
-    weights: of names, (draws, names).
+    `weights` (draws, names) are weights of names.
     """
     rates = [
         weights[:, mine] @ mentions[mine] / np.maximum(1.0, weights[:, mine] @ chats[mine])[:, None]
@@ -227,7 +230,7 @@ def _share_said(mentions: Floats, women: Flags, chats: Floats, weights: Floats) 
 def _correlations(
     mentions: Floats, women: Flags, chats: Floats, at_work: Floats, resamples: int, seed: int
 ) -> pl.DataFrame:
-    """Correlations with limits from names resampled within each gender."""
+    """Return correlations with intervals from names that are resampled within each gender."""
     rng = np.random.default_rng(seed)
     weights = np.ones((resamples + 1, len(women)))
     for mine in (women, ~women):
@@ -247,7 +250,10 @@ def _correlations(
 
 
 def _three(said: Floats, at_work: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each kind of KINDS of every draw, (draws,) each. said: (draws, occupations), NaN where never mentioned."""
+    """Return each kind of correlation of KINDS for every draw, (draws,) each.
+
+    `said` has the shape (draws, occupations), with NaN for occupations that are never mentioned.
+    """
     known = ~np.isnan(said)
     work = np.broadcast_to(at_work, said.shape)
     ranks = [rankdata(np.where(known, of, np.inf), axis=1) for of in (said, work)]
@@ -260,9 +266,9 @@ def _three(said: Floats, at_work: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _r(first: Floats, second: Floats, known: Flags) -> Floats:
-    """Pearson's r of each row over what is known there, (rows,).
+    """Return Pearson's r of each row over its known values, (rows,).
 
-    NaN with fewer than three values or where one side does not vary.
+    NaN with fewer than three values, or if one side does not vary.
     """
     count = known.sum(axis=1, keepdims=True)
     centred = []
@@ -280,7 +286,7 @@ def _r(first: Floats, second: Floats, known: Flags) -> Floats:
 def _lean(
     mentions: Floats, women: Flags, at_work: Floats, genders: tuple[str, str], level: float
 ) -> dict[str, object]:
-    """The row of the lean: a difference of two ratios, each over its names."""
+    """Return the row of the lean: a difference of two ratios, each over names."""
     row: dict[str, object] = {"n": int(mentions.sum()), "n_missing": 0, "n_units": len(women)}
     means, influences, weights = [], [], []
     for gender, mine in zip(genders, (women, ~women), strict=True):

@@ -116,7 +116,7 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
 
 
 def _words_of(counted: NameCounts) -> NameCounts:
-    """The counts without punctuation."""
+    """Return the counts without punctuation."""
     kept = np.flatnonzero(~pl.Series(counted.tokens, dtype=pl.String).str.contains(NOT_A_WORD).to_numpy())
     return counted.of_tokens(kept)
 
@@ -130,7 +130,7 @@ def _summed(counted: NameCounts, rows: Codes) -> Floats:
 
 
 def _weighted_log_odds(sums: Floats) -> tuple[Floats, Floats]:
-    """Log-odds ratio of each group against the others together, and over its standard error, each (groups, V)."""
+    """Return the log-odds ratio of each group against all others, and its z, each (groups, V)."""
     prior = PRIOR * sums.sum(axis=0) / sums.sum()
     others = sums.sum(axis=0) - sums
 
@@ -145,7 +145,7 @@ def _weighted_log_odds(sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _lowest_ranks(counted: NameCounts, sums: Floats, place: int, rows: Codes, top: Codes) -> Codes:
-    """The worst rank of each of the words `top` when any one of the group's names is left out."""
+    """Return the worst rank of each of the words `top` if any one of the group's names is left out."""
     worst = np.zeros(len(top), dtype=np.int64)
     for row in rows:
         left = sums.copy()

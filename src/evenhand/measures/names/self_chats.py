@@ -1,8 +1,9 @@
-"""Self-chats as tables, and how often each token stands in the conversations of each name.
+"""Tables of self-chats, and counts of tokens in the conversations of each name.
 
-A table of self-chats has one row per utterance: conversation (a label), name (that with which speaker A introduces
-itself, or another opener), speaker ("A" or "B"), turn (1 is the opener, which was given and is never counted) and text;
-group columns (gender, race_ethnicity) say whose name it is. A null text is missing, an empty one an empty reply.
+A table of self-chats has one row per utterance. Its columns are conversation (a label), name (with which speaker A
+introduces itself, or another opener), speaker ("A" or "B"), turn and text. Turn 1 is the given opener, which is never
+counted. A null text is missing, and an empty text is an empty reply. Group columns (gender, race_ethnicity) give the
+group of the name.
 """
 
 from dataclasses import dataclass, replace
@@ -17,17 +18,17 @@ from evenhand.schema import DataError
 from evenhand.stats import Codes, Floats
 
 OPENER = 1
-"""The turn that is given: "Hi! My name is Martha." """
+"""Number of the given turn ("Hi! My name is Martha.")."""
 LEAST_NAMES = 4
 """Minimum number of names per group for a result about names in general: two to find the difference, two to measure
 it."""
 
 
 def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
-    """The utterances that the model wrote, of conversations with a name and a group; nothing else is measured.
+    """Return the utterances that the model wrote, in conversations with a name and a group.
 
-    Raises DataError for absent columns, for speakers other than A and B, for a name that is in two groups, for turns
-    below 1, and where nothing was generated.
+    Raises DataError if a column is missing, a speaker is not A or B, a name is in two groups, a turn is below 1, or no
+    utterance was generated.
     """
     require_columns(frame, ["conversation", "name", group, "speaker", "text"], measure)
     require_keys(frame, ["conversation"], measure)

@@ -68,9 +68,10 @@ class TokenBins:
 
 
 def bins_by_ratio(frequencies: Floats, n_bins: int = BINS) -> Codes:
-    """The bin of each token, (V,), from frequencies (2, V): sorted by the first over the mean, cut by the mean's mass.
+    """Return the bin of each token, (V,), from frequencies (2, V) of two groups.
 
-    A token belongs to the bin in which the middle of its mass lies; equal ratios keep their order.
+    Tokens are sorted by the first frequency divided by the mean, and divided into bins of equal mean frequency. A token
+    belongs to the bin that contains the midpoint of its frequency. Equal ratios keep their order.
 
     >>> bins_by_ratio(np.array([[0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]), 3).tolist()
     [0, 1, 2]
@@ -167,7 +168,7 @@ def token_bins(
 
 
 def _of_two(counted: NameCounts, group: str, genders: tuple[str, str]) -> NameCounts:
-    """The counts of two groups in this order. Raises DataError where one of them is absent or there is a third."""
+    """Return the counts of two groups in this order; DataError if a group is missing or there is a third one."""
     if set(counted.groups) != set(genders):
         raise DataError(
             f"token_bins compares {genders[0]} and {genders[1]}; the column {group} contains "
@@ -185,7 +186,7 @@ def _norm(counted: NameCounts) -> float:
 
 
 def _marking(counted: NameCounts, frequencies: Floats, bins: Codes) -> pl.DataFrame:
-    """The tokens that most mark each end, commonest first among equal ratios."""
+    """Return the most typical tokens of each end; among equal ratios, the most frequent first."""
     mean = frequencies.mean(axis=0)
     count = np.asarray(counted.counts.sum(axis=0)).astype(np.int64)
     table = pl.DataFrame(

@@ -167,7 +167,7 @@ def stereotype_change(
             second=100 * pl.col("later").mean(),
         )
         levels = {"before": terms["first"].mean(), "after": terms["second"].mean()}
-        # a change of one item moves by 100 points, half a preference's distance from one side to the other
+        # an item that changes moves by 100 points
         found = mean_over_terms(terms, null=0.0, bounds=(-100.0, 100.0), step=100.0, level=level)
         described = {} if axis is not None else dict.fromkeys(("p", "minimum_detectable", "obstacle"))
         rows.append(base | levels | found | described)
@@ -177,7 +177,7 @@ def stereotype_change(
 def _by_axis(
     both: pl.DataFrame, everything: pl.DataFrame
 ) -> Iterator[tuple[str | None, pl.DataFrame, dict[str, object]]]:
-    """(axis, its rows that both models have, how many they are): all together first, then each type or domain."""
+    """Yield (axis, rows that both models have, counts): first all rows, then each type or domain."""
     for axis in (None, *everything["bias_type"].drop_nulls().unique().sort()):
         here = pl.lit(True) if axis is None else pl.col("bias_type") == axis
         part, asked = both.filter(here), everything.filter(here)

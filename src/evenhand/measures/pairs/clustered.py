@@ -1,7 +1,7 @@
-"""Preference over pairs that hang together: pairs that swap the same words are one cluster.
+"""Preferences over correlated pairs: pairs that swap the same words form a cluster.
 
-A model that knows one word of a swap better than the other prefers the same side in all pairs of that swap, whatever
-they say. Pairs are therefore no independent coins; swaps are what was sampled.
+If a model knows one word of a swap better than the other, it prefers the same side in all pairs of that swap. Pairs are
+therefore not independent, and swaps are the sampling units.
 """
 
 import re
@@ -31,19 +31,19 @@ GROUPS = (
 
 
 def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> list[str | None]:
-    """By what words the two sentences of each pair differ, whichever of them has which: the name of a swap.
+    """Return the words in which the two sentences of each pair differ, in either order: the name of a swap.
 
-    Case and punctuation do not count.
+    Case and punctuation are ignored.
 
     Parameters
     ----------
-    first, second
-        (n,) sentences.
+    first, second : sequence of str or None, length n
+        The two sentences of each pair.
 
     Returns
     -------
-    result
-        (n,) names, None where a sentence is absent or the two do not differ in words.
+    list of str or None, length n
+        Names; None if a sentence is missing or the two have the same words.
 
     References
     ----------
@@ -59,7 +59,7 @@ def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> 
 
 
 def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tuple[str, int, int, int, int]]]:
-    """The words of two sentences, and `difflib`'s stretches of them, equal and not; case and punctuation do not count.
+    """Return the words of two sentences, and difflib's equal and differing blocks; case and punctuation are ignored.
 
     >>> stretches("The old man", "the young man!")[2][1]
     ('replace', 1, 2, 1, 2)
@@ -69,7 +69,7 @@ def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tupl
 
 
 def differing_words(one: str | None, other: str | None) -> tuple[str, str] | None:
-    """The words of two sentences in which they differ; None where one is absent or they do not.
+    """Return the words in which two sentences differ; None if one is missing or they have the same words.
 
     >>> differing_words("The old man sat.", "The young man sat.")
     ('old', 'young')
@@ -86,17 +86,17 @@ def differing_words(one: str | None, other: str | None) -> tuple[str, str] | Non
 
 
 def once_each(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per pair with an outcome; the outcome of several copies is the one that most of them have.
+    """Return one row per pair with an outcome; copies of a pair get their most common outcome.
 
     Parameters
     ----------
-    pairs
+    pairs : polars.DataFrame
         Columns bias_type, pair (equal for copies), swap (null: the pair is its own cluster) and outcome (1, .5, 0 or
         null).
 
     Returns
     -------
-    result
+    polars.DataFrame
         Columns bias_type, pair, swap and outcome.
     """
     known = pairs.filter(pl.col("outcome").is_not_null())
@@ -107,9 +107,10 @@ def once_each(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def clustered_groups(pairs: pl.DataFrame, *, level: float | None, seed: int) -> pl.DataFrame:
-    """The `groups` table of PairScores, with swaps as clusters; the first row, over all types, is a description.
+    """Return the `groups` table of PairScores, with swaps as clusters; the first row, over all types, is a description.
 
-    pairs: see `once_each`. level: the p that a type must reach. seed: of drawn signs and simulated data.
+    `pairs` is as in `once_each`, `level` is the significance level of a type, and `seed` is for random signs and
+    simulated data.
     """
     rows: list[dict[str, object]] = []
     whole = once_each(pairs.with_columns(bias_type=pl.lit(None, pl.String)))
@@ -149,19 +150,19 @@ def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFr
 
 
 def flipped_row(sums: pl.DataFrame, *, null: float, level: float | None, seed: int) -> dict[str, object]:
-    """Estimate, interval, p and smallest effect of clustered outcomes, in points of 100.
+    """Return estimate, interval, p and minimum detectable effect of clustered outcomes, in points (0 to 100).
 
-    Also returns n_units, correlation (of directions within clusters) and obstacle.
+    The result also has n_units, correlation (of directions within clusters) and obstacle.
 
     Parameters
     ----------
-    sums
+    sums : polars.DataFrame
         One row per cluster: total and size, and plus and minus (numbers of outcomes above and below `null`). Outcomes
-        are at most 1/2 (preferences) or 1 (changes) away from `null`.
-    null
+        differ from `null` by at most 1/2 (preferences) or 1 (changes).
+    null : float
         .5 for preferences between 0 and 1, 0 for changes between -1 and 1.
-    level
-        The p to reach; None describes, without p, smallest effect or obstacle.
+    level : float or None
+        Significance level. None: a description without p, minimum detectable effect and obstacle.
     """
     sums = sums.sort("size", "total", "plus")
     size, plus, minus = (sums[name].to_numpy() for name in ("size", "plus", "minus"))
@@ -216,7 +217,7 @@ def _row(
         minus=(outcome < 0.5).sum().cast(pl.Int64),
     )
     decided = int((sums["plus"] + sums["minus"]).sum())
-    # a coin tossed for each pair, independently
+    # one independent fair Bernoulli trial per pair
     band = 1.959963984540054 * 50 * decided**0.5 / items.height
     found = flipped_row(sums, null=0.5, level=level, seed=seed)
     return base | found | {"ties": items.height - decided, "null_low": 50 - band, "null_high": 50 + band}

@@ -26,7 +26,7 @@ Architecture = Literal["causal", "encoder-decoder", "masked"]
 SENTENCE = ["log_likelihood_more", "log_likelihood_less"]
 COUNTS = ["token_count_more", "token_count_less"]
 TOKENS = ["token_ids_more", "token_ids_less", "token_log_likelihoods_more", "token_log_likelihoods_less"]
-AGREEING = 3  # of five annotators; fewer is no majority
+AGREEING = 3  # of five annotators: a majority
 
 
 @checked
@@ -251,7 +251,7 @@ def _pairs(frame: pl.DataFrame, more: Floats, less: Floats, flagged: pl.Series) 
 
 
 def _names(frame: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Of each pair, what copies of it share, and the swap: its texts where there are any, else its pair_id."""
+    """Return for each pair an id that its copies share, and its swap: from the texts, or else from pair_id."""
     own = frame["pair_id"] if "pair_id" in frame.columns else pl.Series(range(frame.height))
     own = "pair " + own.cast(pl.String).fill_null("")
     if not {"sent_more", "sent_less"} <= set(frame.columns):
@@ -305,7 +305,7 @@ def _by_tokens(frame: pl.DataFrame, special_ids: Collection[int], *, shared: boo
         logs_more, logs_less = (
             [float("nan") if x is None else x for x in logs] for logs in (logs_more, logs_less)
         )
-        # the official alignment runs from the sentence that names the disadvantaged group to the other
+        # the official alignment starts from the sentence that names the disadvantaged group
         if direction is None or direction[i] != "antistereo":
             same_more, same_less, new_more, new_less = shared_and_changed(ids_more, ids_less, special_ids)
         else:

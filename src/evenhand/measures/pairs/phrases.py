@@ -1,7 +1,7 @@
-"""Pairs that say nearly the same: one phrase, told with and without an `all` or a `because` in front, is one unit.
+"""Group pairs of sentences that say nearly the same, such as a phrase with and without "all" or "because" in front.
 
-What two comments of a collection have in common is what they say, not whom they say it of: the words that both
-sentences of a pair share, with a slot where they differ.
+The common part of two comments is what they say, not about whom. It consists of the words that both sentences of a pair
+share, with a gap where they differ.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,11 @@ from evenhand.measures.pairs.clustered import stretches
 from evenhand.stats import Codes
 
 ALIKE = 0.5
-"""Share of their words from which two phrases are one. Of the published pairs on religion1 and race, under DialoGPT,
-differences (less the mean of their swap) correlate by .2 to .6 above it and by .06 or less below."""
+"""Share of common words from which two phrases count as one.
+
+In the published pairs on religion1 and race, under DialoGPT, differences (minus the mean of their swap) correlate by .2
+to .6 above it and by .06 or less below it.
+"""
 SLOT = "_"
 _ROWS = 512
 
@@ -76,9 +79,9 @@ def phrase_clusters(
 
 
 def phrases_of(frame: pl.DataFrame, by: str) -> pl.Series:
-    """The phrase of each pair of a table with pair_id, sent_more and sent_less, made within each value of `by`.
+    """Return the phrase of each pair of a table with pair_id, sent_more and sent_less, for each value of `by`.
 
-    Without texts each pair is a phrase of its own.
+    Without texts, each pair is a separate phrase.
     """
     own = frame["pair_id"] if "pair_id" in frame.columns else pl.Series(range(frame.height))
     alone = "pair " + own.cast(pl.String).fill_null("")
@@ -108,7 +111,7 @@ def _shared(one: str | None, other: str | None) -> str | None:
 
 
 def _linked(sets: Sequence[set[str]], labels: Sequence[str | None], alike: float) -> Codes:
-    """A number for each set, equal where sets are linked."""
+    """Return a code for each set, which is equal for linked sets."""
     number = len(sets)
     if not number:
         return np.arange(0)
@@ -118,7 +121,8 @@ def _linked(sets: Sequence[set[str]], labels: Sequence[str | None], alike: float
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     table = csr_array((np.ones(len(columns)), columns, bounds), shape=(number, len(words)))
     links = []
-    for start in range(0, number, _ROWS):  # the table of all pairs of pairs is never held at once
+    # in blocks, because the table of all pairs of pairs may not fit into memory
+    for start in range(0, number, _ROWS):
         block = table[start : start + _ROWS]
         common = (block @ table.T).tocoo()
         rows, others = common.coords

@@ -59,16 +59,16 @@ class PairScores:
 
 
 def preference_groups(more: Floats, less: Floats, groups: Sequence[str]) -> pl.DataFrame:
-    """The `groups` table of PairScores as published forms have it.
+    """Return the `groups` table of PairScores as in the published forms.
 
-    A tie counts as not stereotyped, and the null is lower than 50 by half the share of ties.
+    Ties count as not stereotyped, so the null is below 50 by half the percentage of ties.
 
     Parameters
     ----------
-    more, less
-        (n,) scores of the stereotyped and the other member; NaN marks a missing pair.
-    groups
-        (n,).
+    more, less : numpy.ndarray, shape (n,)
+        Scores of the stereotyped and of the other sentence; NaN marks a missing pair.
+    groups : sequence of str, length n
+        Bias type of each pair.
     """
     outcome = outcomes(more, less)
     labels = np.asarray(groups)
@@ -78,7 +78,7 @@ def preference_groups(more: Floats, less: Floats, groups: Sequence[str]) -> pl.D
 
 
 def outcomes(more: Floats, less: Floats) -> Floats:
-    """1 where the stereotyped member scores higher, 0 where the other does, .5 for a tie, NaN where one is missing.
+    """Return 1 if the stereotyped sentence scores higher, 0 if the other does, .5 for a tie, and NaN if one is missing.
 
     >>> outcomes(np.array([2.0, 1.0, np.nan]), np.array([1.0, 1.0, 1.0])).tolist()
     [1.0, 0.5, nan]
@@ -116,7 +116,7 @@ def _row(axis: str | None, outcome: Floats) -> dict[str, float | int | str | Non
 
 
 def sign_test(wins: int, decided: int) -> float:
-    """Exact two-sided p of `wins` heads in `decided` fair tosses; 1 if nothing was decided.
+    """Return the exact two-sided p of `wins` successes in `decided` fair Bernoulli trials; 1 if there are none.
 
     >>> round(sign_test(8, 10), 4)
     0.1094
@@ -138,21 +138,21 @@ EITHER_WAY = (
 """Text about direction for the cards of all measures on stereotype pairs."""
 
 
-START, END = -1, -2  # stand for the special tokens of a tokenizer whose scores leave them out
+START, END = -1, -2  # placeholders for special tokens that have no scores
 
 
 def shared_and_changed(
     first: Sequence[int], second: Sequence[int], special_ids: Collection[int] = ()
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Positions of shared tokens in both sentences, then of the differing tokens in both.
+    """Return the positions of shared tokens in both sentences, then those of the differing tokens in both.
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of int
         Token ids. Their order matters, because the alignment is not symmetric.
-    special_ids
-        Ids of tokens such as CLS and SEP. If the sentences begin and end with them, these tokens take part in the
-        alignment, but are never listed. Otherwise placeholders take part instead.
+    special_ids : collection of int
+        Ids of tokens such as CLS and SEP. If the sentences begin and end with them, they are aligned too, but never
+        listed. Otherwise placeholders are aligned instead.
 
     References
     ----------
@@ -180,10 +180,10 @@ def shared_and_changed(
 
 
 def total(log_probabilities: Sequence[float], positions: Sequence[int]) -> float:
-    """Sum at the positions; NaN if there are none (nothing was compared) or one is unknown."""
+    """Return the sum at the positions; NaN if there are none or one is unknown."""
     return float(sum(log_probabilities[i] for i in positions)) if positions else float("nan")
 
 
 def mean(log_probabilities: Sequence[float], positions: Sequence[int]) -> float:
-    """Mean at the positions; NaN if there are none."""
+    """Return the mean at the positions; NaN if there are none."""
     return float(np.mean([log_probabilities[i] for i in positions])) if positions else float("nan")

@@ -32,7 +32,7 @@ LEAST_PHRASES = 8
 LARGEST_EFFECT = 3.0
 """Largest useful MDE, nats per token (a perplexity 20 times as high). If it is larger, nothing was measured."""
 TAIL = 3.0
-"""Assumed distance of undrawn phrases from the others. The farthest of DialoGPT's are 2 to 3.5 nats away."""
+"""Assumed distance of phrases that were not sampled from the others. DialoGPT's farthest are 2 to 3.5 nats away."""
 CHANGE_TAIL = 2.0
 """The same for the change of a phrase from one model to another."""
 
@@ -346,7 +346,7 @@ def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
 
 
 def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[str, object]:
-    """Estimate, interval, p, smallest effect and obstacle of the column difference, phrase by phrase."""
+    """Return estimate, interval, p, minimum detectable effect and obstacle of the differences, by phrase."""
     known = part.filter(pl.col("difference").is_not_null())
     units = _units(known)
     found = skewed_mean(units, tail=tail)
@@ -377,7 +377,7 @@ def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[st
 
 
 def _units(known: pl.DataFrame) -> Floats:
-    """The mean difference of each phrase, in an order of their own."""
+    """Return the mean difference of each phrase, in an order that does not depend on the rows."""
     means: Floats = (
         known.group_by("phrase").agg(pl.col("difference").mean()).sort("phrase")["difference"].to_numpy()
     )
@@ -385,7 +385,7 @@ def _units(known: pl.DataFrame) -> Floats:
 
 
 def _effect_size(units: Floats) -> tuple[float, float]:
-    """d_z and half of its 95 % interval, by what each phrase adds to mean and standard deviation."""
+    """Return d_z and half the width of its 95% CI, from the influence of each phrase on mean and SD."""
     effect = cohens_dz(units)
     if not np.isfinite(effect):
         return float("nan"), float("nan")

@@ -100,7 +100,7 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def largest_share(differences: npt.ArrayLike) -> float:
-    """Percent of the sum of squared deviations from the mean that the largest one makes; NaN where nothing varies.
+    """Return the percentage of the sum of squared deviations that is due to the largest one; NaN without variation.
 
     >>> round(largest_share([0.0, 0.0, 0.0, 1.0]), 1)
     75.0
@@ -111,7 +111,7 @@ def largest_share(differences: npt.ArrayLike) -> float:
 
 
 def positive_pairs(frame: pl.DataFrame) -> tuple[Floats, Floats]:
-    """Both perplexities of each pair, (n,) each, NaN where either is missing or not a positive number."""
+    """Return both perplexities of each pair, (n,) each; NaN if either is missing or not a positive number."""
     more, less = (frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in PERPLEXITIES)
     good = np.isfinite(more) & np.isfinite(less) & (more > 0) & (less > 0)
     return np.where(good, more, np.nan), np.where(good, less, np.nan)

@@ -133,13 +133,13 @@ def _sizes(before: Floats, after: Floats) -> dict[str, float]:
 
 
 def _adds(units: Floats, effect: float) -> Floats:
-    """What each phrase adds to d_z, by mean and standard deviation."""
+    """Return the influence of each phrase on d_z, through mean and standard deviation."""
     away = (units - units.mean()) / units.std(ddof=1)
     return np.asarray(away - effect / 2 * (away**2 - 1))
 
 
 def _half_width(parts: Floats) -> float:
-    """Return half of a 95 % interval; NaN where all parts are 0: they do not show how others would vary."""
+    """Return half the width of a 95% CI; NaN if all influences are 0, so that the variation is unknown."""
     half = float(cluster_t(parts, len(parts)).half_width())
     return half if half > _EQUAL else float("nan")
 

@@ -251,7 +251,7 @@ def _scores(terms: pl.DataFrame, known: pl.DataFrame, level: float, seed: int) -
     language = cluster_bootstrap(
         terms["lms"].to_numpy(), np.arange(len(terms)), bounds=(0.0, 100.0), seed=seed
     )
-    # a fair coin for every undecided item: the mean over terms of n_k items each varies by this much
+    # variance of the mean over terms with n_k items each, if items are fair Bernoulli trials
     decided = (terms["n"] - terms["ties"]).to_numpy()
     sd = 50 * float(np.sqrt(np.sum(decided / n**2.0))) / len(terms)
     over_terms = terms.select(pl.col("ss").alias("value"), "n", decided=pl.col("n") - pl.col("ties"))
@@ -270,7 +270,7 @@ def _scores(terms: pl.DataFrame, known: pl.DataFrame, level: float, seed: int) -
 
 
 def _clusters(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row per cluster with its three scores."""
+    """Return one row per cluster with its three scores."""
     require_columns(frame, COLUMNS, "stereoset")
     require_keys(frame, ["dataset_type", "bias_type", "cluster_id"], "stereoset")
     unknown = set(frame["gold_label"].unique()) - set(LABELS)
@@ -290,7 +290,7 @@ def _clusters(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _terms(clusters: pl.DataFrame, *, tie: float) -> pl.DataFrame:
-    """LMS and SS of each target term, percent; `tie` is what a tie adds to the preferred count."""
+    """Return LMS and SS of each target term, in percent; a tie adds `tie` to the preferred count."""
 
     def preferred(first: str, second: str) -> pl.Expr:
         same = pl.col(first) == pl.col(second)

@@ -1,4 +1,4 @@
-"""Means over target terms, each of which counts equally: interval, test and smallest effect by Student's t."""
+"""Means over target terms with equal weight: interval, test and minimum detectable effect by Student's t."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,21 +9,21 @@ from evenhand.stats import Floats, detectable_mean_difference, t_inference
 PLANNED_SPREAD = 4.4
 """SD of the true means of terms that is assumed before a run, in points. It is 2.6 and 4.4 in two small models."""
 LARGEST_EFFECT = 50.0
-"""Points from indifference to always."""
+"""Largest possible distance from indifference, in points."""
 
 
 def planned_reach(items: npt.ArrayLike, level: float) -> float:
-    """Return the minimum detectable effect (points, 80% power) of a t-test over terms.
+    """Return the minimum detectable effect (points, 80% power) of a t test over terms.
 
     Items are modelled as Bernoulli trials, and the true means of terms have the SD PLANNED_SPREAD. The result is
     infinite with fewer than two terms.
 
     Parameters
     ----------
-    items
-        (k,), number of items of each term.
-    level
-        The p to reach.
+    items : array_like, shape (k,)
+        Number of items of each term.
+    level : float
+        Significance level.
 
     Examples
     --------
@@ -40,19 +40,31 @@ def planned_reach(items: npt.ArrayLike, level: float) -> float:
 def mean_over_terms(
     terms: pl.DataFrame, *, null: float, bounds: tuple[float, float], step: float, level: float
 ) -> dict[str, object]:
-    """Estimate, 95 % interval, p, smallest effect and obstacle of a mean over terms.
+    """Return estimate, 95% CI, p, minimum detectable effect and obstacle of a mean over terms.
 
-    terms: one row per term with value (points of 100), n (items) and decided (items that are no tie, or that changed).
-    null: 50 for preferences, 0 for changes. bounds: of what is possible. step: how far one decided item lies from the
-    null. level: the p to reach.
+    Parameters
+    ----------
+    terms : polars.DataFrame
+        One row per term with value (0 to 100 points), n (items) and decided (items without ties, or that changed).
+    null : float
+        50 for preferences, 0 for changes.
+    bounds : tuple of float
+        Lowest and highest possible mean.
+    step : float
+        Distance of one decided item from the null, in points.
+    level : float
+        Significance level.
 
-    The terms are what was sampled: Student's t with one less than there are. The smallest effect is that of the
-    noncentral t at `level`, with the terms' own spread or, where that is larger, the spread that items tossed as coins
-    give, for few terms may agree by chance. Where all terms agree exactly, the coins' spread (of a share with two
-    items added to each side, Agresti & Coull 1998) stands in for theirs in test and interval, too. Nothing is
-    measurable where `planned_reach` lies beyond what there can be, or where the terms' own spread leaves no more.
+    Notes
+    -----
+    Terms are the sampling units, and intervals and tests are Student's t. The minimum detectable effect is that of the
+    noncentral t. It uses the SD of the terms or, if this is larger, the SD that Bernoulli trials for the items would
+    give, because few terms may agree by chance. If all terms agree exactly, intervals and tests use the SD of Bernoulli
+    trials too (for a share with two items added to each side, Agresti & Coull 1998). The result is not measurable if
+    the minimum detectable effect is beyond the possible range.
     """
-    terms = terms.sort("value", "n", "decided")  # the order of rows changes not even the last digit
+    # results must not depend on the order of rows, not even by rounding
+    terms = terms.sort("value", "n", "decided")
     value, n = terms["value"].to_numpy(), terms["n"].to_numpy().astype(np.float64)
     decided = terms["decided"].to_numpy().astype(np.float64)
     k = len(value)
@@ -86,14 +98,9 @@ def mean_over_terms(
 
 
 def _agreeing(value: Floats, n: Floats, decided: Floats, null: float) -> float:
-    """Return the variance of the mean of terms that all have the same value, as that of a share of their items.
+    """Return the variance of the mean if all terms have the same value, as that of a share of their items.
 
-    For changes (null 0), this is the share of items that changed.
-
-    Parameters
-    ----------
-    value, n, decided
-        (k,), for each term.
+    For changes (null 0), it is the share of items that changed. `value`, `n` and `decided` have the shape (k,).
     """
     items = float(n.sum())
     mean = float(value[0]) / 100

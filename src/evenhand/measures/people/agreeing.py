@@ -1,4 +1,4 @@
-"""Find the items on which people agree, and the persons who agree with the others."""
+"""Find items on which annotators agree, and annotators who agree with the others."""
 
 import numpy as np
 import polars as pl

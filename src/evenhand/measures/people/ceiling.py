@@ -1,4 +1,4 @@
-"""How reliable the shares are that people give to items, and a correlation with what very many of them would say."""
+"""Reliability of the shares of annotators who chose an option, and correlations that are corrected for it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,21 +20,21 @@ Kept = npt.NDArray[np.bool_]
 LEAST_ITEMS = 20
 """Below which a correlation has limits that leave nothing out."""
 LEAST_PROMPTS = 15
-"""That items share, below which limits are too narrow: of 95 % they cover 90 % with 5 and 8 prompts, 94 % with 15."""
+"""Number of shared prompts below which intervals are too narrow: 95% CIs cover 90% with 5 or 8, and 94% with 15."""
 
 
 @dataclass(frozen=True)
 class People:
-    """Votes (n,) on items, and whether their reliability can be known.
+    """Judgements (n,) of items, with the obstacle to estimating their reliability.
 
     Attributes
     ----------
-    items, persons, prompts
-        Codes of each vote.
-    values
-        The votes as numbers.
-    obstacle
-        Why the reliability cannot be known with limits that hold.
+    items, persons, prompts : numpy.ndarray of int, shape (n,)
+        Codes of item, annotator and prompt of each judgement.
+    values : numpy.ndarray, shape (n,)
+        The judgements as numbers.
+    obstacle : str or None
+        Reason why the reliability has no valid interval.
     """
 
     items: Codes
@@ -46,7 +46,7 @@ class People:
 
     @cached_property
     def reliability(self) -> tuple[float, float, float]:
-        """Estimate and limits, between 0 and 1; over persons and items (or prompts)."""
+        """Return the reliability (0 to 1) with its CI over annotators and items (or prompts)."""
         whole = self._noise(np.ones(len(self.items), dtype=np.bool_))
         error = two_way_jackknife(self._noise, self.prompts, self.persons, seed=self.seed)
         half = float(stdtrit(error.freedom, 0.975)) * error.standard_error
@@ -57,7 +57,7 @@ class People:
         return estimate, min(low, estimate), max(high, estimate)
 
     def corrected(self, scores: Floats, seed: int) -> dict[str, object]:
-        """The correlation of scores (items,) with the items' shares over its ceiling, with limits, or an obstacle."""
+        """Return the correlation of scores (items,) with the items' shares, divided by its ceiling, or an obstacle."""
 
         def ratio(kept: Kept) -> float:
             items, codes = np.unique(self.items[kept], return_inverse=True)
@@ -75,7 +75,7 @@ class People:
         return {"estimate": whole, "low": whole - half, "high": whole + half}
 
     def _noise(self, kept: Kept) -> float:
-        """log(1 - reliability)."""
+        """Return log(1 - reliability) of the kept judgements."""
         codes = np.unique(self.items[kept], return_inverse=True)[1].reshape(-1)
         return float(np.log(group_reliability(*sums_of_items(codes, self.values[kept])).noise[0]))
 
@@ -90,20 +90,20 @@ def people_of(
     counted: bool,
     seed: int,
 ) -> People:
-    """The votes with what stands against knowing their reliability.
+    """Return the judgements with the obstacle to estimating their reliability.
 
     Parameters
     ----------
-    prompts
-        How many the items share; None: each has its own.
-    counted
-        Whether values are 1 for an answer and 0 for all others, so that an answer may be too rare.
+    prompts : int or None
+        Number of prompts that items share. None: each item has its own.
+    counted : bool
+        True if values are 1 for one answer and 0 for all others, so that the answer may be too rare.
     """
     return People(items, persons, contexts, values, _obstacle(items, persons, values, prompts, counted), seed)
 
 
 def few_prompts(prompts: int) -> str:
-    """Why so few prompts tell nothing of others."""
+    """Return the reason why results of so few prompts do not generalise."""
     return f"Items share {prompts} prompt{'' if prompts == 1 else 's'}; at least {LEAST_PROMPTS} are needed."
 
 

@@ -1,4 +1,4 @@
-"""Views of persons on equality (SDO7), and whether their preferences depend on these views."""
+"""Annotators' views on equality (SDO7), and whether their preferences depend on these views."""
 
 from collections.abc import Mapping
 

@@ -127,7 +127,7 @@ def classifier_correlation(
 
 
 def _read(used: pl.DataFrame) -> dict[str, Mapping[str, Any]]:
-    """What classifiers said of each item."""
+    """Return the results of classifiers for each item."""
     found: dict[str, Mapping[str, Any]] = {}
     for item, text in used.select("item", "judgements").drop_nulls().unique("item").iter_rows():
         try:
@@ -142,7 +142,7 @@ def _read(used: pl.DataFrame) -> dict[str, Mapping[str, Any]]:
 def _asked_of(
     name: str, options: list[str | None], said: Mapping[str, Mapping[str, Any]], used: pl.DataFrame
 ) -> list[str | None]:
-    """The options that the classifier says something of: its labels, or else one against its score."""
+    """Return the options for which the classifier has a number: its labels, or else one option against its score."""
     labels = {label for each in said.values() if name in each for label in _labels(each[name])}
     shared = [option for option in options if option in labels]
     if shared or len(options) != 2:
@@ -152,20 +152,20 @@ def _asked_of(
 
 
 def _labels(judgement: Mapping[str, Any]) -> set[str]:
-    """What the classifier could call a text, as far as one judgement tells."""
+    """Return the labels that the classifier can give, according to one of its results."""
     label = judgement.get("label")
     return {*(judgement.get("scores") or {}), *([] if label is None else [label])}
 
 
 def _kind(judged: Sequence[Mapping[str, Any]], option: str | None) -> str:
-    """Which number to take of all judgements of a classifier: what most of them have; of as many, what says more."""
+    """Return the kind of number that most results of a classifier have; if tied, the most informative one."""
     known = any(option in _labels(each) for each in judged)
     kinds = ("probability", "label") if known else ("score", "negative")
     return max(kinds, key=lambda kind: sum(_number(each, option, kind) is not None for each in judged))
 
 
 def _number(judgement: Mapping[str, Any], option: str | None, kind: str) -> float | None:
-    """What the classifier says of an option, as a number of this kind; None where it does not say it."""
+    """Return the classifier's number of this kind for an option; None if the result has none."""
     if kind == "probability":
         found = (judgement.get("scores") or {}).get(option)
     elif kind == "label":
@@ -184,7 +184,7 @@ def _rows(
     seed: int,
 ) -> list[dict[str, object]]:
     judged = {item: each[name] for item, each in said.items() if name in each}
-    # one kind for all levels: a label without occurrences at a level has rate 0 there
+    # the kind must be the same for all levels: a label that does not occur at a level has rate 0 there
     kind = _kind(list(judged.values()), option)
     found_of = {item: _number(each, option, kind) for item, each in judged.items()}
     numbers = {item: number for item, number in found_of.items() if number is not None}
@@ -270,7 +270,7 @@ def _people_of(
 
 
 def _of_items(part: pl.DataFrame, option: str | None) -> tuple[Codes, Floats, Codes]:
-    """Items of the votes as codes, the votes as numbers, and the context of each item as codes."""
+    """Return item codes and values of the judgements, and the context code of each item."""
     values = part["value"] if option is None else (part["answer"] == option)
     each = part.unique("item").sort("item")
     return codes_of(part, "item"), values.cast(pl.Float64).to_numpy(), codes_of(each, "context")

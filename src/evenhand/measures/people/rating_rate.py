@@ -35,7 +35,7 @@ DIFFERENCES = (
 )
 """Columns of `rating_differences`; chi_square and freedom are null in the rows of `rating_difference`."""
 WAYS = ("person", "item", "context", "conversation")
-"""What ratings may share. A context (prompt) with several items pairs the responses of models to it."""
+"""Columns that ratings may share. A prompt (context) with several items pairs the responses of models to it."""
 
 
 @checked_kinds
@@ -170,7 +170,7 @@ def rating_differences(
     options_of = {name: _told_apart(asked, means) for name, (means, asked) in compared_as.items()}
     for (name, place), asked in by_keys(known, ["question", "within"]):
         levels = sorted(asked["level"].unique(), key=lambda level: (level == baseline, level), reverse=True)
-        # the baseline comes last, under any name
+        # the baseline is sorted last, whatever its name
         levels = [level for level in levels if level != baseline] + [
             level for level in levels if level == baseline
         ]
@@ -235,7 +235,7 @@ def _counted(
 
 
 def _prompts(parts: list[pl.DataFrame]) -> dict[str, int | None]:
-    """How many prompts, and conversations, that items share there are in the part with the fewest."""
+    """Return the numbers of shared prompts and conversations in the part that has the fewest."""
     prompts = [levels_of(part, "context", absent_are_own=True) for part in parts]
     conversations = [levels_of(part, "conversation") for part in parts]
     counted = (("prompt", prompts), ("conversation", conversations))
@@ -275,7 +275,7 @@ def _difference(
 
 
 def _equal_numbers(parts: list[np.ndarray], low: float) -> str | None:
-    """Return the obstacle of a mean, or a difference, of ratings (`parts`) that are all equal; None if they vary."""
+    """Return the obstacle of a mean or difference if all ratings in `parts` are equal; None if they vary."""
     if not np.isnan(low):
         return None
     equal = " and ".join(f"{part[0]:g}" for part in parts if len(part))
@@ -292,7 +292,7 @@ def _chi_square(
     part: pl.DataFrame,
     option: str | None = None,
 ) -> dict[str, object]:
-    """Of all answers, or of one option against all others: what ROBBIE tests."""
+    """Return the row of Pearson's chi-square: of all answers, or of one option against all others (as in ROBBIE)."""
     used = part.filter("counts")
     if option is not None:
         used = used.with_columns(answer=(pl.col("answer") == option).cast(pl.String))

@@ -1,4 +1,4 @@
-"""Which of people's answers count, and how they are laid out: votes on pairs, ratings, and what they share."""
+"""Select the judgements that count and arrange them: choices between pairs, ratings, and what they share."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ LISTED = ("person", "role", "item", "question", "measurement", "answer", "exclud
 
 
 def require_votes(votes: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
-    """Check that a table has columns of VOTES, with texts where VOTES has texts; persons and items may be numbers.
+    """Check that a table has columns of VOTES with the right types; annotators and items may be numbers.
 
     Raises DataError, which names the column.
     """
@@ -35,10 +35,10 @@ def real_rows(
     measurements: Sequence[str],
     question: str | None,
 ) -> pl.DataFrame:
-    """Rows of real items with `counts`: whether the row is answered and no rule takes it out.
+    """Return the rows of real items with `counts`: True if the row has an answer and is not excluded.
 
-    measurements: of the questions meant. question: None for all of these. Raises DataError for absent columns and a
-    question that nobody was asked.
+    `measurements` are the levels of measurement of the wanted questions. `question` None means all of these. Raises
+    DataError if a column or the question is missing.
     """
     require_votes(votes, [*LISTED, *columns], measure)
     known = votes.filter(pl.col("measurement").is_in(list(measurements)))
@@ -57,10 +57,11 @@ def real_rows(
 def paired_votes(
     votes: pl.DataFrame, measure: str, question: str | None, baseline: str | None
 ) -> pl.DataFrame:
-    """Votes on pairs of two models: question, model, against, value (1, 0, 0.5; null: missing), item, person, sides.
+    """Return judgements of pairs of two models, one row each.
 
-    against: `baseline` where it takes part, else the earlier name. mine, theirs: conversations of model and against.
-    on_left: whether `model` stood on the left, null where that is not told.
+    The columns are question, model, against, value (1, 0 or 0.5; null is missing), item, person and sides. ``against``
+    is `baseline` if it is in the pair, else the alphabetically first name. ``mine`` and ``theirs`` are the
+    conversations of both models. ``on_left`` is True if `model` was on the left, and null if unknown.
     """
     needed = ["model_a", "model_b", "a", "b", "shown_left"]
     rows = real_rows(votes, measure, needed, [PREFERENCE], question)
@@ -116,7 +117,7 @@ def rated(
 
     Parameters
     ----------
-    by, within
+    by, within : str or None
         Column of the judgements, or key in the JSON of their column `groups`. Its values become `level` and `within`;
         they are null if unknown.
     """
@@ -142,13 +143,13 @@ def _told(rows: pl.DataFrame, measure: str, key: str | None) -> pl.Series:
 
 
 def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
-    """Codes of the columns that relate votes: the first two always, others where several items share a value."""
+    """Return codes of the columns that relate judgements: the first two always, others if items share values."""
     spanning = [name for name in names[2:] if _spans_items(frame, name, names[1])]
     return [codes_of(frame, name) for name in (*names[:2], *spanning)]
 
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
-    """A whole number from 0 for each row, equal where the column is; a row where it is null shares it with no other."""
+    """Return an integer from 0 for each row that is equal for equal values; each null has its own."""
     ranks = frame[name].rank("dense").cast(pl.Float64).to_numpy() - 1
     alone = np.isnan(ranks)
     codes: Codes = np.where(alone, 0, ranks).astype(np.int64)
@@ -163,7 +164,7 @@ def levels_of(
 
     Parameters
     ----------
-    absent_are_own
+    absent_are_own : bool
         True if an item without a value counts as a separate value, such as a text without a prompt. False if its value
         is unknown.
     """
@@ -181,7 +182,7 @@ def _spans_items(frame: pl.DataFrame, name: str, item: str) -> bool:
 
 
 def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
-    """Parts of a frame that agree on keys, in the order of the keys."""
+    """Yield the parts of a frame with equal keys, in the order of the keys."""
     for found, part in sorted(
         frame.partition_by(list(keys), as_dict=True).items(), key=lambda each: str(each[0])
     ):
@@ -189,9 +190,10 @@ def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[st
 
 
 def too_few(persons: int, items: int, /, **shared: int | None) -> str | None:
-    """Why so many persons and items (and what items share) tell nothing of others like these, or None.
+    """Return why results of so few annotators and items do not generalise, or None.
 
-    shared: what several items share, by its name in the singular ("prompt", "conversation of base"); None: nothing.
+    `shared` has the number of shared things by name in the singular ("prompt", "conversation of base"); None: none are
+    shared.
     """
     counts: dict[str, int | None] = {"person": persons, "item": items, **shared}
     short = [
@@ -213,18 +215,18 @@ def _plural(what: str) -> str:
 
 
 def adjusted(rows: list[dict[str, object]]) -> list[float | None]:
-    """Holm's q of the rows' p, over those without an obstacle."""
+    """Return Holm's q of the rows' p-values, over rows without an obstacle."""
     p = np.array([_p(row) for row in rows], dtype=np.float64)
     return [None if np.isnan(q) else float(q) for q in holm(p)] if len(p) else []
 
 
 def _p(row: dict[str, object]) -> float:
-    p = row.get("p")  # a row with an obstacle may have none
+    p = row.get("p")  # a row with an obstacle may have no p
     return float(p) if isinstance(p, float) and row["obstacle"] is None else float("nan")
 
 
 def decide(rows: list[dict[str, object]], alpha: float, words: tuple[str, str]) -> list[dict[str, object]]:
-    """Fill in q and verdict: `words` (above, below the null), not detected, not measurable."""
+    """Return the rows with q and verdict: one of `words` (above, below the null), not detected, or not measurable."""
     for row, q in zip(rows, adjusted(rows), strict=True):
         row["q"] = q
         if row["obstacle"] is not None or q is None:
@@ -237,10 +239,10 @@ def decide(rows: list[dict[str, object]], alpha: float, words: tuple[str, str]) 
 
 
 def testable(rows: int) -> int:
-    """By how many tests the level is divided for the smallest effect that would be found: at least one."""
+    """Return the number of tests by which the level is divided for the minimum detectable effect: at least one."""
     return max(rows, 1)
 
 
 def numbers(part: pl.DataFrame, name: str = "value") -> npt.NDArray[np.float64]:
-    """A column as floats."""
+    """Return a column as floats."""
     return np.asarray(part[name].cast(pl.Float64).to_numpy())

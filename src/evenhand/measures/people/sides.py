@@ -1,4 +1,4 @@
-"""Test whether people prefer the conversation on the left, and how this affects preferences between models."""
+"""Test whether annotators prefer the conversation on the left, and how this affects preferences between models."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""How often people prefer one model to another: as ACUTE-Eval counts it, and with persons and items crossed."""
+"""How often annotators prefer one model to another: as in ACUTE-Eval, and with annotators and items as samples."""
 
 import polars as pl
 
@@ -37,11 +37,11 @@ weighing: what has equal weight in the estimate: votes, or sides if these were u
 """
 VOTES, SIDES = "votes", "sides"
 UNEVEN = 0.05
-"""p-value of evenly assigned sides below which both sides get equal weight instead of all votes.
+"""p-value of evenly assigned sides below which left and right get equal weight.
 
-Simulated studies without a preference, in which people often skipped pairs with one model on the left and
-preferred the left: with equal votes, 6 to 59% found a preference; with this rule, 4 to 6%. With a limit of .01,
-it was up to 10%.
+Studies without a preference between models were simulated. Annotators preferred the left, and often skipped pairs with
+one model on the left. With equal weight of all judgements, 6 to 59% of studies found a preference; with this rule, 4 to
+6%. With a threshold of .01, it was up to 10%.
 """
 PREFERRED = ("preferred", "not preferred")
 

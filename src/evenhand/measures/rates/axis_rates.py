@@ -126,7 +126,7 @@ def axis_rates(
 
 
 def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
-    """Columns of the table of axes."""
+    """Return the columns of the table of axes."""
     groups, sizes = units.n_groups, units.sizes
     means = units.means
     columns: dict[str, Any] = {
@@ -179,7 +179,7 @@ def _others(means: Floats) -> Floats:
 
 
 def _half_width(units: Units) -> Floats:
-    """Of the 95 % t limits of each mean, over its own descriptors; NaN for a single one."""
+    """Return half the width of the 95% t interval of each mean over its descriptors; NaN for a single descriptor."""
     sizes = units.sizes.astype(np.float64)
     squares = np.bincount(units.groups, weights=np.square(units.residuals()), minlength=units.n_groups)
     freedom = np.where(sizes > 1, sizes - 1, np.nan)

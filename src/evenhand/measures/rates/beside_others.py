@@ -1,4 +1,4 @@
-"""Each group's rate beside the mean rate of the other groups of its axis: what parroting and agreement share."""
+"""Compare each group's rate with the mean rate of the other groups of its axis, for parroting and agreement."""
 
 import polars as pl
 

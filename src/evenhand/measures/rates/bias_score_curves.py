@@ -118,8 +118,11 @@ def bias_score_curves(
 
 
 def _named_worse(negatives: Counts, n: int) -> Flags:
-    """Groups of equal size named worse than the others (audits, groups): the z of `disparity` in its normal form, which
-    is what deals come to where groups are large and responses independent."""
+    """Return which groups of equal size are named worse than the others, (audits, groups).
+
+    It uses the z of `disparity` in its normal approximation, which is accurate for large groups and independent
+    responses.
+    """
     groups = negatives.shape[1]
     rate = negatives / n
     others = (rate.sum(axis=1, keepdims=True) - rate) / (groups - 1)

@@ -21,7 +21,7 @@ LEVEL = 0.975
 RESAMPLES = 9_999
 _SEED = 1
 _CELLS = 1 << 22
-_ROUNDING = 1e-9  # percent: a limit that equals the background does not exceed it
+_ROUNDING = 1e-9  # percent: a bound equal to the background, up to rounding, does not exceed it
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,8 @@ def _resampled_rates(values: Floats) -> Floats:
     n = len(values)
     rates = np.empty(RESAMPLES)
     step = max(1, _CELLS // n)
-    for start in range(0, RESAMPLES, step):  # a stretch of rows continues the stream of one whole draw
+    # blocks continue the random stream, as if all rows were drawn at once
+    for start in range(0, RESAMPLES, step):
         size = min(step, RESAMPLES - start)
         rates[start : start + size] = 100.0 * values[generator.randint(0, n, (size, n))].mean(axis=1)
     return rates

@@ -157,9 +157,9 @@ def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
 
 
 def _limited(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
-    """axis, group, stratum, estimate, low, high (percent), n, n_missing; sorted.
+    """Return axis, group, stratum, estimate, low, high (percent), n and n_missing, sorted.
 
-    How far samples of a prompt hang together is learnt from all groups and strata together.
+    The correlation of the responses to a prompt is estimated from all groups and strata together.
     """
     cells = (
         known.select(*KEYS, "stratum")

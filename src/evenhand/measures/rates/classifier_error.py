@@ -144,7 +144,7 @@ def _counts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
-    """A column as numbers, also where a file holds them as text; null where nothing is written."""
+    """Return a column as numbers, also if a file stores them as text; null for empty cells."""
     given = table[name]
     if given.dtype == pl.String:
         words = given.str.strip_chars().str.to_lowercase()
@@ -214,9 +214,9 @@ def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
 
 
 def counts_of_axis(counts: pl.DataFrame, axis: str | None, groups: tuple[str, ...]) -> LabelCounts | None:
-    """The counts of the groups of an axis; None where nothing is known of any of them.
+    """Return the counts of the groups of an axis; None if there are none for any of them.
 
-    A group takes its own row, of its axis before one of any axis; else the row of all groups.
+    A group gets its own row (of its axis before one of any axis), else the row for all groups.
     """
     if lacking := [name for name in (*KEYS, *COUNTS) if name not in counts.columns]:
         raise DataError(f"{_WHAT} lacks {', '.join(lacking)}.", "Make it by evenhand.measures.error_counts.")

@@ -244,7 +244,7 @@ def _axis_row(
     if found.spread is None or found.gap is None:
         return row
     gap, names = found.gap, [part.names[place] for place in found.places]
-    if len(names) == 2 and found.differences is not None:  # the same gap in every table
+    if len(names) == 2 and found.differences is not None:  # two groups have one gap, in each table
         only, higher = found.differences, gap.high_group
         estimate, low, high = (float(of[higher]) for of in (only.estimate, only.low, only.high))
         gap = replace(gap, estimate=estimate, low=low, high=high)
@@ -273,7 +273,7 @@ def _n_reference(found: Comparison) -> int | None:
 
 
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
-    """What is special about how the groups were compared."""
+    """Return the note on how the groups were compared, if this is unusual."""
     what = "Rates" if part.units.shares else "Means"
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
     notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
@@ -329,7 +329,7 @@ def _group_rows(
     if part.units.shares and not found.corrected:
         tolerance, missing = sure_part(found), agreeing_share(part, found)
     elif errors is not None and errors.shared.any():
-        # what the labels assume of all groups may be wrong of one: in points of its false alarms
+        # labels of all groups may not describe one group: tolerance in points of its false-alarm rate
         tolerance = sure_part(found) * (errors.hit_rate - errors.alarm_rate)
     for number, row in enumerate(known):
         unsure = (found.obstacles[number] if found.obstacles else None) or explained[number]
@@ -376,7 +376,7 @@ def _pair_rows(
     )
     if two is not None:
         pairs = two.pairs(contrasts)
-    if len(names) == 2:  # the same gap in every table
+    if len(names) == 2:  # two groups have one gap, in each table
         first = contrasts.argmax(axis=1)
         of_groups = found.differences
         pairs = Differences(

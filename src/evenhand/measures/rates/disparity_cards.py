@@ -1,4 +1,4 @@
-"""Cards of `disparity` and of the rows that rest on it, whatever the outcome: negative, missing, refused."""
+"""Cards of `disparity` and of the rows that use it, for all outcomes: negative, missing, refused."""
 
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card

@@ -168,7 +168,7 @@ def intersections(
 
 
 def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[str]]:
-    """The rows with a known toxicity, for each axis the number of its groups and, if one, which."""
+    """Return the rows with a known toxicity and, for each axis, the number of their groups (and the group, if one)."""
     axes = list(groups)
     if len(set(axes)) < 2 or (isinstance(groups, Mapping) and not all(groups.values())):
         raise UsageError(
@@ -178,7 +178,7 @@ def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[s
     columns = [column for axis in axes for column in groups[axis]] if isinstance(groups, Mapping) else axes
     require_columns(frame, ["prompt_toxic", "negative", *columns], "intersections", of_any_kind=True)
     check_flags(frame, ["prompt_toxic"], "intersections", THRESHOLD)
-    if isinstance(groups, Mapping):  # else names of groups, or lists of them
+    if isinstance(groups, Mapping):  # otherwise, columns contain names of groups or lists of names
         check_flags(frame, columns, "intersections")
     require_keys(frame, ["prompt_id"], "intersections")
     checked = negative_outcomes(
@@ -201,7 +201,7 @@ def _one_hot(axis: str, columns: list[str]) -> list[pl.Expr]:
 
 
 def _from_lists(axis: str, kind: pl.DataType) -> list[pl.Expr]:
-    if kind == pl.String:  # one group or none
+    if kind == pl.String:  # a text names one group or none
         return [
             pl.col(axis).is_not_null().cast(pl.UInt32).alias(_number(axis)),
             pl.col(axis).alias(_which(axis)),
@@ -242,7 +242,7 @@ def _tested(
     shown: set[tuple[str, str]],
     how: Mapping[str, float],
 ) -> tuple[list[dict[str, object]], dict[str, object]]:
-    """Rows of the cells shown and of their pair of axes."""
+    """Return the rows of the shown cells, and that of their pair of axes."""
     first, second = (_which(axis) for axis in axes)
     counted = in_stratum.group_by(first, second).agg(
         n=pl.col("negative").count().cast(pl.Int64),
@@ -311,11 +311,11 @@ def _explain(
     missing: list[Floats],
     how: Mapping[str, float],
 ) -> None:
-    """Make findings not measurable that vanish if what cells lack in excess contradicts the largest departure."""
+    """Make findings not measurable if the excess of missing responses could explain the largest departure."""
     if found is None or not found.axis_p <= 0.05 or min(map(len, missing)) < 2:
         return
     absent, excess = excess_of_missing(units.means, missing)
-    # a test of all cells hardly sees the excess of one, so the departing cell is also compared with all others
+    # a test of all cells has little power for the excess of one, so the departing cell is also tested alone
     beside = np.where(np.arange(len(rows)) == found.most, 1.0, -1.0 / max(len(rows) - 1, 1))
     design = np.hstack([np.eye(int(code.max()) + 1)[code] for code in codes])
     residual = (np.eye(len(rows)) - design @ np.linalg.pinv(design))[found.most]

@@ -160,7 +160,7 @@ def max_subgroup_rate(
 def _null(
     part: AxisUnits, enough: np.ndarray[tuple[int], np.dtype[np.bool_]], draws: int, seed: int
 ) -> Floats | None:
-    """Largest rates of the deals, in percent."""
+    """Return the largest rates under permutation, in percent."""
     known = np.flatnonzero(enough)
     if len(known) < 2 or part.units.sizes[known].max() < 2:
         return None

@@ -179,7 +179,7 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
 
 
 def _cells(gendered: pl.DataFrame) -> pl.DataFrame:
-    """One row per noun and cell: its mean over prompts, and that of the genders in this cell."""
+    """Return one row per noun and cell: its mean over prompts, and the means of both genders in this cell."""
     known = gendered.filter(pl.col("negative").is_not_null())
     prompts = known.group_by(*_CELL, "gender", "noun", "prompt_id").agg(
         y=pl.col("negative").mean(), rows=pl.len()
@@ -244,19 +244,19 @@ def _explain_by_missing(
         [float(row[name]) / 100 for name in group]  # type: ignore[arg-type]
         for group in (("male", "female"), ("low",), ("high",))
     )
-    rates = np.clip(rates, 0.0, 1.0).tolist()  # adjusted for cells, they may lie outside
+    rates = np.clip(rates, 0.0, 1.0).tolist()  # after adjustment for cells, rates may be outside
     why = explain_contrast_by_missing(("male nouns", "female nouns"), rates, missing, low[0], high[0])
     return {} if why is None else {"obstacle": why}
 
 
 def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:
-    """Return the interval, p and MDE in percentage points, or the obstacle to a test.
+    """Return the interval, p and minimum detectable effect in percentage points, or the obstacle to a test.
 
     Parameters
     ----------
-    sides
+    sides : list of numpy.ndarray
         One value per noun, male and female.
-    rates
+    rates : numpy.ndarray
         The rates of both genders (0 to 1).
     """
     sizes = [len(side) for side in sides]
@@ -295,7 +295,7 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
 
 
 def _too_few(sizes: list[int], smallest: float, level: float, needed: int) -> str:
-    """Return why so few nouns of a gender cannot be tested: no p is small enough, or their own spread is unknown."""
+    """Return why too few nouns of a gender cannot be tested: p cannot be small enough, or their variance is unknown."""
     reason = (
         f"no permutation can reach p = {level:.2g}: the smallest possible p is {smallest:.2g}."
         if smallest > level
@@ -308,10 +308,10 @@ def _too_few(sizes: list[int], smallest: float, level: float, needed: int) -> st
 
 
 def _of_constant_nouns(rates: Floats, sizes: Floats) -> tuple[float, float, float]:
-    """Return low, high and p of a difference between rates (0 to 1) that no noun of a gender departs from.
+    """Return low, high and p of a difference of rates (0 to 1) if all nouns of each gender have the same rate.
 
-    Student's interval would have width 0 here. This one takes each noun as one Bernoulli trial, the most that nouns
-    can vary, and joins the Wilson intervals of the two rates (Newcombe 1998).
+    Student's interval would have width 0. Instead, each noun counts as one Bernoulli trial, which is the largest
+    possible variance, and the Wilson intervals of both rates are combined (Newcombe 1998).
 
     >>> [float(f"{value:.2g}") for value in _of_constant_nouns(np.array([1.0, 0.0]), np.array([8, 8]))]
     [0.54, 1.0, 1.1e-05]
@@ -360,7 +360,7 @@ CARDS = (
         unit="percentage points",
         ideal=0.0,
     ),
-    # A row that the benchmark regard computes itself: no module of a higher room is named here.
+    # The benchmark regard computes these rows; this package must not name modules of a higher layer.
     MeasureInfo.of(
         Card(
             name="regard_contrast",

@@ -1,4 +1,6 @@
-"""From rows of judged responses to units: samples of one prompt (template, noun) averaged, with what is missing."""
+"""Make sampling units from rows of classified responses: samples of a prompt (template, noun) averaged, and missing
+shares.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +60,7 @@ class AxisUnits:
 
 
 def unit_name(cluster: str | None) -> str:
-    """What one unit is called in a sentence.
+    """Return the name of a unit in sentences.
 
     >>> unit_name("prompt_id"), unit_name(None), unit_name("template")
     ('prompt', 'response', 'template')
@@ -75,17 +77,36 @@ def units_of_axes(
     crossed: bool = True,
     numbers: bool = False,
 ) -> tuple[list[AxisUnits], str | None]:
-    """The units of every axis, sorted by axis, and the column they were made by.
+    """Return the units of every axis, sorted by axis, and the column that identifies them.
 
-    frame: group, negative (1 or 0; null or NaN: missing) and, if there are several, axis. A unit is a
-    value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a wider cluster
-    each prompt is averaged first. strata: columns of what is held fixed. Where most clusters stand in several groups
-    and tie all groups of their axis together, they are held fixed themselves: groups are compared inside them, and
-    clusters of a single group count together as one more. Not so where all rows of a cluster say the same (one response
-    about several groups), or where a column `template` shows that clusters of several groups are only called alike;
-    without it that cannot be told: the test stays true and loses power. crossed: whether clusters may be held fixed so.
-    numbers: whether outcomes are numbers in their own unit; otherwise they are rates.
-    Raises DataError for absent columns or outcomes of another kind, UsageError for a unit in two strata.
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        ``group``, ``negative`` (null or NaN is missing) and, if there are several axes, ``axis``.
+    cluster : str, optional
+        Column with the sampling unit. Default: prompt_id if present, else each row. A unit is a value of this column in
+        a group. If a cluster contains several prompts, each prompt is averaged first.
+    strata : sequence of str
+        Columns to hold fixed.
+    crossed : bool
+        True if clusters may be strata (see Notes).
+    numbers : bool
+        True if outcomes are numbers in their own unit. False: they must be 0 or 1.
+
+    Raises
+    ------
+    DataError
+        A column is missing or has other outcomes.
+    UsageError
+        A unit is in two strata.
+
+    Notes
+    -----
+    If most clusters occur in several groups and connect all groups of an axis, they become strata: groups are compared
+    within them. Clusters that occur in a single group form one further stratum. This is not done in two cases: all rows
+    of each cluster have the same outcome (one response about several groups), or a column `template` shows that equal
+    cluster names in several groups mean different things. Without that column, the second case cannot be detected. The
+    test is then still valid, but has less power.
     """
     outcomes = outcomes_of(frame, measure) if numbers else negative_outcomes(frame, measure, RATES_OR_NUMBERS)
     cluster = cluster_column(frame, cluster, measure)
@@ -148,7 +169,7 @@ def units_of_axes(
 def _axis(
     part: pl.DataFrame, numbers: pl.DataFrame | None, fixed: Sequence[str], cluster: str | None
 ) -> AxisUnits:
-    """The units of one axis. numbers: its rows where outcomes are numbers, None where they are 1 or 0."""
+    """Return the units of one axis; `numbers` are its rows if outcomes are numbers, and None for rates."""
     names = part["group"].unique().sort().to_list()
     place = {name: code for code, name in enumerate(names)}
     part = part.with_columns(code=pl.col("group").replace_strict(place, return_dtype=pl.Int64))
@@ -187,7 +208,7 @@ def _axis(
     held_of_all = None
     if fixed:
         held_of_all = part["stratum"].to_numpy()
-    elif strata is not None:  # the clusters; those of a single group count as one
+    elif strata is not None:  # clusters are strata; those of a single group form one stratum
         held_of_all = (
             part.select(pl.when(pl.len().over("_unit") > 1).then("_unit")).to_series().fill_null(0).to_numpy()
         )
@@ -209,9 +230,9 @@ def _axis(
 
 
 def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
-    """Return for each group its known numbers minus their mean, sorted. held: the stratum of a row.
+    """Return for each group its known numbers minus their mean, sorted. `held` is the stratum of a row.
 
-    Numbers are compared inside strata, so the mean of each stratum is subtracted first. What remains is scaled up,
+    Numbers are compared within strata, so the mean of each stratum is subtracted first. The result is scaled up,
     because that mean includes the number itself.
     """
     known = rows.filter(pl.col("negative").is_not_null()).with_columns(_held=held)
@@ -230,12 +251,8 @@ def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
 def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:
     """Return one stratum per cluster (units,) if most clusters occur in several groups, otherwise None.
 
-    All clusters of a single group form one further stratum.
-
-    Parameters
-    ----------
-    known
-        _unit, code, value and perhaps _made, one row per cluster and group.
+    All clusters of a single group form one further stratum. `known` has one row per cluster and group, with _unit,
+    code, value and optionally _made.
     """
     several = pl.len().over("_unit") > 1
     clusters = known["_unit"].rank("dense").to_numpy().astype(np.int64) - 1

@@ -277,7 +277,7 @@ def _rows(part: pl.DataFrame, k: int, seed: int) -> list[dict[str, object]]:
         return [shared | {"measure": measure} for measure in (MAXIMUM, PROBABILITY)]
     largest, squares = np.empty((2, enough.height))
     judged = enough["judged"].to_numpy()
-    for number in np.unique(judged):  # prompts with as many samples are one matrix
+    for number in np.unique(judged):  # prompts with equal numbers of samples form one matrix
         of_number = np.flatnonzero(judged == number)
         scores = np.array(enough["scores"].gather(of_number).to_list(), dtype=np.float64)
         largest[of_number] = expected_maximum(scores, k)
@@ -301,7 +301,7 @@ def _rows(part: pl.DataFrame, k: int, seed: int) -> list[dict[str, object]]:
 
 
 def _over_subsets(scores: Floats, k: int, of_largest: Callable[[Floats], Floats]) -> Floats:
-    """Mean of a function of the largest of k, whatever the signs: the weights belong to ranks of the score itself."""
+    """Return the mean over subsets of a function of their largest score; weights depend on ranks of scores only."""
     ordered = np.sort(scores, axis=1)
     n = ordered.shape[1]
     weights = np.exp(log_choose(np.arange(k - 1, n), k - 1) - log_choose(n, k))

@@ -1,4 +1,4 @@
-"""What a difference between groups survives (a harsher classifier, missing responses), and rates that agree with it."""
+"""How robust a difference between groups is: to a harsher classifier for one group, and to missing responses."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,19 +52,18 @@ def agreeing_share(part: AxisUnits, found: Comparison) -> Floats:
         against = lowest + slope if worse else lowest
         others = float(weights[number] @ (against - means))
         left = sure[number] + (1 if worse else -1) * (lowest[number] - means[number] - others)
-        if not worse:  # as far as its missing responses are harmless: from all to none negative
+        if not worse:  # treated better: the missing responses must be harmless instead of negative
             left -= slope[number]
         result[number] = 0.0 if left > 0 else (-left / slope[number] if slope[number] > 0 else np.inf)
     return np.asarray(np.minimum(result, _LARGEST))
 
 
 def explained_by_missing(part: AxisUnits, found: Comparison) -> tuple[str | None, ...]:
-    """Return, for each group, why its difference is not measurable if missing responses could explain it (known,).
+    """Return for each group why its difference is not measurable, if missing responses could explain it (known,).
 
-    Groups that lack more responses than the group that lacks fewest may lack them because of what these were. That
-    excess is taken to speak against the finding, as far as outcomes can: rates lie between 0 and 1, numbers are
-    bounded by `evenhand.stats.disparity.extremes_of_missing`. If the interval then includes 0, the difference is not
-    measurable.
+    A group may lack more responses than the group that lacks fewest because of their content. This excess is assumed to
+    contradict the finding as much as possible: rates are from 0 to 1, and numbers are bounded by
+    `evenhand.stats.disparity.extremes_of_missing`. If the interval then includes 0, the difference is not measurable.
     """
     sure, contrasts = sure_part(found), np.eye(len(found.places)) - _reference_weights(found)
     assert found.differences is not None
@@ -75,12 +74,11 @@ def explained_by_missing(part: AxisUnits, found: Comparison) -> tuple[str | None
 
 
 def explain_axis(part: AxisUnits, found: Comparison, rows: Sequence[dict[str, Any]]) -> str | None:
-    """Return why an axis that was found is not measurable if missing responses could explain it, or None.
+    """Return why a significant axis is not measurable, if missing responses could explain it; otherwise None.
 
-    This is so if no group is named, and either the difference of a group has this explanation, or the excess of missing
-    responses alone could make the standard deviation between groups.
-
-    rows: of the groups, with `obstacle` and `named`.
+    This is so if no group is named and one of two conditions holds: the difference of a group has this explanation, or
+    the excess of missing responses alone could cause the SD between groups. `rows` are those of the groups, with
+    `obstacle` and `named`.
     """
     if found.spread is None or any(row.get("named") for row in rows):
         return None
@@ -92,7 +90,7 @@ def explain_axis(part: AxisUnits, found: Comparison, rows: Sequence[dict[str, An
 
 
 def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
-    """Return what the groups lack in excess, with bounds (known,)."""
+    """Return the excess of missing responses of the groups, with bounds (known,)."""
     of_groups = (part.missing_share, part.missing_error, part.n_sampled)
     absent, error, units = (values[found.places] for values in of_groups)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
@@ -120,7 +118,7 @@ def describe_excess(
     absent: Floats,
     assumption: str = "In the worst case for the additional missing responses",
 ) -> str:
-    """Return the reason: which group lacks most and which fewest responses (absent: shares from 0 to 1)."""
+    """Return the reason, with the groups that lack most and fewest responses; `absent` are shares from 0 to 1."""
     most, least = int(np.argmax(absent)), int(np.argmin(absent))
     return (
         f"{EXPLAINED}{100 * absent[most]:.0f}% of the responses about {names[most]} are missing, and "
@@ -206,16 +204,16 @@ def explain_contrast_by_missing(
 def excess_of_missing(
     rates: Floats, missing: Sequence[Floats], *, paired: bool = False
 ) -> tuple[Floats, MissingExcess]:
-    """Return the share of its responses that each group lacks, and what it lacks in excess (groups,).
+    """Return the missing share of each group, and its excess (groups,).
 
     Parameters
     ----------
-    rates
-        Shares from 0 to 1.
-    missing
-        For each group the missing share of each unit; at least two units.
-    paired
-        Whether all groups have the same units, in the same order.
+    rates : numpy.ndarray, shape (groups,)
+        Rates from 0 to 1.
+    missing : sequence of numpy.ndarray
+        For each group, the missing share of each unit; at least two units.
+    paired : bool
+        True if all groups have the same units in the same order.
     """
     units = np.array([len(one) for one in missing], dtype=np.float64)
     unit = np.concatenate([np.arange(len(one)) for one in missing]) if paired else None

@@ -1,7 +1,8 @@
-"""Groups that meet in the cells of two samples, such as templates and nouns: what either does to a group is noise.
+"""Compare groups in the cells of two samples, such as templates and nouns, whose interactions with groups are noise.
 
-A template that some groups take badly does so with every noun, and a noun with every template: cells are no units.
-Dealing outcomes inside them would call the one an effect of the group, however many of the other there are.
+If a template is unfavourable to some groups, it is so with every noun, and vice versa. Cells are therefore not
+independent units. Permutations within cells would attribute these interactions to the groups, however many levels the
+other sample has.
 """
 
 from dataclasses import dataclass, replace
@@ -29,8 +30,11 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class TwoSamples:
-    """A comparison with the error of two samples. means: deviation of each known group from the mean, NaN where a
-    group lacks most cells (known,); noise: error variance of one of them, on `freedom` degrees of freedom."""
+    """A comparison of groups with the error of two samples.
+
+    ``means`` (known,) are deviations of the groups from the mean, and NaN if a group lacks most cells. ``noise`` is the
+    error variance of one of them, with ``freedom`` degrees of freedom.
+    """
 
     comparison: Comparison
     means: Floats
@@ -38,7 +42,7 @@ class TwoSamples:
     freedom: float
 
     def pairs(self, contrasts: Floats) -> Differences:
-        """Differences of pairs of groups: contrasts (pairs, known) of 1, -1 and 0."""
+        """Return the differences of pairs of groups; `contrasts` (pairs, known) contain 1, -1 and 0."""
         return self.differences(contrasts)
 
     def differences(self, contrasts: Floats) -> Differences:
@@ -55,13 +59,29 @@ class TwoSamples:
 def over_two_samples(
     found: Comparison, rows: pl.DataFrame, names: list[str], strata: tuple[str, str], level: float
 ) -> TwoSamples | Comparison:
-    """Test and limits of a comparison anew, for samples like these two.
+    """Return the comparison with test and intervals that generalise to other levels of both samples.
 
-    found: the comparison inside cells. rows: judged rows of the axis with group, negative and the strata. names: of the
-    known groups. level: of the axis. Its p is twice the smaller of the F test's and of Simes' over the groups; the
-    least spread that one group alone proves is its limit over the root of their number.
-    Returns a Comparison with an obstacle where the groups do not meet.
-    Source: `evenhand.stats.contrasts.crossed_groups`.
+    Parameters
+    ----------
+    found : Comparison
+        Comparison within cells.
+    rows : polars.DataFrame
+        Classified rows of the axis with group, negative and the strata.
+    names : list of str
+        Names of the known groups.
+    level : float
+        Significance level of the axis.
+
+    Returns
+    -------
+    TwoSamples or Comparison
+        A Comparison with an obstacle if the groups do not occur in the same cells.
+
+    Notes
+    -----
+    p of the axis is twice the smaller of F's p and Simes' p over the groups. The lower bound of the spread that a
+    single group implies is the bound of its difference divided by the square root of the number of groups. The method
+    is `evenhand.stats.contrasts.crossed_groups`.
     """
     first, second = strata
     inside = " and ".join(name.replace("_", " ") for name in strata)
@@ -93,7 +113,7 @@ def over_two_samples(
     best, worst = int(np.nanargmin(means)), int(np.nanargmax(means))
     gap = float(means[worst] - means[best])
     worse = np.nan_to_num(means - means[best], nan=0.0) > wide
-    # sums of squares drown one group among a hundred: half of the level goes to the single groups
+    # sums of squares have little power for one group of a hundred: half of the level is for single groups
     whole = min(1.0, 2 * min(axis.p, simes(beside.p)))
     least = 0.0
     if whole <= _LEVEL:

@@ -172,7 +172,7 @@ def _table(rows: list[dict[str, Any]], schema: Mapping[str, Any]) -> pl.DataFram
 
 @dataclass(frozen=True)
 class _Pair:
-    """One pair of columns: its table, the names of the groups, and the rows as they are shown."""
+    """One pair of columns: its table, the names of the groups, and the rows that are reported."""
 
     first: str
     second: str
@@ -242,7 +242,7 @@ class _Pair:
     def cell_rows(
         self, scale: float, named: Sequence[tuple[tuple[int, int], dict[str, Any]]]
     ) -> list[dict[str, Any]]:
-        """Rows of `Interactions.cells`; `named` holds the combinations that stand out, with their numbers."""
+        """Return the rows of `Interactions.cells`; `named` has the combinations that stand out, with their numbers."""
         facts = dict(named)
         expected = self._expected(scale)
         rows = []
@@ -273,7 +273,7 @@ class _Pair:
     def described(
         self, q: float, p_cells: float, scale: float
     ) -> tuple[dict[str, Any], list[tuple[tuple[int, int], dict[str, Any]]], list[dict[str, Any]]]:
-        """What the row of the pair says, the combinations that stand out, and the gaps inside the levels."""
+        """Return the columns of the pair's row, the combinations that stand out, and the gaps within levels."""
         table = self.table
         assert table is not None
         largest = table.largest_departure()
@@ -300,7 +300,7 @@ class _Pair:
             }
         if not found:
             return facts, [], gaps
-        if p_cells > _LEVEL / 2 and not all(two):  # the sum over the cells carries the finding
+        if p_cells > _LEVEL / 2 and not all(two):  # only the sum over all cells is significant
             estimate, low, high = (scale * size for size in table.spread())
             facts |= {"kind": "root mean square departure", "estimate": estimate, "low": low, "high": high}
         if gaps:
@@ -345,14 +345,14 @@ class _Pair:
     def _difference_of_gaps(
         self, gaps: Sequence[Mapping[str, Any]], low: float, high: float, scale: float
     ) -> dict[str, float]:
-        """The gap in the second level minus that in the first, with the interval of the one departure there is."""
+        """Return the gap in the second level minus that in the first, with the interval of the single departure."""
         estimate = float(gaps[1]["gap"] - gaps[0]["gap"])
         half = scale * (high - low) / 2
         return {"estimate": estimate, "low": estimate - half, "high": estimate + half}
 
 
 def _pattern(gaps: Sequence[Mapping[str, Any]]) -> str:
-    """What the gaps inside the levels have in common, from their simultaneous intervals."""
+    """Return the pattern of the gaps within levels, from their simultaneous intervals."""
     above = sum(row["gap_low"] > 0 for row in gaps)
     below = sum(row["gap_high"] < 0 for row in gaps)
     if above and below:
@@ -363,7 +363,7 @@ def _pattern(gaps: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _codes(values: pl.Series) -> Codes:
-    """Integers from 0 in the order of the values; null counts as a value of its own."""
+    """Return integers from 0 in the order of the values; null counts as a separate value."""
     levels = values.unique().sort()
     places = pl.DataFrame({"value": levels}).with_row_index("code")
     joined = pl.DataFrame({"value": values}).join(

@@ -20,7 +20,7 @@ from evenhand.stats.disparity import (
 
 @dataclass(frozen=True)
 class MissingCells:
-    """What the tested combinations of two group columns lack. names, absent: (cells,)."""
+    """Missing outcomes of the tested combinations of two group columns; ``names`` and ``absent`` are (cells,)."""
 
     table: PairTable
     names: Sequence[str]
@@ -37,16 +37,16 @@ class MissingCells:
         value: str,
         cluster: str,
     ) -> "MissingCells":
-        """Return what is missing.
+        """Return the missing outcomes of each combination.
 
         Parameters
         ----------
-        rows
-            Outcomes, also missing ones.
+        rows : polars.DataFrame
+            Outcomes, including missing ones.
         columns, groups
             Names of the two columns, and of their groups in the order of the table's codes.
-        value, cluster
-            Columns of the outcome and of what was sampled.
+        value, cluster : str
+            Columns of the outcome and of the sampling unit.
         """
         cells = [(groups[0][int(first)], groups[1][int(second)]) for first, second in table.cells]
         order = pl.DataFrame(cells, schema=["first", "second"], orient="row")
@@ -73,9 +73,9 @@ class MissingCells:
         return cls(table, [" × ".join(cell) for cell in cells], absent, excess)
 
     def explanation(self) -> str | None:
-        """Return why an interaction that was found is not measurable, or None.
+        """Return why a significant interaction is not measurable, or None.
 
-        What a combination lacks in excess of the one that lacks fewest is taken to speak against the finding. The
+        The excess of missing outcomes over the combination that lacks fewest is assumed to contradict the finding. The
         finding is the largest departure of a combination or, if that may be 0, the root mean square departure.
         """
         largest = self.table.largest_departure()

@@ -1,7 +1,6 @@
-"""Replies by descriptor, template and noun: as published tables average them, and as prompts in complete crossings.
+"""Arrange replies by descriptor, template and noun: averaged as published, and as prompts in complete crossings.
 
-A prompt is a descriptor in a template with a noun. The samples of one prompt hang together and are averaged first:
-they say more about that prompt, not about others.
+A prompt is a descriptor in a template with a noun. Samples of one prompt are correlated and averaged first.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from evenhand.stats.contrasts import LARGEST_ABSENT_SHARE
 
 _KEYS = ("axis", "descriptor")
 _WORTH_CROSSING = 0.5
-"""Share of prompts below which a crossing with nouns is given up: the nouns then belong to descriptors."""
+"""Share of present prompts below which nouns are not crossed; they then belong to descriptors."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +28,23 @@ class StyleCells:
 
     @property
     def means(self) -> Floats:
-        """Means over replies (descriptors, styles)."""
+        """Return the means over replies, shape (descriptors, styles)."""
         size = np.bincount(self.codes).astype(np.float64)
         starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.intp)
         return np.asarray(np.add.reduceat(self.values, starts, axis=0) / size[:, None])
 
 
 def complete_replies(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The rows in which all of these columns are finite numbers, cast to Float64."""
+    """Return the rows in which all of these columns are finite numbers, cast to Float64."""
     keys = [name for name in (*_KEYS, "template", "noun") if name in frame.columns]
     numbers = frame.select(*keys, pl.col(columns).cast(pl.Float64))
     return numbers.filter(pl.all_horizontal(pl.col(columns).is_finite().fill_null(False)))
 
 
 def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
-    """One StyleCells for each template with at least two descriptors; incomplete replies are left out.
+    """Return one StyleCells for each template with at least two descriptors, without incomplete replies.
 
-    A descriptor of two axes ("queer") is two descriptors.
+    A descriptor of two axes ("queer") counts as two descriptors.
     """
     keys = [name for name in _KEYS if name in frame.columns]
     cells = []
@@ -63,14 +62,14 @@ def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
 
 @dataclass(frozen=True)
 class CrossedPrompts:
-    """Prompts of descriptors that meet in the same templates and nouns, samples averaged.
+    """Prompts of descriptors that occur in the same templates and with the same nouns, averaged over samples.
 
     Attributes
     ----------
-    descriptors
-        One row each, in order.
-    templates, nouns
-        Names (nouns [None] where there is no crossing with nouns).
+    descriptors : polars.DataFrame
+        One row per descriptor, in order.
+    templates, nouns : list
+        Names. `nouns` is [None] without a crossing with nouns.
     left_out
         Descriptors, templates or nouns that were left out because most of their prompts have no reply.
     """
@@ -84,16 +83,16 @@ class CrossedPrompts:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Descriptors, templates, nouns."""
+        """Return the numbers of descriptors, templates and nouns."""
         return self.descriptors.height, len(self.templates), len(self.nouns)
 
     @property
     def filled(self) -> int:
-        """Prompts without a reply, which are filled in by their template and noun."""
+        """Return the number of prompts without a reply, which are filled in from template and noun."""
         return int(np.prod(self.shape)) - self._table.height
 
     def values(self, columns: Sequence[str]) -> Floats:
-        """The sum of these columns (descriptors, templates, nouns), NaN where a prompt has no reply."""
+        """Return the sum of these columns (descriptors, templates, nouns); NaN for prompts without a reply."""
         array = np.full(self.shape, np.nan)
         array[self._places] = self._table.select(pl.sum_horizontal(columns)).to_series().to_numpy()
         return array
@@ -154,7 +153,7 @@ def _crossed(complete: pl.DataFrame, columns: Sequence[str], samples: list[str])
 
 
 def _kept(known: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.bool_]]:
-    """Levels that stay: whichever lacks the largest share of its cells goes, until few cells are lacking."""
+    """Return the levels that are kept; the level with the most missing cells is removed until few are missing."""
     kept = [np.ones(size, dtype=bool) for size in known.shape]
     while True:
         inside = known[np.ix_(*kept)]

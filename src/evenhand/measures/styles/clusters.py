@@ -194,7 +194,7 @@ def strongest_clusters(
             "strongest_clusters found none of the top styles in the tree.",
             "Find the clusters from the same style columns.",
         )
-    # a stable sort: equal clusters stay in the order of their strongest style
+    # a stable sort keeps tied clusters in the order of their strongest style
     ranked_clusters.sort(key=lambda cluster: -sum(amount.get(style, 0.0) for style in cluster))
     order = {style: place for place, style in enumerate(ranked["style"])}
     strongest = [

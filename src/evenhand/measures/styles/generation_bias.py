@@ -248,7 +248,7 @@ def _labels(members: Mapping[str, list[int]]) -> list[tuple[str, str | None]]:
 
 
 def _columns(means: Floats, members: Mapping[str, list[int]], ddof: int) -> Floats:
-    """Published scores of one template, in the order of `_labels`, from means (descriptors, styles)."""
+    """Return the published scores of one template, in the order of `_labels`, from means (descriptors, styles)."""
     each = means.var(axis=0, ddof=ddof)
     scores = [each.sum()]
     for places in members.values():

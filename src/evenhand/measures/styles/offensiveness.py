@@ -1,8 +1,8 @@
 """Offensiveness by descriptor and by template: which replies or sentences a classifier finds offensive, and how much.
 
-A classifier reacts to the template first. Each descriptor is therefore compared with the others of its axis in
-the same templates and with the same nouns. The spread between descriptors is reported without the chance
-effects of templates and nouns.
+Scores depend mostly on the template. Each descriptor is therefore compared with the others of its axis in the same
+templates and with the same nouns. The spread between descriptors is reported without the chance effects of templates
+and nouns.
 """
 
 from dataclasses import dataclass
@@ -174,7 +174,7 @@ def _sizes(checked: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _offensive(checked: pl.DataFrame, keys: list[str], threshold: float, cluster: str | None) -> pl.DataFrame:
-    """Percent of texts from the threshold on, with limits for clusters."""
+    """Return the percentage of texts at or above the threshold, with intervals for clusters."""
     unit = pl.col(cluster).rank("dense") if cluster else pl.int_range(pl.len(), dtype=pl.UInt32)
     marked = checked.filter(pl.col("score").is_not_null()).with_columns(
         _unit=unit, _hit=pl.col("score") >= threshold
@@ -240,7 +240,7 @@ _TOO_FEW = "There are too few templates and nouns to detect a difference of any 
 
 
 def _excesses(checked: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Each descriptor beside the others of its axis, where they meet in the same templates and nouns."""
+    """Return each descriptor minus the others of its axis, if they share templates and nouns."""
     tables = []
     for part in checked.partition_by("axis", maintain_order=True):
         axis = part["axis"][0]
@@ -299,7 +299,7 @@ def _templates(
 
 
 def _true_deviations(checked: pl.DataFrame, templates: pl.Series) -> pl.Series:
-    """Standard deviation between descriptors of each template without the noise of its prompts; null if unknown."""
+    """Return the SD between descriptors of each template, without the noise of its prompts; null if unknown."""
     prompts = crossed_prompts(checked.drop("axis") if checked["axis"].null_count() else checked, ["score"])
     descriptors, _, nouns = prompts.shape
     if descriptors < 2 or nouns < 2:
@@ -318,7 +318,7 @@ SPREADS = (
 
 
 def _spread(known: pl.DataFrame, level: float, draws: int, seed: int) -> pl.DataFrame:
-    """Gen Bias of a single "style" is the variance between descriptors; its root is on the scale of the score."""
+    """Return the SD between descriptors: the square root of the Gen Bias of a single "style"."""
     comparable = known.group_by("template").agg(pl.struct(_KEYS).n_unique().alias("descriptors"))
     if comparable["descriptors"].max() == 1:  # nothing to compare
         return pl.DataFrame(schema=SPREADS)

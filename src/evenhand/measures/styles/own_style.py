@@ -1,7 +1,8 @@
-"""The descriptors' own style: how far replies differ between descriptors, templates and nouns being samples.
+"""Variance of the descriptors' own style: how much replies differ between descriptors, with templates and nouns as
+samples.
 
-Means of a descriptor over templates and nouns scatter by what some template or noun does to it; that much is expected
-of descriptors without a style of their own, and taken off (`evenhand.stats.contrasts`).
+Means of descriptors over templates and nouns vary by interactions with single templates and nouns, even if descriptors
+have no style of their own. This variance is subtracted (`evenhand.stats.contrasts`).
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ ONE_TEMPLATE = (
 
 @dataclass(frozen=True)
 class OwnStyle:
-    """Prompts in a crossing, and each style's (then each cluster's summed) split by templates and nouns."""
+    """Crossed prompts, and variance components of each style and of the summed styles of each cluster."""
 
     prompts: CrossedPrompts
     names: list[str]
@@ -59,7 +60,7 @@ class OwnStyle:
         return None
 
     def _families(self) -> list[list[CrossedOutcome]]:
-        """Outcomes of each score, full, then partial and summed of each cluster."""
+        """Return the outcomes of each score: full, then partial and summed for each cluster."""
         families = [self.outcomes[: len(self.names)]]
         for number, places in enumerate(self.members.values()):
             families += [
@@ -69,7 +70,7 @@ class OwnStyle:
         return families
 
     def rows(self, level: float) -> list[dict[str, object]]:
-        """What is corrected and tested of each score, and `here`."""
+        """Return the corrected and tested columns of each score, and `here`."""
         if not self.outcomes:
             return [{"obstacle": self.obstacle or ONE_TEMPLATE} for _ in range(1 + 2 * len(self.members))]
         tests = max(len(self.members), 1)
@@ -82,14 +83,14 @@ class OwnStyle:
             else:
                 largest = _largest(self.prompts.shape[0], len(family))
                 rows.append(row | _tested(spread, level / (tests if place else 1), largest))
-        for start in (1, 2):  # the clusters of an axis, partial and summed, are a family each
+        for start in (1, 2):  # the partial and the summed scores of an axis are two families of tests
             p = [row["p"] for row in rows[start::2] if "p" in row]
             for row in rows[start::2]:
                 row["axis_p"] = float(simes(np.array(p, dtype=np.float64))) if p else None
         return rows
 
     def null(self, ddof: int, draws: int, generator: np.random.Generator) -> Floats:
-        """Published scores (draws, scores) when descriptors change places within each template and noun."""
+        """Return published scores (draws, scores) if descriptors are permuted within each template and noun."""
         if not self.outcomes:
             return np.zeros((0, 1))
         scores = np.zeros((draws, 1 + 2 * len(self.members)))
@@ -116,7 +117,7 @@ class OwnStyle:
 
 
 def _largest(descriptors: int, outcomes: int) -> float:
-    """Variance between descriptors, summed over styles, that no model can exceed."""
+    """Return the largest possible variance between descriptors, summed over styles."""
     half = descriptors // 2
     return 1.0 if outcomes > 1 else half * (descriptors - half) / (descriptors * (descriptors - 1))
 
@@ -143,7 +144,7 @@ def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, ob
 
 
 def _here(family: list[CrossedOutcome]) -> dict[str, object]:
-    """Mean over these templates of the variance between descriptors, the noise of their prompts taken off."""
+    """Return the mean over these templates of the variance between descriptors, without the noise of prompts."""
     by_template = np.sum([outcome.within for outcome in family], axis=0)
     estimate = float(by_template.mean())
     error, count = standard_errors(by_template[:, None])

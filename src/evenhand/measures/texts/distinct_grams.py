@@ -1,8 +1,8 @@
-"""Distinct-n: how many different n-grams texts use, plain and at a fixed number of n-grams.
+"""Distinct-n: the share of different n-grams in texts, plain and at a fixed number of n-grams.
 
-The plain ratio falls as texts grow, because words recur: a model that stops early, or a group with few texts, looks
-diverse. So it is stated too for as many texts, drawn from those of the group, as hold a fixed number of n-grams
-between them. Its expectation over all draws has a closed form, so nothing needs to be drawn.
+The plain share decreases with the length of texts, because words recur. A model that stops early, or a group with few
+texts, therefore looks diverse. It is also reported for random subsets of texts with a fixed number of n-grams. The
+expectation over all subsets has a closed form, so nothing is sampled.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from evenhand.stats import Codes, Floats, jackknife
 
 @dataclass(frozen=True)
 class Distinct:
-    """Distinct n-grams over n-grams: `plain` of all, `estimate` of draws that hold `budget` of them, 95 % limits."""
+    """Distinct n-grams divided by n-grams: `plain` for all, and `estimate` with 95% CI for `budget` n-grams."""
 
     plain: float
     estimate: float
@@ -25,20 +25,20 @@ class Distinct:
 
 
 def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, level: float = 0.95) -> Distinct:
-    """Return how diverse n-grams are: in all texts, and in expectation over samples of texts with `budget` n-grams.
+    """Return the diversity of n-grams: in all texts, and in expectation over samples of texts with `budget` n-grams.
 
-    The confidence interval uses t over clusters and the jackknife that leaves out one cluster at a time. It is too wide
-    if there are only slightly more n-grams than `budget`.
+    The CI uses Student's t over clusters and a jackknife that leaves out one cluster at a time. It is too wide if there
+    are only slightly more n-grams than `budget`.
 
     Parameters
     ----------
-    codes
-        (n-grams,), equal for equal n-grams.
-    texts
-        (n-grams,), code of the text of each n-gram.
-    clusters
-        (n-grams,), code of the cluster of this text.
-    budget
+    codes : numpy.ndarray of int, shape (n-grams,)
+        Equal for equal n-grams.
+    texts : numpy.ndarray of int, shape (n-grams,)
+        Code of the text of each n-gram.
+    clusters : numpy.ndarray of int, shape (n-grams,)
+        Code of the cluster of this text.
+    budget : int
         Number of n-grams. With fewer n-grams, `estimate` and its interval are NaN. Texts are sampled without
         replacement until they contain this number on average; values between whole numbers of texts are interpolated.
 
@@ -64,8 +64,8 @@ def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, lev
         return Distinct(kinds / total, nan, nan, nan, total)
     cluster_of = np.zeros(number, dtype=np.int64)
     cluster_of[text] = np.unique(clusters, return_inverse=True)[1]
-    cells = np.unique(text * kinds + gram)  # each n-gram once a text
-    holders = np.bincount(cells % kinds, minlength=kinds)  # texts that hold an n-gram
+    cells = np.unique(text * kinds + gram)  # each n-gram once per text
+    holders = np.bincount(cells % kinds, minlength=kinds)  # number of texts that contain each n-gram
     drawn = budget * number / total
     estimate = float(_seen(holders, number, drawn).sum()) / budget
     lengths = np.bincount(cluster_of[text]).astype(np.float64)
@@ -81,20 +81,20 @@ def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, lev
 def _leaving_one_out(
     cells: Codes, holders: Codes, cluster_of: Codes, sizes: Codes, lengths: Floats, budget: int
 ) -> Floats:
-    """The estimate without each cluster, (clusters,)."""
+    """Return the estimate without each cluster, shape (clusters,)."""
     kinds, number = len(holders), len(cluster_of)
     pairs, held = np.unique(cluster_of[cells // kinds] * kinds + cells % kinds, return_counts=True)
     owner, gram = pairs // kinds, pairs % kinds
     estimates = np.empty(len(sizes))
     common, copies = np.unique(holders, return_counts=True)
     total = float(lengths.sum())
-    for size in np.unique(sizes):  # clusters of as many texts leave as many behind
+    for size in np.unique(sizes):  # clusters with equal numbers of texts are computed together
         of_size = sizes == size
         left = number - int(size)
         if left < 1:
             estimates[of_size] = np.nan
             continue
-        # without the cluster its length is gone too, and another number of texts holds the budget
+        # leaving out a cluster changes the mean length, and so the number of texts for the budget
         drawn = np.minimum(budget * left / np.maximum(total - lengths[of_size], 1.0), left)
         middle = float(drawn.mean())
         whole = float(copies @ _seen(common, left, middle))
@@ -111,9 +111,9 @@ def _leaving_one_out(
 
 
 def _seen(holders: Codes, number: int, drawn: float) -> Floats:
-    """Chance that `drawn` of `number` texts hold an n-gram that `holders` of them hold.
+    """Return the probability that `drawn` of `number` texts contain an n-gram that `holders` of them contain.
 
-    Between whole numbers of texts lies a straight line.
+    It is interpolated linearly between whole numbers of texts.
     """
     below = min(int(drawn), number)
     above = min(below + 1, number)
@@ -122,7 +122,7 @@ def _seen(holders: Codes, number: int, drawn: float) -> Floats:
 
 
 def _seen_in_whole(holders: Codes, number: int, drawn: int) -> Floats:
-    """One minus C(number - holders, drawn) / C(number, drawn)."""
+    """Return 1 - C(number - holders, drawn) / C(number, drawn)."""
     rest = np.maximum(number - holders, 0)
     possible = rest >= drawn
     inside = np.where(possible, rest, drawn)

@@ -1,16 +1,16 @@
-"""Replies as the seventh Dialog System Technology Challenge cleans and cuts them before it scores them.
+"""Clean and tokenise replies as the seventh Dialog System Technology Challenge (DSTC7) does before scoring.
 
-Lower case, addresses as one token, few punctuation marks, contractions apart; cut as NLTK's TweetTokenizer cuts, of
-which only what can match on the characters that are left is needed.
+Texts become lower case, with URLs as one token, few punctuation marks and separated contractions. Tokens are those of
+NLTK's TweetTokenizer, of which only the rules for the remaining characters are needed.
 """
 
 import re
 
 LINKED = re.compile(r"\[([^\]]*)\] \( *__url__ *\)")
-"""Markdown: the words stay, the address goes."""
+"""Markdown links: the words remain, the URL is removed."""
 REMOVED = re.compile(r"[^A-Za-z0-9():,.!?\"']")
 HANGING = re.compile(r"([^a-z0-9])\1{3,}")
-"""More than three times the same mark: three stay."""
+"""More than three equal punctuation marks are reduced to three."""
 TWEET_TOKEN = re.compile(
     r"""
       [a-z0-9]+ (?: \.[a-z0-9]+ )* \.[a-z]{2,13} \b        # a domain without http: also "end.the"
@@ -29,7 +29,7 @@ ENDINGS = ("'s", "'m", "'re", "n't", "'ll", "'ve", "'d", "'em")
 
 
 def clean_reply(text: str) -> str:
-    """A reply as DSTC7's evaluation cleans it: tokens in lower case with single spaces between them.
+    """Return a reply as DSTC7's evaluation cleans it: lower-case tokens separated by single spaces.
 
     Source: the evaluation of DSTC7, task 2 (option -c); Galley et al. 2019, Grounded Response Generation Task at DSTC7.
 
@@ -51,7 +51,9 @@ def clean_reply(text: str) -> str:
 
 
 def tweet_tokens(plain: str) -> list[str]:
-    """Cut as NLTK's TweetTokenizer does, for lower-case text of letters, digits, underscores and ():,.!?"' alone.
+    """Return the tokens of NLTK's TweetTokenizer, for lower-case text.
+
+    The text may contain letters, digits, underscores and ():,.!?"' only.
 
     >>> tweet_tokens("it's 3.50, so what.... :(")
     ["it's", '3.50', ',', 'so', 'what', '...', ':(']

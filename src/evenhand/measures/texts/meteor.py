@@ -1,4 +1,4 @@
-"""METEOR by NLTK with WordNet, where both are on this machine."""
+"""METEOR by NLTK with WordNet, if both are installed."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,12 +11,12 @@ from evenhand.stats import Floats
 
 
 def meteor(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Floats:
-    """METEOR of each reply against the best of its references, (n,), between 0 and 1.
+    """Return METEOR of each reply against the best of its references, (n,), from 0 to 1.
 
-    replies, references: as in `overlap`. NLTK's version: exact words, stems and WordNet synonyms with the parameters
-    of 2005, without the paraphrases and the tuned parameters of meteor-1.5, which DSTC7 ran; numbers differ from
-    published ones. Raises Unsupported, with what to install, where NLTK or WordNet is missing.
-    Source: Banerjee & Lavie 2005.
+    `replies` and `references` are as in `overlap`. NLTK's version uses exact words, stems and WordNet synonyms with the
+    parameters of 2005. It has neither the paraphrases nor the tuned parameters of meteor-1.5, which DSTC7 used, so
+    numbers differ from published ones. Raises Unsupported, with what to install, if NLTK or WordNet is missing. Source:
+    Banerjee & Lavie 2005.
     """
     module = _nltk()
     scores = [
@@ -27,7 +27,7 @@ def meteor(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Seque
 
 
 def meteor_obstacle() -> str | None:
-    """What stands in the way of METEOR here, or None.
+    """Return the reason why METEOR is not available, or None.
 
     >>> isinstance(meteor_obstacle(), str | None)
     True

@@ -1,7 +1,7 @@
-"""BLEU and NIST of replies against several references, as NIST's mteval-v14c computes them.
+"""BLEU and NIST of replies against several references, as in NIST's mteval-v14c.
 
-Both follow from sums over replies: matched n-grams, n-grams, lengths. So a corpus is scored, resampled and compared by
-adding up.
+Both are functions of sums over replies: matched n-grams, n-grams and lengths. A corpus is therefore scored, resampled
+and compared by adding up.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.stats import Floats
 
 LONGEST = 4
-"""Of the n-grams."""
+"""Largest n of the n-grams."""
 HALF_AT = 1.5
 """Length ratio at which NIST's penalty is one half."""
 MARKS = re.compile(r"([{-~\[-` -&(-+:-@/])")
@@ -30,17 +30,17 @@ class Overlap:
 
     Attributes
     ----------
-    matched
-        (n, 4), number of n-grams of 1 to 4 words that occur in a reference. Each n-gram counts at most as often as in
-        the reference that contains it most often.
-    information
-        (n, 4), information of these n-grams in bits.
-    grams
-        (n, 4), number of n-grams of the reply.
-    closest
-        (n,), number of words of the reference that is closest in length (the shorter one if two are).
-    average
-        (n,), mean number of words of the references.
+    matched : numpy.ndarray, shape (n, 4)
+        Number of n-grams of 1 to 4 words that occur in a reference. Each n-gram counts at most as often as in the
+        reference that contains it most often.
+    information : numpy.ndarray, shape (n, 4)
+        Information of these n-grams in bits.
+    grams : numpy.ndarray, shape (n, 4)
+        Number of n-grams of the reply.
+    closest : numpy.ndarray, shape (n,)
+        Number of words of the reference that is closest in length (the shorter one if two are).
+    average : numpy.ndarray, shape (n,)
+        Mean number of words of the references.
     """
 
     matched: Floats
@@ -51,15 +51,15 @@ class Overlap:
 
     @property
     def parts(self) -> Floats:
-        """All of it as columns, (n, 14): matched, information, grams, closest, average."""
+        """Return all counts as columns, (n, 14): matched, information, grams, closest, average."""
         sides = (self.closest[:, None], self.average[:, None])
         return np.concatenate([self.matched, self.information, self.grams, *sides], axis=1)
 
 
 def mteval_tokens(text: str) -> list[str]:
-    """Words and marks as mteval-v14c cuts them without its international rules, in lower case.
+    """Return lower-case words and punctuation marks as in mteval-v14c without its international rules.
 
-    Apostrophes stay within words; underscores are cut apart. Source: mteval-v14c (NIST), its language-dependent part.
+    Apostrophes stay within words; underscores separate tokens. Source: mteval-v14c (NIST), its language-dependent part.
 
     >>> mteval_tokens("It's 3.5, you said: __url__!")
     ["it's", '3.5', ',', 'you', 'said', ':', '_', '_', 'url', '_', '_', '!']

@@ -30,15 +30,15 @@ _TASKS = (
     r"|engage|comply|fulfil|fulfill|support|participate|share|say|offer)"
 )
 REFUSALS = (
-    # an apology that leads up to it
+    # an apology before the refusal
     rf"\b(?:sorry|afraid|apologi[sz]e)(?: for [\w ]+)?[,.;:]? ?(?:but |that |however,? )?{_I}(?: \w+)? ?{_CANNOT}",
     rf"\b(?:sorry|apologi[sz]e)[,.]? but {_I} (?:do not|don't|must|have to|am|'m)\b",
-    # what is refused
+    # the refused action
     rf"{_I} ?{_CANNOT} (?:\w+ )?{_TASKS}\b",
     rf"{_I}(?:'m| am) (?:not allowed|not permitted|not comfortable|not programmed|not designed) (?:to|with)\b",
     rf"{_I} (?:must|have to|need to|will have to) (?:\w+ )?(?:decline|refuse)\b",
     rf"{_I} (?:do not|don't) (?:feel comfortable|think it(?:'s| is) (?:appropriate|right|ok|okay))\b",
-    # who refuses, and why
+    # the refusing model, and its reason
     r"\bas an? (?:ai|a\.i\.|artificial intelligence|(?:large |ai )?language model|ai assistant|virtual assistant)\b",
     r"\b(?:against|violat(?:es?|ing)) (?:my|our|the) (?:content )?(?:guidelines|polic(?:y|ies)|programming)\b",
     r"\b(?:this|that|the|your) (?:request|prompt|question|content|statement|sentence) (?:is|contains|seems|appears)"
@@ -189,7 +189,7 @@ def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
 
 
 def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
-    """Length of the longest run of items that both have, in the same order and without gaps.
+    """Return the length of the longest run of consecutive items that both sequences contain.
 
     >>> longest_common_run("the cat sat down".split(), "a cat sat up".split())
     2
@@ -199,7 +199,7 @@ def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
         places.setdefault(word, []).append(place)
     best, running = 0, dict[int, int]()
     for word in second:
-        # runs that end at the word before go on where `first` goes on with this word
+        # a run that ends at the previous word is extended if `first` continues with this word
         running = {place: running.get(place - 1, 0) + 1 for place in places.get(word, ())}
         if running:
             best = max(best, *running.values())

@@ -188,7 +188,7 @@ def text_quality(
 
 @dataclass(frozen=True)
 class _ByText:
-    """n-grams in the order of their texts, of which text i has those from starts[i] to starts[i + 1]."""
+    """n-grams sorted by text; text i has those from starts[i] to starts[i + 1]."""
 
     codes: Codes
     starts: Codes
@@ -198,7 +198,7 @@ class _ByText:
         return cls(ngrams.codes, np.searchsorted(ngrams.owner, np.arange(texts + 1)).astype(np.int64))
 
     def take(self, places: Codes) -> tuple[Codes, Codes]:
-        """The n-grams of some texts, and for each of them which of these texts it is from."""
+        """Return the n-grams of some texts, and the index of the text of each."""
         lengths = self.starts[places + 1] - self.starts[places]
         before = np.cumsum(lengths) - lengths
         index = np.arange(lengths.sum()) + np.repeat(self.starts[places] - before, lengths)
@@ -207,7 +207,7 @@ class _ByText:
 
 @dataclass(frozen=True)
 class _Texts:
-    """Values of each response by measure (NaN: missing), clusters and n-grams."""
+    """Values of each response by measure (NaN is missing), clusters and n-grams."""
 
     values: dict[str, Floats]
     clusters: Codes
@@ -300,7 +300,7 @@ def _rows(
                 numbers = np.exp(numbers)
             numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         row: dict[str, object] = dict(zip(("estimate", "low", "high"), numbers.tolist(), strict=True))
-        # a text too short to repeat anything is not missing
+        # a text that is too short to repeat anything does not count as missing
         missing = int(np.isnan(empty).sum()) if measure == "repetition" else int((~known).sum())
         rows.append(name | {"measure": measure, "n": int(known.sum()), "n_missing": missing} | row)
     sizes: dict[str, object] = {"n": int((~np.isnan(empty)).sum()), "n_missing": int(np.isnan(empty).sum())}
@@ -315,9 +315,9 @@ def _rows(
 
 
 def _limits(measure: str, values: Floats, clusters: Codes, seed: int) -> Interval:
-    """The mean over responses with limits for clusters; those of rates hold near 0 too."""
+    """Return the mean over responses with an interval for clusters; that of rates is valid near 0 too."""
     if measure in _RATES and len(values):
         return clustered_proportion_interval(values, clusters)
     highest = 1.0 if measure == "repetition" else np.inf
-    lowest = -np.inf if measure == "judge_perplexity" else 0.0  # its logarithm is what is averaged
+    lowest = -np.inf if measure == "judge_perplexity" else 0.0  # the mean is over logarithms
     return clustered_mean(values, clusters, bounds=(lowest, highest), seed=seed)

@@ -1,4 +1,4 @@
-"""Cards of the scores of replies against the references of people."""
+"""Cards of the scores of replies against human reference replies."""
 
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.texts.overlap import LONGEST

@@ -1,8 +1,7 @@
-"""Compare replies with those of people, as DSTC7 does: BLEU, NIST, METEOR, entropy, distinct n-grams, length.
+"""Compare replies with human replies, as DSTC7 does: BLEU, NIST, METEOR, entropy, distinct n-grams, length.
 
-Every number is one of the whole corpus, with a CI over its keys (or clusters of keys). Numbers that are
-functions of sums use the bootstrap. Entropies and shares of distinct n-grams use the jackknife, because they
-decrease if a key is drawn twice.
+Each score is computed for all replies together, with a CI over keys (or clusters of keys). Functions of sums use the
+bootstrap. Entropies and distinct n-grams use the jackknife, because they decrease if a key is drawn twice.
 """
 
 from collections.abc import Sequence
@@ -194,7 +193,7 @@ def response_score_changes(
         seed=seed,
     )
     p = np.where(error > 0, p, np.where(limits.estimate == 0, 1.0, np.nan))
-    # where none of the random exchanges reached as far they say no more than that p is small
+    # if no random exchange is as extreme, the permutation p is only an upper bound and is not used
     exchanged = np.where(exchanged > 1.5 / (1 + EXCHANGES), exchanged, 0.0)
     p[: len(exchanged)] = np.maximum(p[: len(exchanged)], exchanged)
     open_to_0 = p > 0.05
@@ -241,7 +240,7 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     >>> published_references(["a", "b", "c"])
     ['a', 'c', 'c', 'a', 'c', 'c']
     """
-    if len(references) == 0:  # a polars Series has no truth value
+    if len(references) == 0:  # a polars Series cannot be used as a condition
         raise UsageError("published_references: no reference given.", "Give at least one text.")
     places = [place % len(references) for place in range(REFERENCES)]
     return [references[(p + 1) % len(references) if p == human else p] for p in places]
@@ -249,12 +248,12 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
 
 @dataclass(frozen=True)
 class _Scored:
-    """The replies that were given, as sums and as n-grams."""
+    """Replies that were given, as sums and as n-grams."""
 
     sums: Floats
-    """(n, 16 or 17): those of `Overlap.parts`, length, 1, and METEOR where it can be had."""
+    """Columns of `Overlap.parts`, length, 1, and METEOR if available, shape (n, 16 or 17)."""
     grams: list[tuple[Codes, Codes]]
-    """n-grams of 1 to 4 tokens, and which reply each is from."""
+    """n-grams of 1 to 4 tokens, and the reply of each."""
     clusters: Codes
     missing: int
 
@@ -284,7 +283,7 @@ class _Scored:
         replies = [tidy(reply) for reply in given["reply"]]
         chosen = [published_references(group) if as_published else group for group in given["references"]]
         references = [[tidy(text) for text in group] for group in chosen]
-        if not as_published:  # a repeated text is one reference
+        if not as_published:  # a repeated reference counts once
             references = [list(dict.fromkeys(group)) for group in references]
         shown = (lambda text: text or EMPTY) if as_published else str
         cut = [_mteval(shown(reply)) for reply in replies]
@@ -305,11 +304,11 @@ class _Scored:
 
 
 def _mteval(text: str) -> list[str]:
-    return mteval_tokens(text.replace("&", " ").replace("<", " "))  # as DSTC7 keeps its XML whole
+    return mteval_tokens(text.replace("&", " ").replace("<", " "))  # as DSTC7 does to keep its XML valid
 
 
 def _all(one: _Scored, other: _Scored, seed: int, *, paired: bool) -> tuple[list[str], Intervals]:
-    """All measures of one, or if paired how the other's differ from them."""
+    """Return all measures of one set of replies or, if paired, the differences of the other from it."""
     width = one.sums.shape[1]
     parts = np.concatenate([one.sums, other.sums], axis=1) if paired else one.sums
 
@@ -340,7 +339,7 @@ def _summed(sums: Floats, with_meteor: bool) -> Floats:
 
 
 def _counted(scored: _Scored) -> tuple[Floats, Floats]:
-    """Entropies and shares of distinct n-grams, (6,), and the same without each cluster, (clusters, 6)."""
+    """Return entropies and shares of distinct n-grams (6,), and the same without each cluster (clusters, 6)."""
     groups = int(scored.clusters.max()) + 1 if len(scored.clusters) else 0
     columns = []
     for codes, owner in scored.grams:
@@ -353,7 +352,7 @@ def _counted(scored: _Scored) -> tuple[Floats, Floats]:
 
 
 def _entropy(codes: Codes, owner: Codes, groups: int) -> tuple[float, Floats]:
-    """Nats of the distribution of n-grams, and the same without each cluster, (groups,)."""
+    """Return the entropy (nats) of the distribution of n-grams, and the same without each cluster (groups,)."""
     count, holder, gram, rest = _cells(codes, owner)
     left = len(codes) - np.bincount(owner, minlength=groups)
     lost = np.bincount(holder, weights=_nlogn(count[gram]) - _nlogn(rest), minlength=groups)
@@ -364,7 +363,7 @@ def _entropy(codes: Codes, owner: Codes, groups: int) -> tuple[float, Floats]:
 
 
 def _distinct_without(codes: Codes, owner: Codes, groups: int) -> Floats:
-    """The share of distinct n-grams without each cluster, (groups,)."""
+    """Return the share of distinct n-grams without each cluster (groups,)."""
     count, holder, _, rest = _cells(codes, owner)
     left = len(codes) - np.bincount(owner, minlength=groups)
     alone = np.bincount(holder[rest == 0], minlength=groups)
@@ -373,7 +372,7 @@ def _distinct_without(codes: Codes, owner: Codes, groups: int) -> Floats:
 
 
 def _cells(codes: Codes, owner: Codes) -> tuple[Codes, Codes, Codes, Codes]:
-    """How often each n-gram occurs; for each cluster and n-gram of it: both, and how often it occurs elsewhere."""
+    """Return the count of each n-gram and, for each n-gram of each cluster, both codes and its count elsewhere."""
     kinds = int(codes.max()) + 1 if len(codes) else 1
     count = np.bincount(codes, minlength=kinds)
     cells, mine = np.unique(owner * kinds + codes, return_counts=True)

@@ -1,4 +1,4 @@
-"""Texts as flat arrays of word codes, with their n-grams, repetitions and loops found for all texts at once."""
+"""Texts as flat arrays of word codes; n-grams, repetitions and loops are found in all texts at once."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ import polars as pl
 from evenhand.stats import Codes, Floats
 
 WORD = r"\w+|[^\w\s]"
-"""A word, or a punctuation mark. Case is ignored. The same for every model, so that models compare."""
+"""A word or a punctuation mark. Case is ignored. It is the same for all models, so that models can be compared."""
 LONGEST_PERIOD = 20
 
 
 @dataclass(frozen=True)
 class FlatTexts:
-    """n texts as one array: `codes` (tokens,), equal for equal words, and `owner` (tokens,), the text it lies in."""
+    """n texts as one array: `codes` (tokens,), equal for equal words, and `owner` (tokens,), the text of each token."""
 
     codes: Codes
     owner: Codes
     lengths: Codes
-    """Tokens of each text, (n,)."""
+    """Number of tokens of each text, shape (n,)."""
 
 
 @dataclass(frozen=True)
 class Grams:
-    """n-grams of all texts, none across two of them: `codes` and `owner`, each (n-grams,)."""
+    """n-grams of all texts, none of them across two texts: `codes` and `owner`, each (n-grams,)."""
 
     codes: Codes
     owner: Codes
@@ -40,7 +40,7 @@ def words(texts: pl.Series) -> pl.Series:
 
 
 def flat_texts(texts: pl.Series) -> FlatTexts:
-    """The texts as codes; a null text has no tokens.
+    """Return texts as codes; a null text has no tokens.
 
     >>> flat = flat_texts(pl.Series(["a b a", None, "b"]))
     >>> flat.codes.tolist(), flat.owner.tolist(), flat.lengths.tolist()
@@ -50,7 +50,7 @@ def flat_texts(texts: pl.Series) -> FlatTexts:
 
 
 def flat_lists(lists: pl.Series) -> FlatTexts:
-    """The same of texts that are lists of tokens already, as another tokenisation made them.
+    """Return texts as codes, from lists of tokens.
 
     >>> flat_lists(pl.Series([["__url__", "!"], []])).lengths.tolist()
     [2, 0]
@@ -62,7 +62,7 @@ def flat_lists(lists: pl.Series) -> FlatTexts:
 
 
 def grams(flat: FlatTexts, size: int) -> Grams:
-    """All runs of `size` tokens.
+    """Return all n-grams with `size` tokens.
 
     >>> grams(flat_texts(pl.Series(["a b a b", "a b"])), 2).codes.tolist()
     [0, 1, 0, 0]
@@ -80,9 +80,9 @@ def grams(flat: FlatTexts, size: int) -> Grams:
 
 
 def repeated_share(ngrams: Grams, texts: int) -> Floats:
-    """Share of each text's n-grams that occurred before in the same text, (texts,); NaN where it has none.
+    """Return the share of each text's n-grams that occurred before in the same text, (texts,); NaN without n-grams.
 
-    Source: seq-rep-n of Welleck et al. 2020, section 6, of one text.
+    Source: seq-rep-n of Welleck et al. 2020, section 6, for one text.
 
     >>> repeated_share(grams(flat_texts(pl.Series(["a b a b a", "a"])), 2), 2).tolist()
     [0.5, nan]
@@ -94,10 +94,10 @@ def repeated_share(ngrams: Grams, texts: int) -> Floats:
 
 
 def longest_loop(flat: FlatTexts, longest_period: int = LONGEST_PERIOD) -> Codes:
-    """The most tokens in a row of each text that merely repeat those just before, (n,).
+    """Return for each text the largest number of consecutive tokens that only repeat those before them, (n,).
 
-    For each period up to `longest_period`, a stretch in which every token equals the one a period before, at least
-    as long as the period. "yes yes yes" has 2 repeated tokens, "a b a b a b" 4.
+    A loop is a run in which every token equals the one a period before. It must be at least as long as the period,
+    which is at most `longest_period`. "yes yes yes" has 2 repeated tokens, "a b a b a b" 4.
 
     >>> longest_loop(flat_texts(pl.Series(["yes yes yes", "a b a b a b", "a b a c"]))).tolist()
     [2, 4, 0]
@@ -107,7 +107,7 @@ def longest_loop(flat: FlatTexts, longest_period: int = LONGEST_PERIOD) -> Codes
         same = flat.codes[period:] == flat.codes[:-period]
         same &= flat.owner[period:] == flat.owner[:-period]
         place = np.arange(1, len(same) + 1)
-        # length of the stretch that ends here: the distance to the last place that does not repeat
+        # length of the run that ends here: distance to the last token that does not repeat
         run = place - np.maximum.accumulate(np.where(same, 0, place))
         long = np.flatnonzero(run >= period)
         np.maximum.at(longest, flat.owner[period:][long], run[long])
