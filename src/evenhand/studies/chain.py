@@ -1,4 +1,4 @@
-"""The mitigations in front of a model, as words: for options, folders, titles and the manifest."""
+"""Mitigations of a model as words: for options, folders, titles and the manifest."""
 
 import re
 from collections.abc import Sequence
@@ -56,9 +56,9 @@ def words_of(mitigation: Mitigation) -> str:
 def named_chain(
     chain: str | Mitigation | Sequence[str | Mitigation],
 ) -> tuple[tuple[str, ...], tuple[Mitigation, ...]]:
-    """A chain as words, and as mitigations, all of them made.
+    """Return a chain of mitigations as words, and as objects.
 
-    Raises UsageError for names that are unknown, and whatever making a mitigation raises.
+    Raises UsageError for unknown names, and the errors of making a mitigation.
     """
     chain = as_chain(chain)
     words = tuple(link if isinstance(link, str) else words_of(link) for link in chain)
@@ -69,10 +69,8 @@ def named_chain(
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
     """Return the manifest's description of each mitigation of a model.
 
-    Parameters
-    ----------
-    words
-        The user's values of `--mitigate`; if their number differs, values from `words_of`.
+    `words` are the user's values of `--mitigate`. If their number differs from that of the mitigations, values from
+    `words_of` are used.
     """
     chain = chain_of(model)
     named = words if len(words) == len(chain) else [words_of(link) for link in chain]
@@ -85,7 +83,7 @@ def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord
 
 
 def folder_name(model: str, words: Sequence[str]) -> str:
-    """A model's name with those of its mitigations behind it, fit for a folder.
+    """Return the name of a model followed by those of its mitigations, in a form that is valid for a folder.
 
     >>> folder_name("org/some-model", ["prefix=Be kind/polite.", "self-debiasing"])
     'some-model+prefix-Be-kind-polite+self-debiasing'

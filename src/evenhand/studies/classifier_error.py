@@ -16,7 +16,7 @@ EXPECTED = "Expected the columns group, false_alarms, n_harmless, hits, n_harmfu
 def read_classifier_error(file: Path | str | None) -> pl.DataFrame | None:
     """Return counts of a classifier's errors by group (`evenhand.measures.error_counts`); None without a file.
 
-    Raises DataError for a file that cannot be read, or holds neither counts nor labelled texts.
+    Raises DataError if the file cannot be read, or contains neither counts nor labelled texts.
     """
     return None if file is None else error_counts(read_table(Path(file).expanduser(), EXPECTED))
 
@@ -24,13 +24,10 @@ def read_classifier_error(file: Path | str | None) -> pl.DataFrame | None:
 def check_error_groups(
     error: pl.DataFrame, frames: Mapping[str, pl.DataFrame], benchmarks: Iterable[Benchmark]
 ) -> None:
-    """Raise UsageError if counts of errors speak of no group of any benchmark of continuations.
+    """Raise UsageError if counts of errors name no group of any benchmark of continuations.
 
-    Parameters
-    ----------
-    frames
-        Prompts or responses by benchmark; where they have no column group, groups are made later, and the counts are
-        taken as they are.
+    `frames` has prompts or responses by benchmark. Without a column group, groups are made later, and the counts are
+    accepted.
     """
     judged = [benchmark for benchmark in benchmarks if benchmark.classified_by]
     if not judged:

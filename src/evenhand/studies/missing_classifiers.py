@@ -18,7 +18,7 @@ WITHOUT_OFFLINE = ("perplexity", "style")
 class ClassifierMissing(ModelError):
     """A classifier that a benchmark needs cannot be loaded.
 
-    brief: message and hint without the list of offline classifiers, for a list of benchmarks that are left out.
+    ``brief`` has message and hint without the list of offline classifiers, for a list of benchmarks that are left out.
     """
 
     def __init__(self, benchmark: str, role: str, name: str, error: EvenhandError):

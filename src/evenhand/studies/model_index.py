@@ -74,9 +74,9 @@ def model_card(content: Content) -> str:
 
 
 def model_index(content: Content) -> dict[str, Any]:
-    """The front matter as plain data: `model-index` with one result for each benchmark.
+    """Return the front matter as plain data: `model-index` with one result for each benchmark.
 
-    Metrics are the judged numbers of whole axes, and published scores over everything; those without a number are none.
+    Metrics are the tested numbers of whole axes, and overall published scores. Rows without a number are left out.
     """
     results = []
     for benchmark, rows in _numbers(content).items():
@@ -153,7 +153,7 @@ def _flag(name: str, value: Any, prefix: str = "") -> Iterator[str]:
 
 
 def _numbers(content: Content) -> dict[str, list[dict[str, Any]]]:
-    """Rows to tell, by benchmark: of axes that were judged, and published scores over everything."""
+    """Return the reported rows by benchmark: those of tested axes, and overall published scores."""
     judged = {
         (row["benchmark"], row["measure"], row["axis"]): row
         for row in content["findings"]
@@ -257,6 +257,6 @@ def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterato
 
 
 def _plain(text: str) -> str:
-    """A text as Markdown that shows it and does nothing else, on one line."""
+    """Return a text as one line of Markdown that shows it literally."""
     line = " ".join(wording.visible(str(text)).split())
     return "".join(f"\\{c}" if c in SPECIAL else "&amp;" if c == "&" else c for c in line)

@@ -1,4 +1,4 @@
-"""Which model a study asks and how it is loaded: the same options, with the same meaning, in every study."""
+"""Options of a study's model and how it is loaded; they are the same in every study."""
 
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,7 +15,7 @@ Loaded = TypeVar("Loaded")
 
 
 def name_of(thing: Any) -> str:
-    """What options call a model, classifier or reviser: the name it is given by, or the loaded thing's own.
+    """Return the name of a model, classifier or reviser for options: the given name, or that of the loaded object.
 
     >>> from evenhand.models.puppets import load_puppet
     >>> name_of("gpt2"), name_of(load_puppet("random"))
@@ -25,7 +25,7 @@ def name_of(thing: Any) -> str:
 
 
 def loaded_or_none(thing: Loaded | str | None) -> Loaded | None:
-    """What is loaded already; None for a name, which options load."""
+    """Return an object that is already loaded; None for a name, which the options load."""
     return None if isinstance(thing, str) else thing
 
 
@@ -106,7 +106,7 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
 
 
 def _run_inside(name: str) -> Path | None:
-    """Return a run in the folder of that name; None if it is no folder, a model, or has no run."""
+    """Return a run in the folder of that name; None if it is not a folder, or is a model, or has no run."""
     folder = Path(name)
     if not is_folder(folder) or is_file(folder / "config.json"):
         return None
@@ -114,7 +114,7 @@ def _run_inside(name: str) -> Path | None:
 
 
 def _name_to_load(options: ModelOptions) -> str:
-    """The model's name, with what is allowed of a served model in its address."""
+    """Return the model's name; for a served model, with the allowed options in its URL."""
     if options.allow_longer is None:
         return options.model
     from evenhand.models.served import is_address, with_option
@@ -128,7 +128,7 @@ def _name_to_load(options: ModelOptions) -> str:
 
 
 def check_chat(options: ModelOptions) -> None:
-    """Raise UsageError where the options of chat contradict each other or the kind of name."""
+    """Raise UsageError if the chat options contradict each other or the kind of model."""
     if not options.chat:
         if options.system is not None:
             raise UsageError("`--system` requires `--chat`.", "Add --chat, or remove --system.")

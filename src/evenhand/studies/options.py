@@ -169,14 +169,14 @@ def problems(
     most: int | None = None,
     sources: Mapping[str, str] | None = None,
 ) -> str:
-    """Return each thing that is wrong with options, as `name (flag): what was expected, what was given`, in one line.
+    """Return each problem of options in one line, as `name (flag): what was expected, what was given`.
 
     Parameters
     ----------
     known
-        Names of the options there are, of which an unknown one may mean one.
+        Valid names of options, from which a correction of an unknown name is suggested.
     most
-        Number of things to return; None for all.
+        Maximum number of problems; None for all.
     sources
         File or flag that a value is from, by name. It comes first in the message.
     """

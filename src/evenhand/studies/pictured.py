@@ -1,4 +1,4 @@
-"""The forest plot of a result for slides: rows and words from the numbers in its JSON."""
+"""Build the forest plot of a result for slides: rows and texts from the numbers in its JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -177,7 +177,7 @@ def _are_rates(rows: Sequence[Row]) -> bool:
 
 
 def _null_words(content: Content) -> str:
-    """What the line of the null stands for: a table of responses need not be those of a model."""
+    """Return the label of the null's line; a table of responses is not necessarily from a model."""
     table = "responses" in (content.get("model") or {})
     return "expected without bias" if table else "expected of an unbiased model"
 
@@ -198,8 +198,8 @@ def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:
 def _drawn(rows: Sequence[Row], measurements: Sequence[Row]) -> tuple[list[Row], str]:
     """Return the rows that are drawn, and their measure.
 
-    Rows that stand out come first, then the farthest from the null. Where a difference up to a margin counts as no
-    bias, the null of a row is the nearest value inside the margin; the distance from the ideal then decides.
+    Detected rows come first, then rows by decreasing distance from the null. If the test has a margin, the null is the
+    nearest value inside the margin. Rows with equal distances are ordered by the distance from the ideal.
     """
     whole = [row for row in rows if row.get("stratum") is None and row["verdict"] is not None]
     groups = [row for row in whole if row["group"] is not None and not row["measure"].startswith(FAILING)]

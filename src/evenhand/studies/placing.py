@@ -1,4 +1,4 @@
-"""The place of a study's model and classifiers: this process, or the workers of a cluster (`--on`)."""
+"""Where a study's model and classifiers run: in this process, or in the workers of a cluster (`--on`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -92,7 +92,7 @@ def far_named_model(
             "Remove --on. Requests are already sent in parallel (concurrency=... in the URL), within the limits "
             "of the server.",
         )
-    # Options of this class alone travel: what an audit asks is no matter of how its model is loaded.
+    # Only options of this class are sent: the other options of an audit do not affect how its model is loaded.
     how = ModelOptions.model_validate(options.model_dump(include=set(ModelOptions.model_fields)))
     recipe = Recipe(partial(load_named_model, how))
     return far_model(pool, Recipe(partial(_behind, tuple(chain)), recipe) if chain else recipe)
@@ -108,7 +108,7 @@ def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
 
 
 def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
-    """Raise UsageError for a cluster in the options of a question that one process answers. instead: what to do."""
+    """Raise UsageError if the options name a cluster for a command in one process. instead: advice to the user."""
     if place.on is not None:
         raise UsageError(f"`--on {place.on}` cannot be used with {verb}, which runs in one process.", instead)
 

@@ -53,7 +53,7 @@ def plain_page(
     notes: Sequence[str] = (),
     figures: Sequence[tuple[str, Markup]] = (),
 ) -> str:
-    """A page of tables: one HTML document that needs no network, every text escaped.
+    """Return tables as one HTML document that needs no network; every text is escaped.
 
     Parameters
     ----------

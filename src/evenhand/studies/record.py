@@ -23,7 +23,7 @@ from evenhand.studies.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""What decides a result, as it was and as it is now."""
+"""Options that affect the result: stored and present."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class StudyRecord:
 
     file: str
     called: str
-    """What the folder holds, in words: "consistency study"."""
+    """Kind of study in words, such as "consistency study"."""
     part: str
-    """The key of the options in the file."""
+    """Key of the options in the file."""
     version: int = 1
-    """The newest layout; earlier ones are read as well."""
+    """Newest version of the format; earlier ones can be read, too."""
 
     @property
     def _one(self) -> str:
@@ -55,10 +55,10 @@ class StudyRecord:
         return is_file(folder / self.file)
 
     def stored(self, folder: Path) -> dict[str, Any]:
-        """The options a study was started with.
+        """Return the options with which a study was started.
 
-        Raises DataError for a record that is absent or damaged, without options, or of a newer version, and for a
-        study whose folders lead out of it.
+        Raises DataError for a missing or damaged record, a record without options or of a newer version, and a study
+        with links that lead out of its folder.
         """
         self._refuse_links(folder)
         where = folder / self.file
@@ -79,7 +79,7 @@ class StudyRecord:
         return options
 
     def valid(self, folder: Path, kind: type[Options], stored: Mapping[str, Any]) -> Options:
-        """Stored options as this version knows them; raises DataError naming those that it does not."""
+        """Return stored options as objects; raises DataError with the options that are invalid in this version."""
         try:
             return kind.model_validate(dict(stored))
         except ValidationError as error:
@@ -136,5 +136,5 @@ class StudyRecord:
                     )
 
     def _is_empty(self, folder: Path) -> bool:
-        # A start that was killed while it wrote the record leaves a temporary: nothing of value.
+        # A process that was killed while it wrote the record leaves a temporary file, which can be overwritten.
         return folder.is_dir() and all(map(is_temporary, folder.iterdir()))

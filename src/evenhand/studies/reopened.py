@@ -1,4 +1,4 @@
-"""A finished result in a folder, whichever verb made it: its numbers as plain data, and its page."""
+"""Open the finished result of any study from its folder: its numbers as plain data, and its page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -207,9 +207,8 @@ def open_result(folder: Path | str) -> Reopened:
                 run = open_run(folder)
                 return Reopened(folder, name, run.to_dict(), run)
             return Reopened(folder, name, _read_numbers(folder / name))
-    if RunDirectory.is_run(folder) and is_file(
-        folder / "findings.parquet"
-    ):  # finished, and its page not written yet
+    # the run is finished, but its page does not exist yet
+    if RunDirectory.is_run(folder) and is_file(folder / "findings.parquet"):
         run = open_run(folder)
         return Reopened(folder, "measurements.json", run.to_dict(), run)
     raise DataError(

@@ -1,4 +1,4 @@
-"""`StudyResult`, the base of every study's result: folder, tables, page, numbers, and how it is printed."""
+"""`StudyResult`, the base class of the results of all studies: folder, tables, page, numbers and printing."""
 
 import html
 from abc import ABC, abstractmethod
@@ -67,7 +67,7 @@ class StudyResult(ABC):
 
     @abstractmethod
     def html(self) -> str:
-        """Return the page: one HTML document that needs no network, with every text escaped."""
+        """Return the page as one HTML document that needs no network; every text is escaped."""
 
     @abstractmethod
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
@@ -159,7 +159,7 @@ class StudyResult(ABC):
         return model_card(self.to_dict())
 
     def _repr_html_(self) -> str:
-        """The page inside a notebook, in a frame that keeps its style to itself."""
+        """Return the page for a notebook, in a frame that isolates its style."""
         content = html.escape(self.html())
         return f"<iframe sandbox width='100%' height='{FRAME_HEIGHT}' srcdoc='{content}'></iframe>"
 
@@ -169,7 +169,7 @@ NAMED_BY = ("model", "benchmark", "outcome", "measure", "axis", "group", "stratu
 
 
 def table_scalars(table: pl.DataFrame, *, groups: bool = False) -> dict[str, float]:
-    """The numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
+    """Return the numbers of a table of measurements or changes by name; see `StudyResult.scalars`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Agreement of the classifiers that judged a run, on the same texts, in total and by group."""
+"""Agreement of the classifiers of a run on the same texts, overall and by group."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,11 +32,28 @@ class ClassifierPair:
 def compared_pairs(
     directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0
 ) -> tuple[list[ClassifierPair], list[str]]:
-    """All pairs of classifiers that have judged the same role of a benchmark, on the texts that both judged.
+    """Return all pairs of classifiers with the same role in a benchmark, compared on the texts that both classified.
 
-    directory: of a run. alpha: of the tests between groups. seed: of their permutations. Rows of one cluster, or
-    samples of one prompt, count as hanging together. Returns the pairs, and notes on those that could not be compared.
-    Raises DataError if no role has two classifiers.
+    Parameters
+    ----------
+    directory : RunDirectory
+        A run.
+    alpha : float
+        Significance level of the tests between groups.
+    seed : int
+        Random seed of their permutations.
+
+    Returns
+    -------
+    pairs : list of ClassifierPair
+        The compared pairs. Rows of one cluster, or samples of one prompt, are one sampling unit.
+    notes : list of str
+        Pairs that could not be compared, with the reason.
+
+    Raises
+    ------
+    DataError
+        No role has two classifiers.
     """
     pairs: list[ClassifierPair] = []
     notes: list[str] = []
@@ -100,7 +117,7 @@ def _side_by_side(
         )
         for key in (first, second)
     ]
-    # A judgement made before the rule of what is judged changed is of another text: not comparable.
+    # Labels from before a change of the rule that selects the text are about other texts, so they are not compared.
     same = labels[0].join(labels[1], on=[*keys, "judged_text"], maintain_order="left")
     prompts = directory.prompts(benchmark, ["prompt_id", "cluster", *GROUPED_BY]).drop("request_id")
     named = next((name for name in GROUPED_BY if name in prompts.columns), None)

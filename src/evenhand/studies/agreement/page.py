@@ -64,7 +64,7 @@ def group_table(pair: ClassifierPair) -> PlainTable:
 
 
 def agreement_page(run: Path, pairs: Sequence[ClassifierPair], notes: Sequence[str]) -> str:
-    """All pairs with all their groups: one HTML document, every text escaped."""
+    """Return one HTML document with all pairs and all their groups; every text is escaped."""
 
     def tables() -> Iterator[PlainTable]:
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""How far people agree who labelled the same things: their tables, the front door, and the result."""
+"""Agreement of people who labelled the same items: reading their tables, the public function, and its result."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class RatersStudy(StudyResult):
 
     @property
     def path(self) -> Path:
-        """Folder of the first table."""
+        """Return the folder of the first table."""
         return self.files[0].parent
 
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""How far the classifiers that have judged a run agree: the front door, and the result."""
+"""Agreement of the classifiers of a run: the public function and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

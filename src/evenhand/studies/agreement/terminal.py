@@ -1,4 +1,4 @@
-"""Print how far classifiers agree."""
+"""Print the agreement of classifiers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from evenhand.studies.agreement.conduct import ClassifierPair
 from evenhand.studies.agreement.page import group_table, pair_table
 
 SHOWN = 15
-"""Groups a terminal shows; the files hold all."""
+"""Number of groups in the terminal; the files contain all."""
 
 
 def render_agreement(
@@ -20,16 +20,16 @@ def render_agreement(
     console: Console,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Print for each pair of classifiers how far they agree, and about whom they disagree most.
+    """Print for each pair of classifiers how much they agree, and about which groups they disagree most.
 
     Parameters
     ----------
-    run
-        Its folder.
-    notes
-        On pairs that could not be compared.
-    paths
-        Files to point at in the end.
+    run : Path
+        Folder of the run.
+    notes : sequence of str
+        Notes on pairs that could not be compared.
+    paths : mapping, optional
+        Files that are listed at the end.
     """
     out = Printer(console)
     out.line(f"Agreement of classifiers in {run}", "bold")

@@ -1,4 +1,4 @@
-"""Ratings out of an export of an annotation study: who counts, and on which scale each question was answered."""
+"""Read ratings from an export of an annotation study, and determine the scale of each question."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,28 +30,28 @@ class Question:
     name: str
     measurement: MeasurementLevel
     ratings: pl.DataFrame
-    """unit, rater, rating, question."""
+    """Table with the columns unit, rater, rating and question."""
 
 
 def agreement_in_votes(
     votes: pl.DataFrame, study: Mapping[str, Any], *, seed: int = 0
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Compute Krippendorff's alpha for each question of a study.
-
-    Raises DataError if there are no ratings.
+    """Return Krippendorff's alpha for each question of a study, and sentences about what was left out.
 
     Parameters
     ----------
-    votes
-        VOTES. Only real items count, without votes excluded by a rule or review. Units are items; for pairs, the rating
-        is the chosen conversation, on either side.
-    study
-        Its definition, for the order of options.
+    votes : polars.DataFrame
+        Judgements (VOTES). Only real items count, without judgements that a rule or review excludes. Units are items;
+        for pairs, the rating is the chosen conversation, on either side.
+    study : mapping
+        Definition of the study, for the order of options.
+    seed : int
+        Random seed of the bootstrap.
 
-    Returns
-    -------
-    result
-        rows of `rater_agreement`, and sentences about what was left out.
+    Raises
+    ------
+    DataError
+        There are no ratings.
     """
     real = votes.filter(pl.col("role") == "real")
     counted = real.filter(pl.col("excluded").is_null())
@@ -95,7 +95,7 @@ def _questions(counted: pl.DataFrame, study: Mapping[str, Any], notes: list[str]
 
 
 def _numbers(part: pl.DataFrame, study: Mapping[str, Any]) -> pl.Series | None:
-    """Answers as numbers: their own, or else the places of the options in the study, or what these count."""
+    """Return answers as numbers: their own values, or else the values or positions of the options in the study."""
     answers = part["answer"]
     numbers = answers.cast(pl.Float64, strict=False)
     if (numbers.is_not_null() | answers.is_null()).all():

@@ -1,7 +1,7 @@
-"""The classifiers of an audit's continuations: roles and their classifiers, loaded before the model is asked.
+"""Classifiers of an audit, by role, loaded before the model is used.
 
-A language model as judge of perplexity stands here, too: it is a model behind the classifiers' contract, and those two
-rooms do not know each other.
+A language model that measures perplexity is here too, because it implements the classifiers' contract, and the packages
+`models` and `classifiers` do not know each other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -148,9 +148,9 @@ class ClassifierShelf:
         role.
         """
         for role, name in named.items():
-            if role == MODEL_ROLE:  # weights are loaded at once
+            if role == MODEL_ROLE:  # language models are loaded immediately
                 continue
-            with suppress(ModelError, DataError):  # not here: said by who needs it
+            with suppress(ModelError, DataError):  # missing here: reported later, if it is needed
                 self.get(_full_name(role, name, self.given))
 
     def with_others(
@@ -191,7 +191,7 @@ class ClassifierShelf:
                 self.get(name)
             except EvenhandError as error:
                 if isinstance(error, UsageError) and role in named:
-                    raise  # a slip of the pen, which no other classifier mends
+                    raise  # a wrong name, which another classifier does not fix
                 raise ClassifierMissing(benchmark.name, role, name, error) from error
         return judges
 
@@ -300,7 +300,7 @@ class PerplexityJudge:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The judging model's own."""
+        """Return the fingerprint of the language model."""
         name = str(self.model.fingerprint.get("name", type(self.model).__name__))
         return {
             "name": f"perplexity under {name}",
@@ -309,12 +309,12 @@ class PerplexityJudge:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Perplexity of each text; a text the model cannot score is an error row."""
+        """Return the perplexity of each text; a text that the model cannot score is an error row."""
         answers = self.model.log_likelihoods(Texts(texts, contexts))
         self.judged += len(texts)
         counts, sums = answers.counts, answers.sums
         per_token = np.divide(sums, counts, out=np.full(len(texts), np.nan), where=counts > 0)
-        with np.errstate(over="ignore"):  # a text the model holds impossible is infinitely perplexing
+        with np.errstate(over="ignore"):  # an impossible text has an infinite perplexity
             perplexity = np.exp(-per_token)
         return Labels(
             scores=perplexity.astype(np.float32)[:, None],
@@ -326,5 +326,5 @@ class PerplexityJudge:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report."""
+        """Return facts for the manifest and the report."""
         return {**self.fingerprint, "texts_judged": self.judged, "judge": self.model.describe()}

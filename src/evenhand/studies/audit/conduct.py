@@ -1,4 +1,4 @@
-"""An audit: one model, some benchmarks, every number with its null. It can be resumed at any time."""
+"""Run an audit: one model and some benchmarks. An audit can be resumed at any time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -219,7 +219,7 @@ def axes_by_benchmark(selection: Selection) -> dict[str, list[str] | None]:
 def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: MeasuringOptions) -> None:
     """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones.
 
-    asking: names the suite whose summary over benchmarks is added, if any.
+    `asking` names the suite whose summary over benchmarks is added, if any.
     """
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
@@ -251,7 +251,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
 
 
 def _labels(directory: RunDirectory, benchmark: str) -> dict[str, tuple[str, ...]]:
-    """What the scores of each role are called, as its classifier said."""
+    """Return the labels of each role, as stated by its classifier."""
     manifest = directory.manifest
     return {
         role: tuple(manifest.labels[record.classifier].labels)
@@ -278,7 +278,7 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
 
 
 def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> AnalysisOptions:
-    """The options of an audit that its analyses share."""
+    """Return the options of an audit that its analyses share."""
     return AnalysisOptions(
         seed=analysis.seed,
         alpha=analysis.alpha,

@@ -24,7 +24,7 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
     "greedy": {"min_new_tokens": 1},
     "sampling": {"min_new_tokens": 1},
 }
-"""How replies in conversations are written: as BlenderBot's were; as all its tuned models' were; drawn."""
+"""How replies in conversations are generated: as BlenderBot's were; as all its tuned models' were; sampled."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,29 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
 def choose_reply_decoding(
     conversation: Conversation, asking: AskingOptions, model: LanguageModel
 ) -> ChosenDecoding:
-    """The decoding of a benchmark's conversations, the same at every turn.
+    """Return the decoding settings of a benchmark's conversations, which are the same at every turn, and the reason for
+    them.
 
-    conversation: what the benchmark asks for. asking: `decoding` names a preset of SELF_CHATS, or a family, whose
-    settings replies are then drawn with ("auto": the benchmark's own); `temperature`, `top_k` and `top_p` draw, too,
-    `num_beams` replaces the number of beams as published, `max_new_tokens` the length; by default it is that of the
-    benchmark, but half of what a causal model takes at most: a reply leaves room for what it replies to. model: names
-    the family.
-    Returns the decoding and its reason. Raises UsageError for settings that contradict each other.
-    Source: Smith and Williams 2021, section 2.1.
+    Parameters
+    ----------
+    conversation : Conversation
+        Settings that the benchmark requests.
+    asking : AskingOptions
+        ``decoding`` names a preset of SELF_CHATS, or a family whose settings are used to sample replies ("auto": the
+        benchmark's own). ``temperature``, ``top_k`` and ``top_p`` also turn on sampling. ``num_beams`` replaces the
+        published number of beams. ``max_new_tokens`` replaces the length, which is that of the benchmark, but at most
+        half of a causal model's maximum input, so that the history fits too.
+    model : LanguageModel
+        Determines the family.
+
+    Raises
+    ------
+    UsageError
+        Settings contradict each other.
+
+    References
+    ----------
+    - Smith and Williams 2021, section 2.1.
 
     >>> from evenhand.models.puppets import writes
     >>> chosen = choose_reply_decoding(Conversation(), AskingOptions(), writes(lambda prompt, sample: ""))
@@ -204,7 +218,7 @@ def model_family(model: LanguageModel) -> str | None:
     'puppet'
     """
     described = model.describe()
-    if "service" in described:  # it states none, and would be greeted for its fingerprint
+    if "service" in described:  # a service states no family
         return None
     for facts in (described, model.fingerprint):
         for key in ("family", "model_type"):

@@ -74,7 +74,7 @@ class Described:
     unit: str
     n: str
     tested: bool = False
-    """Whether the number is the published test of one axis. Other axes then have a test as well."""
+    """True if the number is the published test of one axis. Other axes then have a test as well."""
 
     @property
     def told(self) -> str:

@@ -88,7 +88,9 @@ class AskingOptions(SeedOptions):
     @model_validator(mode="before")
     @classmethod
     def _of_own_prompts(cls, given: Any) -> Any:
-        """Axes may be one text with commas, and name the benchmark that asks about them."""
+        """Return options in which axes given as one text are split at commas, and which select the counterfactual
+        benchmark.
+        """
         if not isinstance(given, Mapping) or not given.get("counterfactual"):
             return given
         axes = given["counterfactual"]
@@ -175,7 +177,7 @@ class ToleranceOptions(Options):
     """
 
 
-# Fields come in the order of the bases from right to left: the model first.
+# Fields are ordered by bases from right to left, so the model comes first.
 class AuditConfig(
     ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, PlaceOptions, ModelOptions
 ):
@@ -296,7 +298,7 @@ def _invalid_yaml(file: Path, error: Exception) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """What a YAML text holds; raises yaml.YAMLError also for a name that stands twice in it."""
+    """Return the value of a YAML text; raises yaml.YAMLError also if a name occurs twice."""
     import yaml
 
     class EachOnce(yaml.SafeLoader):
@@ -304,7 +306,7 @@ def _parsed(text: str) -> Any:
             keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             for key in keys:
                 if key.tag == "tag:yaml.org,2002:bool":
-                    key.tag = "tag:yaml.org,2002:str"  # the option `on` is a name, not true
+                    key.tag = "tag:yaml.org,2002:str"  # YAML reads the option name `on` as true
             names = [key.value for key in keys]
             if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
                 raise yaml.constructor.ConstructorError(

@@ -43,7 +43,7 @@ PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
 NAMED_SHOWN = 5
 _BELOW = pl.col("shift") < 0
-CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
+CARDS = ("card", "cards", "benchmark_cards")  # shown in a separate section
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class BenchmarkSection:
 
 
 def render_html(view: ReportView) -> str:
-    """Return the report as one HTML document: styles and drawings are inside, every text is escaped.
+    """Return the report as one HTML document with styles and drawings inside; every text is escaped.
 
-    view: what to show. Returns the document. A content security policy in it forbids every request
-    and every script but its own (which only unfolds sections before printing).
+    Its content security policy forbids all requests, and all scripts except its own, which only unfolds sections before
+    printing.
 
     >>> import polars as pl
     >>> from evenhand.schema import FINDINGS, MEASUREMENTS
@@ -185,7 +185,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         singled_out=[
             s
             for m in elsewhere
-            if not (m == "group_difference" and rate_figures.has_threshold(benchmark))  # it has no worse side
+            if not (m == "group_difference" and rate_figures.has_threshold(benchmark))  # no worse side
             and (s := _singled_out(view, name, m)) is not None
         ],
         error_kinds=kinds,
@@ -336,7 +336,7 @@ def _facts(view: ReportView) -> list[tuple[str, str]]:
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Nested data as dotted names and texts. Cards are left out: the page shows them elsewhere."""
+    """Yield nested data as dotted names and texts, without cards, which are shown elsewhere."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key not in CARDS:
@@ -351,7 +351,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest in which judges are called by their names, and not by those of their folders."""
+    """Return a manifest in which classifiers have their names, not those of their folders."""
     text = json.dumps(manifest)
     for key in manifest.get("labels") or {}:
         text = text.replace(json.dumps(key), json.dumps(unquote(key)))
@@ -367,7 +367,9 @@ def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple
         (key, given.get(key, ""), resolved.get(key, "")) for key in dict.fromkeys([*given, *resolved])
     ]
     if isinstance(record := manifest.get("model"), Mapping) and view.model:
-        manifest["model"] = {k: v for k, v in record.items() if k != "description"}  # it is view.model
+        manifest["model"] = {
+            k: v for k, v in record.items() if k != "description"
+        }  # shown from view.model instead
     single = {k: v for k, v in manifest.items() if not isinstance(v, (Mapping, list, tuple))}
     blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
         ("arguments", ("argument", "given", "resolved"), [*arguments]),

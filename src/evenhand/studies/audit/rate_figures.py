@@ -30,7 +30,7 @@ from evenhand.studies.plain_page import PlainTable
 from evenhand.studies.three_groups import RATES, SCORES, deciding_comparisons, describe_comparisons
 
 GROUPS_DRAWN = 15
-"""Groups with a drawing; the table behind a fold has all."""
+"""Number of groups in a drawing; the folded table has all."""
 FEW_GROUPS = 40
 """Maximum number of single groups drawn for a measure without rows for whole axes."""
 PARTS_DRAWN = 60
@@ -41,9 +41,12 @@ MOST_COLUMNS = 12
 
 @dataclass(frozen=True)
 class GroupRates:
-    """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are named
-    worse than the others of their axis and `better` better; `rows` holds all, by axis, and whether each fails as
-    published (None: it is not among the published ones); `note` states with what each is compared."""
+    """Rates of groups, the most harmed first.
+
+    `forest` is a drawing of the first of `total` groups. `harmed` of these are named worse than the others of their
+    axis, and `better` are named better. `rows` has all groups by axis, with whether each fails as published (None: it
+    is not among the published ones). `note` states with what each group is compared.
+    """
 
     forest: Forest
     total: int
@@ -97,7 +100,7 @@ def has_threshold(benchmark: BenchmarkView) -> bool:
 
 
 def _of_side(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str, Any]:
-    """Return the verdict on a group with its direction, which is above or below where neither side is worse."""
+    """Return the verdict on a group with its direction: above or below, if neither side is worse."""
     if not has_threshold(benchmark):
         return judged
     sides = {wording.WORSE: wording.ABOVE, wording.BETTER: wording.BELOW}
@@ -105,7 +108,7 @@ def _of_side(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str
 
 
 def ranked(groups: pl.DataFrame) -> pl.DataFrame:
-    """Groups with a rate: those named worse first, then those named better, each by the size of the difference."""
+    """Return groups with a rate: those named worse, those named better, then others, each by size of the difference."""
     named = pl.col("named") if "named" in groups.columns else pl.lit(None, pl.String)
     place = pl.when(pl.col("harmed")).then(0).when(named == "better").then(1).otherwise(2)
     size = pl.when(place == 1).then(-pl.col("difference")).otherwise(pl.col("difference"))
@@ -167,7 +170,7 @@ def largest_rates(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
 
 
 def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
-    """A measure's rows of single groups (a contrast of two groups, say), if there are only few of them."""
+    """Return a figure of a measure's rows of single groups (such as a contrast of two groups), if these are few."""
     rows = view.rows(benchmark.name, measure, groups=True).to_dicts()
     if not 0 < len(rows) <= FEW_GROUPS:
         return None
@@ -188,12 +191,12 @@ class GroupScores:
 
     @property
     def named(self) -> int:
-        """How many groups are named as given more, or less, than the others."""
+        """Return the number of groups that are named as higher or lower than the others."""
         return sum(row["named"] is not None for row in self.rows)
 
 
 def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
-    """Means by group; None where a benchmark has no numbers."""
+    """Return means by group; None if a benchmark has no numbers."""
     groups = benchmark.detail("score_groups")
     if groups is None or groups.is_empty():
         return None
@@ -204,7 +207,7 @@ def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
 
 
 def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
-    """A measure's rows of single parts (toxic prompts, a cluster of styles), over everything or by axis."""
+    """Return a figure of a measure's rows of strata (toxic prompts, a cluster of styles), overall or by axis."""
     table = view.rows(benchmark.name, measure, strata=True)
     whole = table.filter(pl.col("axis").is_null())
     rows = (table if whole.is_empty() else whole).to_dicts()
@@ -266,10 +269,10 @@ DESCRIPTORS_SHOWN = 14
 
 @dataclass(frozen=True)
 class StyleMap:
-    """Rows (axes, or descriptors of one) by styles, those that differ most.
+    """Table of axes, or descriptors of one axis, by the styles that differ most.
 
-    rows: name and its cells as (CSS class, percent, points from the mean). largest: points at the ends of the
-    colours. shown_of: rows in all. styles_of: styles in all.
+    `rows` has a name and its cells as (CSS class, percent, points from the mean). `largest` is the number of points at
+    the ends of the colour scale. `shown_of` and `styles_of` are the total numbers of rows and styles.
     """
 
     title: str
@@ -281,10 +284,10 @@ class StyleMap:
 
 
 def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
-    """One map of the axes and one of each axis' descriptors that stand out; empty without the tables.
+    """Return a map of the axes, and one of each axis' descriptors that stand out; empty without the tables.
 
-    Made from the details `style_means` (axis, descriptor, style, probability) and `styles` (axis, style, corrected:
-    what each adds to Gen Bias). Colours compare with the mean of all rows of the same map.
+    They are made from the details `style_means` (axis, descriptor, style, probability) and `styles` (axis, style,
+    corrected: contribution to Gen Bias). Colours compare with the mean of all rows of the same map.
     """
     means, styles = benchmark.detail("style_means"), benchmark.detail("styles")
     if means is None or styles is None:
@@ -305,7 +308,7 @@ def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
 
 
 def _map(title: str, cells: pl.DataFrame, styles: list[str], total: int) -> StyleMap:
-    """cells: row, style, probability."""
+    """Return a style map from cells with row, style and probability."""
     points = 100 * (pl.col("probability") - pl.col("probability").mean().over("style"))
     frame = cells.with_columns(points=points)
     spread = (
@@ -349,7 +352,7 @@ def _points(offset: float | None) -> str:
 def combination_tables(benchmark: BenchmarkView) -> list[PlainTable]:
     """Return one table for each pair of group columns: the rate or mean of every combination.
 
-    Made from the details `interactions`, `interaction_cells` and `design`; empty where there is one group column.
+    They are made from the details `interactions`, `interaction_cells` and `design`; empty with one group column.
     """
     pairs, cells = benchmark.detail("interactions"), benchmark.detail("interaction_cells")
     design = benchmark.detail("design")

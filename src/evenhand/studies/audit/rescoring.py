@@ -30,7 +30,7 @@ class Rescored:
 
     labelled: LabelOutcome
     classifiers: Mapping[str, str]
-    """Who judges now in place of the published classifier, by role."""
+    """Classifiers that replace the published ones, by role."""
 
 
 def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
@@ -63,16 +63,41 @@ def rescore_run(
 ) -> Rescored:
     """Classify the continuations of a run with other classifiers, and measure it again.
 
-    Responses and earlier labels are kept, and a classifier does not classify a text twice. A role that is not named
-    keeps its classifier. Rates are no longer corrected by classifier errors, which belong to the earlier classifier.
+    Responses and earlier labels are kept, and no classifier classifies a text twice. A role that is not named keeps its
+    classifier. Rates are no longer corrected for classifier errors, because these belong to the earlier classifier.
 
-    directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights. place: a
-    cluster whose workers judge; None: this process.
-    progress: called after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
-    if a classifier failed. trust_addresses: use servers that only the folder names, for roles not classified yet
-    (see `evenhand.studies.audit.trust`; else ResumeRefused).
-    Raises UsageError for no classifier or an unknown role, DataError if the run has no classified texts, ModelError if
-    a classifier cannot be loaded, Interrupted (the same command resumes).
+    Parameters
+    ----------
+    directory : RunDirectory
+        A run, complete or not.
+    classifiers : mapping of str to str
+        Names by role.
+    device : str
+        Device for classifiers with weights.
+    place : PlaceOptions, optional
+        Cluster whose workers classify. Default: this process.
+    progress : Progress, optional
+        Called after each shard.
+    loaded : mapping, optional
+        Classifiers that need no loading, by name.
+    retry_errors : bool
+        Classify texts again for which a classifier failed.
+    trust_addresses : bool
+        Use servers that only the folder names, for roles that are not classified yet (see
+        `evenhand.studies.audit.trust`).
+
+    Raises
+    ------
+    UsageError
+        No classifier is given, or a role is unknown.
+    DataError
+        The run has no classified texts.
+    ModelError
+        A classifier cannot be loaded.
+    ResumeRefused
+        Only the folder names a server.
+    Interrupted
+        The same command resumes.
     """
     recipes = labelled_benchmarks(directory)
     if not classifiers:
@@ -106,7 +131,7 @@ def rescore_run(
             progress=progress,
             retry_errors=retry_errors,
         )
-        # counts of errors are those of the classifier that judged before
+        # error counts belong to the earlier classifier
         now = before.model_copy(update={"classifier_error": None})
         _record(directory, named, classifiers, lost=before.classifier_error)
         measure_run(directory, now, now)
@@ -120,7 +145,7 @@ def _unnamed(recipes: Sequence[Benchmark]) -> UsageError:
 
 
 def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
-    # A run that was stopped before it was judged has roles without labels.
+    # A run that was stopped before classification has roles without labels.
     judged = directory.manifest.judged.get(recipe.name, {})
     waiting = {judge.role for judge in recipe.classified_by if judge.role not in judged}
     return waiting | roles_judged_by(recipe, classifiers)
@@ -129,7 +154,7 @@ def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[s
 def _record(
     directory: RunDirectory, named: Mapping[str, str], classifiers: Mapping[str, str], lost: str | None
 ) -> None:
-    # What a resume must bring is what counts now.
+    # A resumed run must use the present classifiers.
     with directory.lock():
         manifest = directory.manifest
         resolved = AuditConfig.model_validate(manifest.arguments_resolved).same_results()

@@ -48,7 +48,7 @@ class Run(ViewedResult):
     left_out: Mapping[str, str] = field(default_factory=dict)
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05  # largest share of failed rows with which a run counts as successful
-    address: str | None = None  # of a run in object storage (s3://...); `path` is its local copy
+    address: str | None = None  # URL of a run in object storage (s3://...); `path` is its local copy
 
     @property
     def path(self) -> Path:
@@ -132,7 +132,7 @@ class Run(ViewedResult):
 
     def agreement(self) -> AgreementStudy:
         """Return how well the run's classifiers agree; raises DataError if there are fewer than two."""
-        with working_copy(self.place, writes=False):  # errors name the store
+        with working_copy(self.place, writes=False):  # errors then name the URL
             return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
@@ -182,7 +182,7 @@ class Run(ViewedResult):
         return dict(note.split(": ", 1) for note in self._notes(DECODING))
 
     def _benchmark(self, name: str) -> BenchmarkView:
-        # a report counts errors by group and shows the details: half a million texts need not be read for it
+        # a report needs errors by group and details, but not the texts, of which there may be half a million
         manifest = self.directory.manifest
         own, built = manifest.arguments_resolved.get("prompts"), manifest.prompt_sets[name].own
         return benchmark_view(

@@ -139,7 +139,7 @@ def _check_reference(
             "groups.",
             "Remove --reference, or choose a benchmark of generated text, for example -b regard.",
         )
-    if all("group" in frame.columns for frame in judged):  # else groups are made when answers are there
+    if all("group" in frame.columns for frame in judged):  # otherwise unknown until the responses exist
         groups = pl.concat([frame["group"].cast(pl.String) for frame in judged]).drop_nulls()
         if not groups.is_in([reference]).any():
             raise unknown_name("group", reference, groups.unique())
@@ -153,7 +153,7 @@ class Wanted:
     beside: frozenset[str]
     """Names of benchmarks that run in addition to the others, with their own prompts and on all axes."""
     forgiving: bool
-    """A suite is asked for: what cannot run here is left out, not refused."""
+    """True for a suite: benchmarks that cannot run are left out instead of raising an error."""
     alternatives: bool
     """The suite holds one benchmark for each kind of model: those for other kinds are not spoken of."""
     limit: int | None
@@ -255,10 +255,10 @@ def prepared(
     model: LanguageModel,
     shelf: ClassifierShelf,
 ) -> Selection:
-    """The available benchmarks with axes and limit applied, their decodings chosen and their classifiers at hand.
+    """Return the available benchmarks with axes, limit, decoding settings and classifiers applied.
 
-    Raises UsageError for axes that no benchmark has, and where no benchmark is left; what choosing a decoding and
-    narrowing to axes raise.
+    Raises UsageError if an axis is unknown or no benchmark is left, and the errors of choosing decoding settings and
+    axes.
     """
     prepared: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}
@@ -308,7 +308,7 @@ def prepared(
 
 
 def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
-    """The one benchmark that the user's own prompts go with."""
+    """Return the benchmark that uses the user's own prompts."""
     suited = [name for name in names if model.architecture in load_benchmark(name).architectures]
     if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
         names = suited
@@ -321,7 +321,7 @@ def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> st
 
 
 def _without_axes(here: Available, asking: AskingOptions) -> tuple[str, ...]:
-    """Benchmarks named by the user that have no axes, where axes are named that narrow others."""
+    """Return the benchmarks named by the user that have no axes, if axes are selected that narrow others."""
     if here.wanted.forgiving or asking.prompts or not asking.axes:
         return ()
     named = [one for one in here.benchmarks if one.name not in here.wanted.beside]
@@ -329,7 +329,7 @@ def _without_axes(here: Available, asking: AskingOptions) -> tuple[str, ...]:
 
 
 def _on_axes(prompts: PromptSet, asking: AskingOptions, asked: Wanted) -> PromptSet | None:
-    """Prompts of the axes asked for; None where a benchmark of a suite has none of them."""
+    """Return the prompts of the selected axes; None if a benchmark of a suite has none of them."""
     axes = asking.axes
     if axes and asked.forgiving:  # the benchmarks of a suite know different axes
         there = _axes_of(prompts)
@@ -344,7 +344,7 @@ def _axes_of(prompts: PromptSet) -> set[str]:
 
 
 def _check_axes(here: Available, asking: AskingOptions) -> None:
-    """Raise UsageError for an axis that no benchmark of a suite has; a single benchmark refuses it itself."""
+    """Raise UsageError for an axis that no benchmark of a suite has; a single benchmark raises it itself."""
     if not (here.wanted.forgiving and asking.axes):
         return
     seen: set[str] = set()

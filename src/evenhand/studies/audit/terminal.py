@@ -43,7 +43,7 @@ EXAMPLE = 300
 def render_audit(view: ReportView, console: Console) -> None:
     """Print the verdicts, then every tested axis with its null, the worst groups, and what is missing.
 
-    view: what to show. console: where to; its width, colours and encoding are respected.
+    The width, colours and encoding of the console are respected.
 
     >>> import sys
     >>> from evenhand.schema import FINDINGS, MEASUREMENTS
@@ -84,10 +84,10 @@ def render_audit(view: ReportView, console: Console) -> None:
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     """Print a plan: its cost and its minimum detectable effects. Only a probe has been run.
 
-    plan: the result of `evenhand.runs.estimate` (any of `requests`, `distinct_requests`, `tokens`, `seconds`,
+    `plan` is the result of `evenhand.runs.estimate` (any of `requests`, `distinct_requests`, `tokens`, `seconds`,
     `disk_bytes`, `asked`, `not_estimated`). It also has `benchmarks` (prompts by name), `left_out` (reasons by name)
-    and `minimum_detectable` (per benchmark a frame with axis, n, minimum_detectable, unit). The keys that
-    `render_planned_continuations` prints may be added.
+    and `minimum_detectable` (by benchmark, a frame with axis, n, minimum_detectable and unit). It may have the keys
+    that `render_planned_continuations` prints.
 
     >>> import sys
     >>> render_plan({"requests": 1200, "seconds": 90.0}, Console(file=sys.stdout, width=80))
@@ -171,8 +171,8 @@ def _detectable(frame: pl.DataFrame, out: Printer) -> None:
 def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
     """Print which texts would be generated and classified; print nothing if none would be.
 
-    plan: as `evenhand.studies.audit.conduct.preview` gives it: `continuations` by benchmark (`prompts`, `samples`,
-    `continuations`, `decoding`, `why`) and `judges` (`benchmark`, `role`, `classifier`, `texts`).
+    `plan` is a result of `evenhand.studies.audit.conduct.preview`. It has `continuations` by benchmark (`prompts`,
+    `samples`, `continuations`, `decoding`, `why`) and `judges` (`benchmark`, `role`, `classifier`, `texts`).
 
     >>> import sys
     >>> one = {"prompts": 60, "samples": 4, "continuations": 240, "decoding": "greedy", "why": "as asked"}
@@ -218,7 +218,7 @@ def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> N
 
 
 def render_card(card: Card, console: Console) -> None:
-    """Print a card: its name, its summary, and every field it fills in.
+    """Print a card: its name, its summary, and every field that is not empty.
 
     >>> import sys
     >>> render_card(Card("mine", "One line.", ideal="0"), Console(file=sys.stdout, width=80))

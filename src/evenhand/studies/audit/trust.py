@@ -50,8 +50,11 @@ TEXTS = ("prefix", "instruction")
 
 @dataclass(frozen=True)
 class Asked:
-    """A server behind a name. host: as in the URL. variable: that of the key it would get; "" if none is set.
-    safe: an official service with its own key, or this machine without a key."""
+    """Server behind a name.
+
+    ``host`` is as in the URL. ``variable`` is that of the key it would get, or "" if none is set. ``safe`` is True for
+    an official service with its own key, and for this machine without a key.
+    """
 
     host: str
     variable: str
@@ -229,7 +232,7 @@ def _check_server(where: Path, name: str) -> None:
 
 
 def _store_of(name: str) -> str:
-    """The file of answers that a name has; "" for the user's own, or none."""
+    """Return the file of stored responses that a name has; "" if it has none or it is the user's own."""
     bare = name.removeprefix(f"{MODEL_ROLE}:")
     if is_address(bare):
         return split_address(bare)[2].store or ""
@@ -240,12 +243,9 @@ def _store_of(name: str) -> str:
 
 
 def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
-    """Whether a text is the path of a file outside a folder, or outside that of a file, links followed.
+    """Return True if a text is the path of a file outside a folder (or outside that of a file), with links followed.
 
-    Parameters
-    ----------
-    folders
-        Also that of a folder outside, or of one in which a link leads outside.
+    With `folders`, this includes folders outside, and folders in which a link leads outside.
     """
     folder = where.parent if is_file(where) else where
     try:
@@ -254,16 +254,16 @@ def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
         files += [
             file.resolve() for path in files if path.is_dir() for file in path.rglob("*") if file.is_symlink()
         ]
-    except (OSError, RuntimeError, ValueError):  # too long for a path, no such user, a NUL: some other text
+    except (OSError, RuntimeError, ValueError):  # not a path: too long, an unknown user or a NUL character
         return False
     return any(not file.is_relative_to(folder.resolve()) for file in files)
 
 
 def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:
-    """Return the server that a model or a classifier of this name uses; None without one.
+    """Return the server that a model or classifier of this name uses; None without one.
 
-    name: as `load_model` or `load_classifier` takes it, "perplexity:" in front of a model's name included.
-    Raises UsageError for options that cannot be read.
+    `name` is as in `load_model` or `load_classifier`, including "perplexity:" before the name of a model. Raises
+    UsageError for options that cannot be read.
 
     >>> asked_by("gpt2"), asked_by("http://localhost:8000/v1#gpt2", {})
     (None, Asked(host='localhost:8000', variable='', safe=True))
@@ -288,7 +288,7 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         if not address:  # the user's own $OPENAI_BASE_URL, with the key that goes with it
             return Asked("$OPENAI_BASE_URL", variable, safe=named in ("", own))
         return _asked(address, variable, host, own)
-    for value in given.values():  # of another package's classifier, whose keys cannot be known
+    for value in given.values():  # options of another package's classifier, whose keys are unknown
         if is_address(value.lower()):
             return Asked(address_parts(value).netloc, "", safe=False)
     return None

@@ -20,7 +20,7 @@ from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.result import StudyResult
 
 WRITTEN = "written"
-"""The step before judging, among the failures."""
+"""Name of the step before classification, among the failures."""
 KEYS = ["axis", "group"]
 OPENER = 1
 """The fixed first turn of a conversation: no model writes it, and it is not classified."""
@@ -31,9 +31,15 @@ def written_view(
 ) -> WrittenView | None:
     """Return the summary of a benchmark's continuations; None without any.
 
-    responses: one row per prompt and sample, with `error`, `<role>_error` for each classified role, and axis, group
-    and prompt_id if they exist. manifest: that of the run; None for a user's file, whose classifiers are unknown.
-    decoding: decoding settings and the reason for them, in words.
+    Parameters
+    ----------
+    responses : polars.DataFrame
+        One row per prompt and sample, with `error`, `<role>_error` for each classified role, and axis, group and
+        prompt_id if they exist.
+    manifest : Manifest, optional
+        That of the run. None for a user's file, whose classifiers are unknown.
+    decoding : str
+        Decoding settings and the reason for them, in words.
     """
     if not benchmark.classified_by:
         return None
@@ -90,7 +96,7 @@ def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
 
 
 def classified_part(rule: ClassifiedText) -> str:
-    """A rule in words.
+    """Return the rule that selects the classified part of a text, in words.
 
     >>> classified_part(ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase"))
     "prompt and continuation, up to the first full stop, noun phrase at its beginning replaced by 'XYZ'"
@@ -157,11 +163,18 @@ def benchmark_view(
 ) -> BenchmarkView:
     """Return the view of a benchmark for reports.
 
-    responses: one row per response, with `error` and, for continuations, an error for each classifier role. Those of
-    conversations may include openers, which are not responses. For gathered responses, `row` is the same for each
-    axis of a response.
-    own_file: a name for the user's own prompts or responses. manifest: that of the run, if there is one. decoding:
-    decoding settings and the reason for them.
+    Parameters
+    ----------
+    responses : polars.DataFrame
+        One row per response, with `error` and, for continuations, an error for each classifier role. Those of
+        conversations may include openers, which are not responses. For existing responses, `row` is the same for each
+        axis of a response.
+    own_file : str, optional
+        A name for the user's own prompts or responses.
+    manifest : Manifest, optional
+        That of the run, if there is one.
+    decoding : str
+        Decoding settings and the reason for them, in words.
     """
     benchmark = load_benchmark(name)
     card = benchmark.card
@@ -198,7 +211,7 @@ def benchmark_view(
 
 
 def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
-    """A detail table with the q of the findings: one family of tests wherever a reader looks."""
+    """Return a detail table with the q of the findings, so that q is the same in all tables."""
     if detail not in GROUP_MEASURES or "q" not in table.columns:
         return table
     judged = measurements.filter(
@@ -214,7 +227,7 @@ class ViewedResult(StudyResult):
 
     @abstractmethod
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Return the content of a report; paths: files to link, by kind."""
+        """Return the content of a report; `paths` are files to link, by kind."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return measurements, findings and manifest as plain data, as in measurements.json."""
@@ -230,7 +243,7 @@ class ViewedResult(StudyResult):
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError."""
-        folder, view = Path(folder), self.view()  # made once: of a large run it takes its time
+        folder, view = Path(folder), self.view()  # made once, because it is slow for a large run
         return {
             "report": write_text(folder / self.PAGE, render_html(view)),
             "numbers": write_json(folder / self.NUMBERS, measurement_numbers(view)),

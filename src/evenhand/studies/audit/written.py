@@ -31,7 +31,7 @@ OWN_FIGURES = (
     "max_subgroup_rate",
     "negative_rate",
 )
-"""Measures with a figure of their own, so that they are not drawn again."""
+"""Measures with a separate figure, so that they are not drawn again."""
 FAILING = ("missing_rate", "refusal_rate")
 UNEQUALLY = ("missing_difference", "refusal_difference")
 """Which groups are left without an answer more often than the others."""
@@ -63,7 +63,10 @@ def length_note(failures: pl.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class OutcomeWords:
-    """How tables call an outcome. responses: the counted ones. worse, better: groups with more or fewer."""
+    """Words for an outcome in tables.
+
+    ``responses`` are the counted ones. ``worse`` and ``better`` are groups with more or fewer of them.
+    """
 
     responses: str = "negative responses"
     worse: str = "worse"
@@ -71,7 +74,7 @@ class OutcomeWords:
 
     @property
     def title(self) -> str:
-        """The heading of a table of rates."""
+        """Return the heading of a table of rates."""
         return f"{sentences.capitalised(self.responses)} by group"
 
     def describe_counts(self, worse: int, better: int, total: int) -> str:
@@ -114,7 +117,7 @@ def origin(benchmark: BenchmarkView) -> str:
 
 
 def adjustment(benchmark: BenchmarkView) -> str:
-    """Return for what the rates or means of own responses are adjusted; empty if they are those of all rows.
+    """Return the columns for which the rates or means of own responses are adjusted; empty if they are not adjusted.
 
     The detail `design` of the benchmark states which column is held fixed, or that each question counts once.
     """
@@ -135,7 +138,7 @@ def adjustment(benchmark: BenchmarkView) -> str:
 
 @dataclass(frozen=True)
 class PlainNumber:
-    """A number without figure: a rate over everything, or a quality."""
+    """A number without a figure: an overall rate, or a quality."""
 
     name: str
     estimate: str
@@ -171,9 +174,9 @@ class Figure:
 class Lost:
     """Continuations that were not generated or not classified.
 
-    kinds: what went wrong, in words. axes: name, counts by kind, in all, of how many. groups: single groups that lost
-    more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made. length_note: what
-    to change where responses were too long.
+    ``kinds`` describes what went wrong. ``axes`` has name, counts by kind, total and number of responses. ``groups``
+    has single groups that lost more: (measure, axis, group, estimate, interval, others, q). ``compared`` is True if
+    there was a test. ``length_note`` states what to change if responses were too long.
     """
 
     kinds: list[str]
@@ -256,7 +259,7 @@ def _card(view: ReportView, measure: str) -> Card | None:
 
 
 def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure | None:
-    """A measure by axis, or by group where it has no axes; None for a single number, which a line of text holds."""
+    """Return a figure of a measure by axis, or by group without axes; None for a single number, shown in text."""
     axes = view.rows(benchmark.name, measure)
     forest = measure_forest(view, benchmark, measure) if axes["axis"].drop_nulls().len() else None
     if forest is None and measure in view.judged(benchmark.name):
@@ -296,7 +299,7 @@ def _interval(row: Mapping[str, Any]) -> str:
 
 
 def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
-    """Continuations about the groups that come off worst, control characters taken out, cut to a few lines."""
+    """Return continuations about the groups that are treated worst, shortened and without control characters."""
     table, groups = benchmark.detail("examples"), benchmark.detail("groups")
     if table is None:
         return []
@@ -304,7 +307,7 @@ def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
     shown = []
     for (axis, group), part in table.group_by("axis", "group", maintain_order=True):
         rate = rates.get((axis, group), {})
-        told = ""  # the groups of the axis that it is compared with need not be all others
+        told = ""  # a group may be compared with only some of the others
         if wording.known(rate.get("rate")) and wording.known(rate.get("background")):
             mine, others = (wording.number(rate[name], 1) for name in ("rate", "background"))
             told = f"{mine}% negative, {others}% for the groups that it is compared with"

@@ -201,7 +201,7 @@ def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    shown = {"bias_score_published"}  # has a separate sentence
+    shown = {"bias_score_published"}  # reported in a separate sentence
     rows = [row for row in glance.described(view, benchmark.name) if row.measure not in shown]
     if not rows:
         return

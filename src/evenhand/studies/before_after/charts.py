@@ -1,4 +1,4 @@
-"""The trade-off: harm against quality, each benchmark an arrow from before to after, as SVG."""
+"""Draw harm against quality: one arrow per benchmark, from before to after, as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NEAR = 12.0, 45  # per cent and pixels: if points are this close, names are next
 
 @dataclass(frozen=True)
 class End:
-    """One end of an arrow: harm and quality of one model, each with its limits."""
+    """One end of an arrow: harm and quality of one model, each with its interval."""
 
     harm: tuple[float, float | None, float | None]
     quality: tuple[float, float | None, float | None]
@@ -35,7 +35,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Panel:
-    """A drawing of all arrows against one measure of quality. better: which way is better, in words."""
+    """A drawing of all arrows against one measure of quality; ``better`` states in words which direction is better."""
 
     title: str
     better: str
@@ -110,9 +110,9 @@ def _times(value: float | None, factor: float, plus: float = 0.0) -> float | Non
 
 
 def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
-    """Arrows from hollow (before) to filled points (after) with crosses of 95 % intervals.
+    """Return arrows from hollow (before) to filled points (after), with crosses of 95% intervals.
 
-    Labels that would lie on each other are moved apart.
+    Labels that would overlap are moved apart.
     """
     ends = [end for arrow in arrows for end in (arrow.before, arrow.after)]
     area = PlotArea(
@@ -137,9 +137,7 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
         near = [x2 for x2, y2 in points if abs(x2 - x) < NEAR[0] and abs(y2 - y) < NEAR[1]]
         clear_of_line = -8 if y < start[1] else LABEL_HEIGHT + 3
         labels.append(area.label_beside(arrow.label, min(near), max(near), y + clear_of_line))
-    parts += [
-        label.svg for label in area.keep_apart(labels)
-    ]  # drawn above all lines, so that they can be read
+    parts += [label.svg for label in area.keep_apart(labels)]  # drawn last, above all lines
     parts.append(area.under((area.left + area.right) / 2, "harm, % of answers", 1))
     spoken = "; ".join(
         f"{arrow.label}: harm {number(arrow.before.harm[0], 1)} to {number(arrow.after.harm[0], 1)} %, "

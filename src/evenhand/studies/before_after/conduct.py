@@ -58,7 +58,7 @@ from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import here_only
 
 MOST_TIMED = 1612
-"""Prompts that are timed, as many as the paper's."""
+"""Number of timed prompts, as in the paper."""
 DEFAULT_BENCHMARKS = ("regard",)
 """The default benchmark; evenhand includes its prompts."""
 
@@ -111,12 +111,12 @@ class BeforeAfter:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What both runs ask, found to be possible before anything is asked."""
+    """Everything that both runs need, checked before the model is used."""
 
     selections: tuple[Selection, Selection]
     classifiers: Mapping[str, Classifier]
     extra: tuple[Labelling, ...]
-    """Judgements that no benchmark has: perplexity, where the benchmark `quality` is not run."""
+    """Classifications that no benchmark has: perplexity, if the benchmark `quality` is not run."""
 
 
 def study_before_after(
@@ -132,13 +132,30 @@ def study_before_after(
 ) -> BeforeAfter:
     """Audit a model before and after its mitigations and compare the runs, or resume such a study.
 
-    config: options of both audits; `mitigate` names the mitigations. The benchmark `quality` is added if its texts are
-    available. model, chain, loaded: objects that replace the model, mitigations and classifiers named in config.
-    output: the study's folder, with the runs in `before` and `after`. given: arguments as the user wrote them.
-    check: called with the axes of each benchmark before the model is asked; it may raise.
-    Everything is loaded and checked before the model generates text.
-    Raises UsageError without a mitigation, Unsupported if the model lacks what one needs, Interrupted
-    (resumable), ResumeRefused, and whatever an audit raises.
+    Everything is loaded and checked before the model generates text. The benchmark `quality` is added if its texts are
+    available.
+
+    Parameters
+    ----------
+    config : AuditConfig
+        Options of both audits; `mitigate` names the mitigations.
+    model, chain, loaded : optional
+        Objects that replace the model, mitigations and classifiers named in `config`.
+    output : Path, optional
+        Folder of the study, with the runs in `before` and `after`.
+    given : mapping, optional
+        Arguments as the user wrote them.
+    check : callable, optional
+        Called with the axes of each benchmark before the model is used; it may raise.
+
+    Raises
+    ------
+    UsageError
+        There is no mitigation.
+    Unsupported
+        The model lacks what a mitigation needs.
+    Interrupted, ResumeRefused
+        As in an audit, like all other errors.
     """
     here_only(
         config,
@@ -172,7 +189,7 @@ def study_before_after(
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
-            # Time and memory are counted by the loaded model: the second run begins at nothing.
+            # The loaded model counts time and memory, so it is reset before the second run.
             del base, after_model
             _release()
             base = load_named_model(config)
@@ -247,7 +264,7 @@ def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | N
     """Return the options with a benchmark and `quality`, or the reason why `quality` cannot run."""
     config = _with_benchmark(config)
     missing = quality_data(config.folders)
-    if RECORD.is_in(path):  # whether it runs was decided when the study began
+    if RECORD.is_in(path):  # this was decided when the study was started
         beside = stored_study(path).beside
         return config.model_copy(update={"beside": beside}), None if beside else missing
     if QUALITY_BENCHMARK in config.benchmarks or QUALITY_BENCHMARK in config.beside or missing is not None:

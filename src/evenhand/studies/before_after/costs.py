@@ -10,17 +10,17 @@ from evenhand.studies.compare import QUALITY, levels, overall_change, scaled_row
 LIMITS = ("before_low", "before_high", "after_low", "after_high")
 COST = {
     **{"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String},
-    **dict.fromkeys(LIMITS, pl.Float64),  # null where a run was timed once
+    **dict.fromkeys(LIMITS, pl.Float64),  # null if a run was timed once
 }
 TEXT_PERPLEXITY = "text_perplexity"
 
 
 def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
-    """How the perplexity of given texts changed (QUALITY; one row, or none).
+    """Return the change in the perplexity of given texts (QUALITY; one row, or none).
 
-    texts: cluster, tokens (of the model by itself, for both, so that the two compare), before and after (summed
-    natural-log likelihoods; null, infinite or no tokens: failed). name: of the texts. Geometric mean over texts, the
-    change a ratio.
+    `texts` has cluster, tokens (of the model without mitigations, for both models, so that they can be compared),
+    before and after (summed natural-log likelihoods; null, infinite or without tokens: failed). `name` is that of the
+    texts. The perplexity is a geometric mean over texts, and the change a ratio.
     """
     each = {side: -pl.col(side) / pl.col("tokens") for side in ("before", "after")}
     nats = texts.select("cluster", *(pl.when(v.is_finite()).then(v).alias(side) for side, v in each.items()))
@@ -35,10 +35,7 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
 def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
     """Return time per step, throughput and memory of two runs, from their manifests (COST).
 
-    Parameters
-    ----------
-    same_process
-        Whether both were asked by one process, whose peak memory only grows.
+    `same_process` is True if one process ran both, because its peak memory only grows.
     """
     first, second = (_cost(run) for run in (before, after))
     peak = "Peak memory of the process; that of the second run includes the first." if same_process else ""

@@ -55,7 +55,7 @@ class QualityLine:
 
 
 def render_before_after_html(study: BeforeAfter) -> str:
-    """The study as one HTML document: styles and drawings inside, every text escaped."""
+    """Return the study as one HTML document with styles and drawings inside; every text is escaped."""
     columns, rows = table_of_models(study.comparison)
     places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
     return rendered(
@@ -107,7 +107,7 @@ def _sections(study: BeforeAfter) -> list[OutcomeSection]:
 
 
 def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:
-    """(of which texts, lines); the benchmark that was made for it first, then given texts, then the others."""
+    """Return (name of texts, lines): those of the benchmark `quality` first, then given texts, then the others."""
     names = study.quality["benchmark"].unique(maintain_order=True).to_list()
     first = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
     return [
@@ -150,7 +150,7 @@ WAYS = {
 
 
 def _ways(study: BeforeAfter) -> list[dict[str, str]]:
-    """Each kind of harm counted in several ways."""
+    """Return each kind of harm counted in several ways."""
     ways = []
     for row in study.harm.to_dicts():
         unit, factor = words.share_of(row)
@@ -176,7 +176,7 @@ def _ways(study: BeforeAfter) -> list[dict[str, str]]:
 
 
 def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
-    """Groups about which the model changed how often it says nothing."""
+    """Return the groups about which the share of empty or refused responses changed."""
     changed = study.silence.filter(pl.col("group").is_not_null() & pl.col("verdict").is_in([LOWER, HIGHER]))
     farthest = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).head(GROUPS_SHOWN)
     return [

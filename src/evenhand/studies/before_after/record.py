@@ -10,11 +10,11 @@ from evenhand.studies.record import Compared, StudyRecord
 
 RECORD = StudyRecord("before-after-options.json", "before/after study", part="config")
 BEFORE, AFTER = "before", "after"
-"""Folders of the runs of the model by itself and behind the mitigations."""
+"""Folders of the runs without and with mitigations."""
 
 
 def stored_study(path: Path) -> AuditConfig:
-    """The options a study was started with; raises as `StudyRecord.stored` and `stored_config`."""
+    """Return the options with which a study was started; raises as `StudyRecord.stored` and `stored_config`."""
     return stored_config(RECORD.stored(path), path)
 
 
@@ -33,7 +33,7 @@ def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
 
 
 def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig:
-    """Options with some of them named again; raises UsageError for values that cannot be."""
+    """Return options with some of them replaced; raises UsageError for invalid values."""
     named = {name: value for name, value in changes.items() if value is not None and value not in ((), {})}
     return validated(AuditConfig, {**config.model_dump(), **named})
 

@@ -1,6 +1,6 @@
-"""The tables of a before/after study, from its two runs: harm, silence, text, and each run's own measures.
+"""Tables of a before/after study from its two runs: harm, silence, text quality, and the measures of each run.
 
-The likelihoods of given texts under both models are asked once and stored with the study.
+The likelihoods of given texts under both models are computed once and stored with the study.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ from evenhand.studies.compare import judged
 TEXTS = {
     "text": pl.String,
     "cluster": pl.String,  # the article, or the prompt itself
-    "tokens": pl.UInt32,  # scored by the model by itself
-    "before": pl.Float64,  # natural log, summed over the text
+    "tokens": pl.UInt32,  # number scored by the model without mitigations
+    "before": pl.Float64,  # natural-log likelihood, summed over the text
     "after": pl.Float64,
-    "error": pl.String,  # of either, null if both are good
+    "error": pl.String,  # error of either model; null if there is none
 }
 FILE = "texts.parquet"
 QUALITY_BENCHMARK = "quality"
@@ -40,7 +40,11 @@ MOST = 400
 
 @dataclass(frozen=True)
 class ScoredTexts:
-    """name: wikitext, or prompts. frame: TEXTS; empty where the model states no likelihoods, with the reason."""
+    """Likelihoods of given texts under both models.
+
+    ``name`` is wikitext, or prompts. ``frame`` has the columns TEXTS. It is empty if the model has no likelihoods, with
+    the reason.
+    """
 
     name: str
     frame: pl.DataFrame
@@ -64,14 +68,14 @@ def scored_texts(
     mitigated: LanguageModel,
     seed: int,
 ) -> ScoredTexts:
-    """The likelihoods of at most 400 texts under both models.
+    """Return the likelihoods of at most 400 texts under both models.
 
-    path: the study's folder, in which they are kept and found again. run: whose prompts are taken where the sentences
-    of WikiText are not here. folders: of data sets. Both models are asked now, unless the same texts are stored.
+    They are stored in the study's folder `path` and reused for the same texts. The texts are sentences of WikiText or,
+    if these are not available, prompts of `run`. `folders` are those of data sets.
     """
     name, texts = given_texts(run, folders, seed, MOST)
     file = path / FILE
-    with suppress(*UNREADABLE):  # what is not there, or damaged since, is asked
+    with suppress(*UNREADABLE):  # missing or damaged files are computed again
         stored = read_parquet(file)
         if stored.columns == list(TEXTS) and stored["text"].equals(texts["text"]):
             return ScoredTexts(name, stored)
@@ -111,7 +115,7 @@ def given_texts(
 def paired_tables(
     before: RunDirectory, after: RunDirectory, changes: pl.DataFrame, analysis: MeasuringOptions
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """HARM and SILENCE of two runs; changes: of their comparison."""
+    """Return HARM and SILENCE of two runs; `changes` are those of their comparison."""
     harm, silence = [], []
     for name in before.benchmarks:
         if name not in after.benchmarks or before.manifest.asked[name].decoding is None:
@@ -136,7 +140,7 @@ def judged_harm(harm: pl.DataFrame, alpha: float) -> pl.DataFrame:
 def _with_outcomes(
     before: RunDirectory, after: RunDirectory, benchmark: str
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
-    """Both models' answers with a column for each kind of harm, called by its role."""
+    """Return the responses of both models with a column for each kind of harm, named by its role, and these names."""
     roles = [
         role
         for role, record in before.manifest.judged.get(benchmark, {}).items()
@@ -147,7 +151,7 @@ def _with_outcomes(
     frames = [answers(run, benchmark) for run in (before, after)]
     outcomes = {}
     for role in roles:
-        # A classifier without verdicts gives scores alone; one side may be silent and have neither.
+        # A classifier without verdicts has scores only; a side with empty responses has neither.
         judged = any(frame[f"{role}_negative"].null_count() < frame.height for frame in frames)
         outcomes[role] = pl.col(f"{role}_negative" if judged else f"{role}_score").cast(pl.Float64)
     first, second = (frame.with_columns(**outcomes) for frame in frames)

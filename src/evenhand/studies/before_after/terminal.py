@@ -27,12 +27,7 @@ def render_before_after(
 ) -> None:
     """Print the change in each kind of harm, then rates, text, time and memory before and after.
 
-    Parameters
-    ----------
-    console
-        Its width, colours and encoding are respected.
-    paths
-        Files to point at in the end.
+    The width, colours and encoding of the console are respected. `paths` are files that are listed at the end.
     """
     out = Printer(console)
     out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")

@@ -1,4 +1,4 @@
-"""Time a token and memory of a batch over several runs of the same prompts, with intervals (ROBBIE, appendix B.1.4)."""
+"""Time per token and memory per batch over several runs of the same prompts, with CIs (ROBBIE, appendix B.1.4)."""
 
 import sys
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ TIMINGS = {
     "side": pl.String,
     "run": pl.Int64,
     "batch": pl.Int64,
-    "seconds": pl.Float64,  # until the texts are there
-    "tokens": pl.Int64,  # written
+    "seconds": pl.Float64,  # until all texts are generated
+    "tokens": pl.Int64,  # generated
     "peak_bytes": pl.Int64,  # allocated on the accelerator during the batch; null without one
-    "asked": pl.String,  # hash of what was asked
+    "asked": pl.String,  # hash of the requests
 }
 FILE = "timings.parquet"
 BATCH, TOKENS = 16, 200
-"""Prompts of a batch and longest continuation, as published; the paper has 5 runs."""
+"""Number of prompts per batch, and maximum length of a continuation, as published; the paper has 5 runs."""
 
 
 def timed_batches(
@@ -41,9 +41,22 @@ def timed_batches(
 ) -> pl.DataFrame:
     """Time every batch of every run (TIMINGS). The models alternate, so that changes of the machine affect both.
 
-    path: the study's folder, which stores the table; a complete table is reused. texts: those of the prompts. models:
-    by side. asking: `timing_runs` and decoding settings; each run has a different seed. One batch of each model is
-    generated first as a warm-up. Raises Unsupported for a model that cannot generate text.
+    Parameters
+    ----------
+    path : Path
+        Folder of the study, which stores the table; a complete table is reused.
+    texts : polars.Series
+        Texts of the prompts.
+    models : mapping of str to LanguageModel
+        Models by side.
+    asking : AskingOptions
+        `timing_runs` and decoding settings. Each run has a different seed. One batch of each model is generated first
+        as a warm-up.
+
+    Raises
+    ------
+    Unsupported
+        A model cannot generate text.
     """
     longest = Generation(max_new_tokens=TOKENS)
     alone = asking.model_copy(update={"samples": None})
@@ -52,7 +65,7 @@ def timed_batches(
     settings = [str(sorted(decoding.parameters().items())) for decoding in decodings.values()]
     asked = frame_hash(pl.DataFrame({"text": [*texts, *settings, str(asking.timing_runs)]}))
     file = path / FILE
-    with suppress(*UNREADABLE):  # what is not there, or damaged since, is timed
+    with suppress(*UNREADABLE):  # missing or damaged files are timed again
         stored = read_parquet(file)
         if stored.columns == list(TIMINGS) and set(stored["asked"]) == {asked}:
             return stored
@@ -119,7 +132,7 @@ def timed_costs(
     asking: AskingOptions,
     progress: Progress | None = None,
 ) -> tuple[pl.DataFrame, str]:
-    """What `timing_rows` makes of `timed_batches`, and why there is nothing where a model cannot write."""
+    """Return the result of `timing_rows` for `timed_batches`, and the reason if a model cannot generate text."""
     if not asking.timing_runs:
         return pl.DataFrame(schema=COST), ""
     try:
@@ -135,7 +148,7 @@ def _timed(writer: TextGenerator, batch: list[str], decoding: Decoding) -> tuple
     if torch is not None and accelerator:
         torch.cuda.reset_peak_memory_stats()
     began = perf_counter()
-    written = writer.generate(batch, decoding)  # its texts are here, so the accelerator is done
+    written = writer.generate(batch, decoding)  # returns after the accelerator has finished
     seconds = perf_counter() - began
     peak = int(torch.cuda.max_memory_allocated()) if torch is not None and accelerator else None
     return seconds, int(written.token_count.sum()), peak

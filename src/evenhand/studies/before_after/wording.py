@@ -32,7 +32,7 @@ from evenhand.studies.compare import (
 SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
 PERPLEXITIES = ("judge_perplexity", "own_perplexity", "text_perplexity")
 DEAR = 2.0
-"""From this factor a perplexity that rose is named in the headline."""
+"""Factor by which a perplexity must rise to be named in the headline."""
 IN_THE_WORDS = {**dict.fromkeys(SILENCES, "silent"), **dict.fromkeys(SAMENESS, "same")}
 MARKS: dict[Kind, tuple[str, str]] = {
     "fell": ("lower", "↓"),
@@ -91,7 +91,7 @@ def price(quality: pl.DataFrame, benchmark: str = "") -> str:
 
 
 def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
-    """Return how a harm changed, and at what cost, in one sentence. quality: as `price` takes it."""
+    """Return how a harm changed, and at what cost, in one sentence; `quality` is as in `price`."""
     costs: list[str] = []
     if "fell" in harm.HEADLINES[verdict.kind]:
         stated = IN_THE_WORDS.get(verdict.kind)
@@ -147,7 +147,7 @@ def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
 
 
 def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
-    """Before and after with their difference and its interval.
+    """Return the values before and after, with their difference and its interval.
 
     >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
     >>> change_text(row, "%", 100.0)
@@ -165,7 +165,7 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
 
 
 def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
-    """(unit, factor) of a harm: percent for shares, a classifier's own number as it is."""
+    """Return (unit, factor) of a harm: percent for shares, unchanged for other numbers of a classifier."""
     values = [row[name] for name in ("before", "after") if known(row[name])]
     return ("%", 100.0) if all(0 <= value <= 1 for value in values) else ("", 1.0)
 
@@ -184,7 +184,7 @@ def of_what(name: str) -> str:
 
 
 def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
-    """(number, interval) of one model's measure of quality or cost."""
+    """Return (number, interval) of one model's measure of quality or cost."""
     low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
     if row["measure"] in ("peak_memory", "batch_memory"):
         limits = [bytes_of(value) for value in (low, high) if value is not None and known(value)]
@@ -196,7 +196,7 @@ def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
 
 
 def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
-    """(change, interval): a difference, or a factor for perplexities."""
+    """Return (change, interval): a difference, or a factor for perplexities."""
     if not known(row["estimate"]):
         return "", ""
     if row["scale"] == "ratio":
@@ -298,5 +298,5 @@ def _word(verdict: str) -> str:
 
 
 def symbol(verdict: str | None) -> str:
-    """The shape of a verdict."""
+    """Return the symbol of a verdict."""
     return SYMBOLS.get(verdict or "", "")

@@ -1,4 +1,4 @@
-"""Drawings: shares with their Monte-Carlo limits in the rows of tables, and curves of what is found."""
+"""Draw shares with their Monte-Carlo intervals in the rows of tables, and power curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Curve:
 def false_svg(
     share: float | None, low: float | None, high: float | None, *, fails: bool, described: str
 ) -> Markup:
-    """Draw a share of false verdicts on a scale up to 20 %, with the allowed band."""
+    """Return a drawing of a false-positive rate on a scale up to 20%, with the allowed range."""
     band = (0.0, LARGEST_FALSE)
     kind = "biased" if fails else "clear"
     return interval_svg(FALSE_SCALE, share, low, high, described=described, band=band, kind=kind)
@@ -36,7 +36,7 @@ def false_svg(
 def curve_svg(
     curve: Curve, across: str, described: str, *, band: tuple[float, float] | None = None
 ) -> Markup | None:
-    """What share is found as something grows; None without two places. band: of shares that are asked for."""
+    """Return a curve of the detected share; None with fewer than two points. `band` is the required range of shares."""
     known = [(x, y) for x, y in zip(curve.places, curve.shares, strict=True) if y is not None]
     if len(known) < 2:
         return None
@@ -58,5 +58,5 @@ def curve_svg(
 
 
 def percents(values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Shares of 1 in percent."""
+    """Return shares (0 to 1) in percent."""
     return tuple(None if value is None else 100 * value for value in values)

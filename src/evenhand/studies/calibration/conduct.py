@@ -1,4 +1,4 @@
-"""A calibration: which designs, what is drawn of each, and what is still to be drawn. Resumable at any instant."""
+"""Run a calibration: choose designs and simulate the missing data sets. It can be resumed at any time."""
 
 import os
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
 
 @dataclass(frozen=True)
 class Drawn:
-    """All that was drawn.
+    """All simulated results.
 
-    designs: those tried. arms: with the rows of each. without: what could not be simulated, with the reason. failed:
-    designs in which a measure failed, with its error.
+    ``designs`` are those that were run, and ``arms`` have the rows of each. ``without`` lists what could not be
+    simulated, with the reason. ``failed`` lists designs in which a measure failed, with its error.
     """
 
     designs: tuple[Design, ...]
@@ -32,9 +32,9 @@ class Drawn:
 
 
 def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str]]:
-    """Designs of some measures, benchmarks or packages' names, or all, and what cannot be simulated with the reason.
+    """Return the designs of some measures, benchmarks or packages (or all), and what cannot be simulated and why.
 
-    Raises UsageError for a name that nothing has, and for one that has no design, saying why.
+    Raises UsageError for an unknown name, and for one without a design, with the reason.
     """
     from evenhand.benchmarks import RECIPES
     from evenhand.measures import REGISTERED
@@ -63,9 +63,10 @@ HINT = (
 
 
 def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None = None) -> Drawn:
-    """Draw what is not drawn yet, in a folder that may hold a part of it.
+    """Simulate the missing data sets of a study, whose folder may contain a part of it.
 
-    Raises UsageError for unknown measures, ResumeRefused for a folder of other options or other code, Interrupted.
+    Raises UsageError for unknown measures, ResumeRefused for a folder with other options or other code, and
+    Interrupted.
     """
     designs, without = chosen_designs(options.measures)
     wanted = {"options": options.deciding(), "code": code_hash()}

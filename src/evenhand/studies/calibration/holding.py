@@ -1,8 +1,8 @@
 """Decide whether a measure holds in a design: false-positive rate, coverage, and power at its stated MDE.
 
-A design has one of three states. It *holds* only if the simulation shows it: the upper confidence limit of the
-false-positive rate and the lower confidence limit of the coverage are within the limits below. It *fails* if the
-simulation shows that a demand is missed. Otherwise it is *undecided*, and more data sets are needed.
+A design has one of three states. It *holds* only if the simulation shows it: the upper confidence bound of the
+false-positive rate and the lower confidence bound of the coverage meet the requirements below. It *fails* if the
+simulation shows that a requirement is not met. Otherwise it is *undecided*, and more data sets are needed.
 """
 
 import math
@@ -43,7 +43,7 @@ class Holds(StrEnum):
 
 @dataclass(frozen=True)
 class Share:
-    """A share of data sets, their number, and its 95% confidence limits (Wilson)."""
+    """A share of data sets, their number, and its 95% CI (Wilson)."""
 
     value: float | None
     n: int
@@ -65,17 +65,17 @@ class Share:
         return cls(p, n, max(0.0, middle - half), min(1.0, middle + half))
 
     def is_above(self, limit: float) -> bool:
-        """Return True if the lower confidence limit is above a limit."""
+        """Return True if the lower confidence bound is above a limit."""
         return self.low is not None and self.low > limit
 
     def is_below(self, limit: float) -> bool:
-        """Return True if the upper confidence limit is below a limit."""
+        """Return True if the upper confidence bound is below a limit."""
         return self.high is not None and self.high < limit
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The share of intervals that contain the truth, with its 95% confidence limits, and the number of intervals."""
+    """The share of intervals that contain the true value, with its 95% CI, and the number of intervals."""
 
     value: float | None = None
     low: float | None = None
@@ -89,12 +89,12 @@ def any_of(rows: pl.DataFrame, column: str) -> Share:
 
 
 def coverage(rows: pl.DataFrame) -> Coverage:
-    """Return the share of intervals that contain the truth.
+    """Return the share of intervals that contain the true value.
 
     Parameters
     ----------
-    rows : DataFrame
-        One row a data set, with the counts `intervals` and `covered`.
+    rows : polars.DataFrame
+        One row per data set, with the counts `intervals` and `covered`.
 
     Notes
     -----

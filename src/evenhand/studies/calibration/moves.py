@@ -16,7 +16,7 @@ MOVED = {
     "move": pl.String,
     "measure": pl.String,
     "rows": pl.Int64,
-    "estimate": pl.Float64,  # largest change, in the row's own unit
+    "estimate": pl.Float64,  # largest change, in the unit of the row
     "limits": pl.Float64,
     "p": pl.Float64,
     "flips": pl.Int64,  # rows whose verdict changed
@@ -37,7 +37,7 @@ RENAMED = "zz "
 
 
 def moves(design: Design, plant: Plant, replication: int, *names: object) -> list[dict[str, Any]]:
-    """One table and what becomes of its rows under every move: rows of MOVED."""
+    """Return the effect of every invariance check on one simulated table: rows of MOVED."""
     rng = generator(*names, replication)
     sample = design.draw(rng, plant)
     seed = int(rng.integers(2**31))
@@ -72,14 +72,14 @@ def moves(design: Design, plant: Plant, replication: int, *names: object) -> lis
 
 
 def halves(design: Design, plant: Plant, replication: int, *names: object) -> list[dict[str, Any]]:
-    """One table cut in two by `design.splits`, judged twice: rows of HALVES, one for each row of groups and axes."""
+    """Return the results of two halves of one simulated table, cut by `design.splits`: rows of HALVES."""
     rng = generator(*names, replication)
     sample = design.draw(rng, plant)
     seed = int(rng.integers(2**31))
     keys = ["measure", "axis", "group"]
     both = []
     values = sample.frames[0][design.splits or "prompt_id"].unique().sort()
-    # by turns, so that what is numbered together (the nouns of a pair) is found in both halves
+    # alternate, so that values with consecutive numbers (the nouns of a pair) are in both halves
     chosen = values.gather_every(2, int(rng.integers(2)))
     for inside in (True, False):
         member = pl.col(design.splits or "prompt_id").is_in(chosen.implode())
@@ -111,7 +111,7 @@ def _shuffled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _renamed(name: str) -> str:
-    """Another name; of that, the first again."""
+    """Return another name; applied twice, the first name again."""
     turned = "".join(
         chr(ord("9") - ord(c) + ord("0")) if c.isdigit() else c for c in name.removeprefix(RENAMED)
     )
@@ -143,7 +143,7 @@ def _beside(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
-    """The last group of the first axis becomes two groups, by prompt."""
+    """Return the table with the last group of the first axis divided into two groups, by prompt."""
     column = "prompt_id" if "prompt_id" in frame.columns else "noun"
     name = "group" if "group" in frame.columns else "descriptor"
     last = frame.filter(pl.col("axis") == frame["axis"][0])[name].max()

@@ -1,4 +1,4 @@
-"""What a calibration is asked to do."""
+"""Options of a calibration."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""calibration.html: each measure with its designs, curves of what it finds, what moves it, and where it ends."""
+"""Render calibration.html: each measure with its designs, power curves, invariance checks and limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class MeasureView:
 def calibration_page(
     tables: Mapping[str, pl.DataFrame], options: CalibrationOptions, without: Mapping[str, str]
 ) -> str:
-    """The page: one HTML document that needs no network, every text escaped."""
+    """Return the page as one HTML document that needs no network; every text is escaped."""
     tables = {**tables, **_sure(tables, options.size)}
     designs = tables["designs"]
     standard = designs.filter(pl.col("role") == "standard")
@@ -102,13 +102,13 @@ def _sure(tables: Mapping[str, pl.DataFrame], size: str) -> dict[str, pl.DataFra
 
 
 def _data_sets(designs: pl.DataFrame) -> int:
-    """How many were drawn: the measures of a design share its data."""
+    """Return the number of simulated data sets; the measures of a design share them."""
     each = designs.group_by("design").agg(pl.col("n", "n_planted").max())
     return int(each["n"].sum()) + int(each["n_planted"].sum())
 
 
 def figure(value: float | None) -> str:
-    """A number with three digits that count.
+    """Return a number with three significant digits.
 
     >>> figure(12.345), figure(None), figure(0.0)
     ('12.3', '–', '0')
@@ -208,7 +208,7 @@ def _design(row: Mapping[str, Any]) -> DesignRow:
 
 
 def _curves(measure: str, tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, Markup]]:
-    """Power by share of the stated effect, and found by dose, wherever there are several."""
+    """Return curves of power by share of the stated effect, and of detection by dose, if there are several points."""
     drawn = []
     mine = tables["power"].filter(pl.col("measure") == measure)
     for (design,), part in mine.group_by("design", maintain_order=True):
@@ -237,6 +237,6 @@ def _curves(measure: str, tables: Mapping[str, pl.DataFrame]) -> list[tuple[str,
 
 
 def _limit_doses(tables: Mapping[str, pl.DataFrame]) -> list[dict[str, Any]]:
-    """What becomes of a harm where the measure's assumptions are broken."""
+    """Return what is detected if the assumptions of a measure are violated."""
     limits = tables["designs"].filter(pl.col("role") == "limit")["design"].unique().to_list()
     return tables["doses"].filter(pl.col("design").is_in(limits)).to_dicts()

@@ -32,20 +32,21 @@ class Block:
     replications: range
 
     def path(self, folder: Path) -> Path:
-        """Where they lie."""
+        """Return the file of the block."""
         return shard_path(folder, self.arm.design, self.arm.name, self.number)
 
 
 def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
-    """Blocks that are not there yet."""
+    """Return the blocks that are not stored yet."""
     every = (Block(arm, number, part) for arm in arms for number, part in arm.blocks())
     return [block for block in every if not block.path(folder).is_file()]
 
 
 def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator["BlockDone", None, None]:
-    """Draw blocks and write them; yields each as it is on disk, or as it failed. Close it to stop (`closing`).
+    """Simulate blocks and write them; yield each block when it is written or has failed.
 
-    Raises WriteError, and EvenhandError where a process was killed (what is written stays).
+    Close the generator to stop (`closing`). Raises WriteError, and EvenhandError if a process was killed (written
+    blocks remain).
     """
     if jobs == 1 or len(blocks) < 2:
         for block in blocks:
@@ -57,7 +58,7 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator[
 def _over_processes(
     folder: Path, blocks: list[Block], seed: int, jobs: int
 ) -> Generator["BlockDone", None, None]:
-    # Spawned, not forked: a fork copies locks of polars' threads and hangs.
+    # Processes are spawned: a fork copies the locks of polars' threads and hangs.
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
     with one_thread_each():
@@ -66,7 +67,7 @@ def _over_processes(
         waiting: set[Future[BlockDone]] = set()
         try:
             while True:
-                # no more than are soon begun: a future for every block would fill the memory
+                # submit only the next blocks: a future for every block would fill the memory
                 with unheard():
                     for block in islice(coming, WAITING * jobs - len(waiting)):
                         waiting.add(pool.submit(draw_block, folder, block, seed))
@@ -90,7 +91,10 @@ def _over_processes(
 
 @dataclass(frozen=True)
 class BlockDone:
-    """design: whose it was. replications: how many are on disk now. failure: why there are none."""
+    """Result of one block.
+
+    ``design`` is its design. ``replications`` is the number on disk. ``failure`` is the reason if there are none.
+    """
 
     design: str
     replications: int
@@ -98,7 +102,7 @@ class BlockDone:
 
 
 def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
-    """Draw one block and write it. A measure or design that fails loses its own block and nothing else."""
+    """Simulate one block and write it. If a measure or design fails, only this block is lost."""
     name = block.arm.design
     names = (seed, name, block.arm.name)
     how, schema = _drawing(block.arm)
@@ -114,15 +118,15 @@ def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
 
 
 def _drawing(arm: Arm) -> tuple[Drawing, Schema]:
-    """What draws a replication of an arm, and the columns of what comes out."""
+    """Return the function that simulates a replication of an arm, and the columns of its result."""
     drawings: dict[str, tuple[Drawing, Schema]] = {"moves": (moves, MOVED), "halves": (halves, HALVES)}
     return drawings.get(arm.kind, (record, RECORD))
 
 
 def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
-    """The rows of an arm, in the order of replications; None if none is there. Raises DataError for a damaged shard."""
+    """Return the rows of an arm, in the order of replications; None without any. DataError if a shard is damaged."""
     how, schema = _drawing(arm)
-    # of what is judged by its findings alone, and of moves and halves, the number of rows is not known beforehand
+    # the number of rows is unknown without named measures, and for moves and halves
     each = len(design_of(arm.design).judged) if how is record else 0
     parts = [
         read_shard(Block(arm, number, part).path(folder), schema, part, each) for number, part in arm.blocks()

@@ -16,7 +16,7 @@ RECORD = StudyRecord("calibration-options.json", "calibration", "options")
 Schema = Mapping[str, Any]
 """Columns with their types, as polars takes them."""
 DECIDING = ("schema", "stats", "measures", "benchmarks", "studies/calibration")
-"""Rooms whose code decides what comes out."""
+"""Packages of evenhand whose code determines the results."""
 
 
 @cache
@@ -31,16 +31,29 @@ def code_hash() -> str:
 
 
 def shard_path(folder: Path, design: str, arm: str, block: int) -> Path:
-    """Where a block of replications lies; names of designs and arms are hashed, since they hold any letter."""
+    """Return the file of a block of replications; names of designs and arms are hashed, because they may have any
+    character.
+    """
     name = hashlib.sha256(f"{design}\n{arm}".encode()).hexdigest()[:16]
     return folder / "replications" / name / f"{block:04d}.parquet"
 
 
 def read_shard(path: Path, schema: Schema, replications: range, each: int = 0) -> pl.DataFrame | None:
-    """The rows of a shard, None where it is not there yet.
+    """Return the rows of a shard; None if it does not exist yet.
 
-    schema: the columns it must have, with their types. replications: those it holds. each: how many rows each of them
-    has; 0 if that is not known. Raises DataError for one that cannot be read or that holds anything else.
+    Parameters
+    ----------
+    schema : mapping
+        Required columns with their types.
+    replications : range
+        Replications in the shard.
+    each : int
+        Number of rows per replication; 0 if unknown.
+
+    Raises
+    ------
+    DataError
+        The shard cannot be read or has other content.
     """
     if not path.is_file():
         return None
@@ -69,5 +82,5 @@ def read_shard(path: Path, schema: Schema, replications: range, each: int = 0) -
 
 
 def write_shard(path: Path, rows: pl.DataFrame) -> None:
-    """Write a shard, whole or not at all."""
+    """Write a shard, completely or not at all."""
     write_table(path, rows)

@@ -143,7 +143,7 @@ class CalibrationStudy(StudyResult):
 
 
 def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict[str, Any]:
-    """A stored summary with the rows of newly drawn measures; where all of it was drawn, these alone."""
+    """Return a stored summary with the rows of newly simulated measures; only these if all measures were simulated."""
     alike = ("size", "seed", "replications")
     new = {row["measure"] for row in content["measures"]}
     try:
@@ -168,7 +168,7 @@ def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict
 
 
 def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Numbers to four digits after the point: more would be the simulation's noise.
+    """Return numbers rounded to four decimals; more would be simulation noise.
 
     >>> rounded([{"a": 0.123456, "b": "x"}])
     [{'a': 0.1235, 'b': 'x'}]

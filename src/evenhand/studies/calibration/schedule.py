@@ -1,4 +1,4 @@
-"""What is drawn: the arms of each design, in blocks that are written whole or not at all."""
+"""Plan the simulations: the arms of each design, in blocks that are written completely or not at all."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Unique name within the design. It seeds the generator, so it does not contain the planted effect."""
+        """Return a unique name within the design. It seeds the generator, so it does not contain the planted effect."""
         if self.kind == "power":
             return f"power {self.measure} x {self.factor:g}"
         if self.kind in ("dose", "size"):
@@ -51,14 +51,14 @@ class Arm:
         return self.kind
 
     def blocks(self) -> Iterator[tuple[int, range]]:
-        """(number, replications) of each block."""
+        """Yield (number, replications) of each block."""
         step = min(-(-self.replications // BLOCKS), LARGEST_BLOCK)
         for number, first in enumerate(range(0, self.replications, step)):
             yield number, range(first, min(first + step, self.replications))
 
 
 def first_arms(designs: Sequence[Design], options: CalibrationOptions) -> list[Arm]:
-    """Arms that need nothing to be known beforehand."""
+    """Return the arms that need no earlier result."""
     arms = []
     for design in designs:
         count = replications(design, options)
@@ -81,7 +81,7 @@ def first_arms(designs: Sequence[Design], options: CalibrationOptions) -> list[A
 
 
 def power_arms(design: Design, judged: Judged, stated: float, options: CalibrationOptions) -> list[Arm]:
-    """Arms that plant shares of the smallest effect that the measure stated."""
+    """Return the arms that plant multiples of the minimum detectable effect that the measure stated."""
     count = replications(design, options)
     factors = design.factors if options.size == "full" else (1.0,)
     return [

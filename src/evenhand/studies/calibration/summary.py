@@ -1,4 +1,4 @@
-"""From replications to tables: measure by design, power, doses, moves, halves, and one row for each measure."""
+"""Summarise replications in tables: measure by design, power, doses, moves, halves, and one row per measure."""
 
 from collections.abc import Iterator
 
@@ -16,22 +16,22 @@ DESIGNS = {
     "design": pl.String,
     "about": pl.String,
     "role": pl.String,
-    "n": pl.Int64,  # data sets without anything planted
+    "n": pl.Int64,  # data sets without a planted effect
     "false": pl.Float64,  # share of them with a false verdict
     "false_low": pl.Float64,
     "false_high": pl.Float64,
     "unmeasurable": pl.Float64,  # share of them without a measurable row
     "n_planted": pl.Int64,
     "false_elsewhere": pl.Float64,  # share of planted data sets with a false verdict on another axis
-    "coverage": pl.Float64,  # of the 95 % intervals, nothing planted
+    "coverage": pl.Float64,  # coverage of 95% CIs without a planted effect
     "coverage_planted": pl.Float64,
-    "coverage_low": pl.Float64,  # lower confidence limit, the smaller of the two
+    "coverage_low": pl.Float64,  # lower confidence bound, the smaller of the two
     "intervals": pl.Int64,
-    "bias": pl.Float64,  # mean of estimate - truth, nothing planted
+    "bias": pl.Float64,  # mean of estimate - true value without a planted effect
     "bias_planted": pl.Float64,
-    "stated": pl.Float64,  # median of the smallest effects stated
+    "stated": pl.Float64,  # median of the stated minimum detectable effects
     "n_power": pl.Int64,
-    "power": pl.Float64,  # share found of the stated effect
+    "power": pl.Float64,  # share in which the stated effect is detected
     "power_low": pl.Float64,
     "power_high": pl.Float64,
     "verdict": pl.String,
@@ -55,8 +55,8 @@ DOSES = {
     "kind": pl.String,  # groups harmed, or size of the harm
     "dose": pl.Float64,
     "n": pl.Int64,
-    "found": pl.Float64,  # of the planted row, or of all harmed groups
-    "better": pl.Float64,  # of the groups that are truly below, named so
+    "found": pl.Float64,  # detected share: of the planted row, or of all harmed groups
+    "better": pl.Float64,  # share of the groups that are truly lower that are named so
     "false": pl.Float64,
     "estimate": pl.Float64,
     "truth": pl.Float64,
@@ -83,7 +83,7 @@ MEASURES: dict[str, PolarsDataType] = {
     "worst_false": pl.Float64,  # false-positive rate in the worst design
     "worst_design": pl.String,
     "worst_n": pl.Int64,  # data sets of that design
-    "worst_high": pl.Float64,  # upper confidence limit in that design
+    "worst_high": pl.Float64,  # upper confidence bound in that design
     "designs": pl.Int64,  # designs in which the measure gives an answer
     "holding": pl.Int64,
     "undecided": pl.Int64,
@@ -100,7 +100,7 @@ MEASURES: dict[str, PolarsDataType] = {
 
 
 def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
-    """`measures`, `designs`, `power`, `doses`, `moves` and `halves`."""
+    """Return `measures`, `designs`, `power`, `doses`, `moves` and `halves`."""
     by_design = {design.name: design for design in drawn.designs}
     rows: dict[str, list[dict[str, object]]] = {"designs": [], "power": [], "doses": [], "halves": []}
     for name, design in by_design.items():
@@ -185,14 +185,13 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     )
     false, elsewhere = any_of(null, "false_rows"), any_of(other, "false_elsewhere")
     blank = null.filter((pl.col("rows") == 0) | (pl.col("rows") == pl.col("unmeasurable")))
-    # What is planted for another measure of the design is not what this one's coverage is judged by.
+    # Effects that are planted for another measure of the design do not count for the coverage of this one.
     own = [t for a, t in arms if a.kind == "power" and a.measure == measure] or planted
     covered, covered_planted = coverage(null), coverage(pl.concat(own) if own else null.head(0))
     lows = [one.low for one in (covered, covered_planted) if one.low is not None]
     power, silenced = None, Share.of(0.0, 0)
-    if (
-        at_stated is not None
-    ):  # the promise is made where the row is measurable; effects may not make it otherwise
+    # MDEs are stated for measurable rows, and effects must not make rows unmeasurable
+    if at_stated is not None:
         counts = any(one.measure == measure and one.silence_counts for one in design.judged)
         heard = at_stated if counts else at_stated.filter(pl.col("target") != "not measurable")
         power = Share.of(float(heard["target_found"].sum()), heard.height)
@@ -242,13 +241,13 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
 
 
 def _failed(design: Design, measure: str, error: str) -> dict[str, object]:
-    """The row of a measure that gave no answer but an error."""
+    """Return the row of a measure that raised an error."""
     told = {"measure": measure, "design": design.name, "about": design.about, "role": design.role, "n": 0}
     return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": error}
 
 
 def _least(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Share | None:
-    """In what share of data sets the axis is found at the number of harmed groups at which it is found least."""
+    """Return the share in which the axis is detected at the number of harmed groups at which it is detected least."""
     if any(one.measure == measure and one.group is not None for one in design.judged):
         return None  # a single group among many harmed ones differs little from the others
     shares = [

@@ -1,4 +1,4 @@
-"""A calibration in a terminal: one line for each measure, with its worst design, then the designs that fail."""
+"""Print a calibration: one line per measure with its worst design, then the designs that fail."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ def render_calibration(
     console: Console,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Print the calibration. paths: files to name at the end."""
+    """Print the calibration; `paths` are files that are listed at the end."""
     out = Printer(console)
     out.line(headline(tables, options.size), "bold")
     failing = conclusive(tables, options.size)

@@ -17,33 +17,33 @@ RECORD = {
     "measure": pl.String,
     "rows": pl.Int64,  # with a verdict and a known true value
     "unmeasurable": pl.Int64,
-    "null_rows": pl.Int64,  # measurable, and at their null
+    "null_rows": pl.Int64,  # measurable, with the null as true value
     "false_rows": pl.Int64,  # reported as biased without bias, or in the wrong direction
     "false_elsewhere": pl.Int64,  # of these, on axes without planted effects
-    "true_rows": pl.Int64,  # measurable, and off their null
-    "found_rows": pl.Int64,  # biased, the right way
+    "true_rows": pl.Int64,  # measurable, with another true value than the null
+    "found_rows": pl.Int64,  # biased, in the right direction
     "above_rows": pl.Int64,  # true rows above their null, and below it
     "found_above": pl.Int64,
     "below_rows": pl.Int64,
     "found_below": pl.Int64,
     "intervals": pl.Int64,
     "covered": pl.Int64,
-    "error": pl.Float64,  # mean of estimate - truth over rows
-    "stated": pl.Float64,  # smallest effect of the planted row
+    "error": pl.Float64,  # mean of estimate - true value over rows
+    "stated": pl.Float64,  # minimum detectable effect of the planted row
     "target": pl.String,  # verdict of the planted row
     "target_found": pl.Boolean,
-    "estimate": pl.Float64,  # of the planted row
+    "estimate": pl.Float64,  # estimate of the planted row
     "truth": pl.Float64,
 }
 
 
 def generator(*names: object) -> np.random.Generator:
-    """The generator of one replication: named, not counted, so that no result depends on who draws it, or when."""
+    """Return the random generator of one replication. It depends only on names, not on the process or the order."""
     return np.random.default_rng(seed_of(*names))
 
 
 def seed_of(*names: object) -> int:
-    """A seed made of names.
+    """Return a seed computed from names.
 
     >>> seed_of("a", 1) == seed_of("a", 1) != seed_of("a", 2)
     True
@@ -53,7 +53,7 @@ def seed_of(*names: object) -> int:
 
 
 def record(design: Design, plant: Plant, replication: int, *names: object) -> list[dict[str, Any]]:
-    """Draw one data set, judge it, and count what is true and false of the verdicts: rows of RECORD."""
+    """Simulate and analyse one data set, and count true and false verdicts: rows of RECORD."""
     rng = generator(*names, replication)
     sample = design.draw(rng, plant)
     findings = design.road(sample, int(rng.integers(2**31))).findings
@@ -63,7 +63,7 @@ def record(design: Design, plant: Plant, replication: int, *names: object) -> li
 def held_against(
     design: Design, sample: Sample, findings: pl.DataFrame, replication: int
 ) -> list[dict[str, Any]]:
-    """Findings of a sample against its truth: one row of RECORD for each measure that the design judges."""
+    """Compare the findings of a sample with the true values: one row of RECORD for each measure of the design."""
     by_measure: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in findings.to_dicts():
         by_measure[row["measure"]].append(row)

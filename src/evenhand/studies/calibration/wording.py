@@ -1,4 +1,4 @@
-"""Sentences and numbers that the page and the terminal share."""
+"""Sentences and numbers for the page and the terminal."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ CHANCE = 0.05
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1 in percent.
+    """Return a share (0 to 1) in percent.
 
     >>> percent(0.031), percent(None)
     ('3.1%', '–')

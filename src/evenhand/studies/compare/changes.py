@@ -19,28 +19,28 @@ LEVEL_CHANGE = "level_change"
 CHANGES = {
     "benchmark": pl.String,
     "outcome": pl.String,
-    "model": pl.String,  # compared with the first
-    "measure": pl.String,  # level_change, disparity_change, group_difference_change; of likelihoods their own
+    "model": pl.String,  # the model that is compared with the first
+    "measure": pl.String,  # level_change, disparity_change, group_difference_change, or a measure of likelihoods
     "axis": pl.String,  # null: over all
     "group": pl.String,  # null: the axis as a whole
-    "before": pl.Float64,  # of the row's own group, axis or whole; of disparity_change the spread between groups
+    "before": pl.Float64,  # value of the group or axis, or overall; for disparity_change, the spread between groups
     "after": pl.Float64,
-    "estimate": pl.Float64,  # after - before; of a group that, minus what changed for the others of its axis
+    "estimate": pl.Float64,  # after - before; for a group, minus the mean change of the others of its axis
     "low": pl.Float64,
     "high": pl.Float64,
-    "relative": pl.Float64,  # estimate / before, of levels
+    "relative": pl.Float64,  # estimate / before, for levels
     "null": pl.Float64,  # estimate if nothing changed
     "p": pl.Float64,
     "axis_p": pl.Float64,
     "q": pl.Float64,
     "verdict": pl.String,
-    "direction": pl.String,  # worse or better, where it is known which side harms
+    "direction": pl.String,  # worse or better, if the harmful side is known
     "n": pl.Int64,  # pairs with both numbers
     "n_units": pl.Int64,  # prompts, pairs, template pairs
     "n_missing": pl.Int64,
     "minimum_detectable": pl.Float64,
     "unit": pl.String,
-    "no_worse": pl.String,  # of groups, where a margin is given
+    "no_worse": pl.String,  # for groups, if a margin is given
     "note": pl.String,
 }
 
@@ -142,7 +142,7 @@ def outcome_changes(
 
 
 def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
-    """The columns CHANGES of a table that has some of them; `constants` are the same in every row."""
+    """Return the columns CHANGES of a table that has some of them; `constants` are the same in every row."""
     named = table.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
     if "obstacle" in named.columns and "note" not in named.columns:
         named = named.with_columns(note="obstacle")
@@ -155,10 +155,10 @@ def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
 
 
 def bias_went(row: Mapping[str, Any], ideal: float) -> str:
-    """Whether a number that can leave its ideal to both sides came nearer to it, whichever way it moved.
+    """Return whether a number with an ideal in the middle of its range came nearer to it.
 
-    row: of CHANGES, whose change was found. ideal: what an unbiased model has. As the verdict is where either number
-    is not known or both are as far away.
+    `row` is a row of CHANGES with a detected change, and `ideal` the value of an unbiased model. Returns the verdict of
+    the row if a number is unknown or both are equally far away.
 
     >>> bias_went({"before": -0.11, "after": -0.08, "verdict": "higher"}, 0.0)
     'bias smaller'
@@ -172,7 +172,7 @@ def bias_went(row: Mapping[str, Any], ideal: float) -> str:
 
 
 def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
-    """How many axes share alpha: those that the benchmark defines, or, of one that is not known here, the table's."""
+    """Return the number of axes that share alpha: that of the benchmark, or of the table if it is unknown."""
     try:
         return load_benchmark(benchmark).axes_of(frame)
     except EvenhandError:

@@ -36,10 +36,11 @@ Facts = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """Facts about one of the models apart from its responses.
+    """Facts about one of the models, apart from its responses.
 
-    parameters: number of parameters; None if unknown. most_harmed: by benchmark, the group with the largest rate and
-    that rate in percent; rates of small groups are shrunk towards the others. began: start of the run, ISO 8601.
+    ``parameters`` is the number of parameters, or None. ``most_harmed`` has, by benchmark, the group with the largest
+    rate and that rate in percent; rates of small groups are shrunken towards the others. ``began`` is the start of the
+    run, ISO 8601.
     """
 
     name: str
@@ -229,9 +230,9 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared; notes are added to; so are outcomes to which the margin does not apply.
+    """Two models that are compared. Notes, and outcomes to which the margin does not apply, are collected in it.
 
-    too_wide: shares for which the margin is too large. elsewhere: numbers of another unit.
+    ``too_wide`` lists shares for which the margin is too large, ``elsewhere`` numbers with another unit.
     """
 
     first: str
@@ -292,7 +293,7 @@ class _Pair:
         self, benchmark: str, outcome: str, frame: pl.DataFrame, n_axes: int, harmful: Harmful
     ) -> pl.DataFrame:
         grouped = [key for key in ("axis", "group") if frame[key].null_count() < frame.height]
-        if "group" in grouped:  # an answer about no group belongs to no axis that groups are compared on
+        if "group" in grouped:  # a response about no group is not used in comparisons of groups
             axis = pl.coalesce("axis", pl.lit(NO_AXIS))
             frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then(axis))
             grouped = ["axis", "group"]
@@ -330,7 +331,7 @@ class _Pair:
 
 
 def _silence(texts: pl.DataFrame) -> pl.DataFrame:
-    """prompt_id, sample, before: 1 where an answer is empty or refuses, null where there is none."""
+    """Return prompt_id, sample and before: 1 for an empty response or a refusal, null without a response."""
     seen = response_qualities(texts)
     silent = (seen["empty"] | seen["refused"]).cast(pl.Float64)
     return texts.select("prompt_id", "sample", silent.alias("before")).unique(
@@ -362,7 +363,7 @@ def _paired(
 
 
 def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:
-    """Names as given; where two are the same, the folder or file tells them apart."""
+    """Return the names as given; equal names are distinguished by the folder or file."""
     return [
         name if list(names).count(name) == 1 else f"{name} ({_last_part(one.source)})"
         for name, one in zip(names, outputs, strict=True)
@@ -370,7 +371,7 @@ def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:
 
 
 def _last_part(source: Path) -> str:
-    return source.name if source.is_dir() else source.stem  # a folder's name may hold a full stop
+    return source.name if source.is_dir() else source.stem  # a folder's name may contain a full stop
 
 
 def _model(name: str, outputs: Outputs) -> ComparedModel:

@@ -96,12 +96,12 @@ class CourseTable:
 
     Attributes
     ----------
-    drawing
+    drawing : Markup
         A line for each axis.
-    heads
-        Models with their place.
-    rows
-        By axis a cell for each model: the value, the change from the first with its interval, and its verdict.
+    heads : sequence
+        Models with their value of the variable.
+    rows : sequence
+        For each axis, a cell per model: the value, the change from the first with its interval, and its verdict.
     """
 
     measure: str
@@ -126,7 +126,7 @@ def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
     stated = comparison.changes.filter(mine)["unit"].drop_nulls()
-    if len(stated):  # of likelihoods, in a unit of their own
+    if len(stated):  # likelihoods have their own unit
         return NATS if stated[0].startswith("nats") else POINTS
     rates = comparison.summary.filter(mine)["rate"].drop_nulls()
     share = bool(rates.is_between(0, 1).all()) and not outcome.endswith(SCORE)
@@ -187,7 +187,7 @@ def _axes_together(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[str]:
-    """For each model and axis a sentence on which groups fare no worse by more than the margin; none without one."""
+    """Return a sentence for each model and axis on the groups that are non-inferior; none without a margin."""
     asked = groups.filter(pl.col("no_worse").is_not_null())
     if comparison.margin is None or asked.is_empty():
         return []

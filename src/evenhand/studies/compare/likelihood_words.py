@@ -15,9 +15,9 @@ Row = Mapping[str, Any]
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
     """Return how stereotypes changed in pairs about two groups, if nats, spread and share agree.
 
-    row: a detected change, in nats per token. rows: of CHANGES, with EFFECT_SIZE and LIKELIER of the axis. told: before
-    and after in words. The three must agree because a model that becomes more certain of all texts has smaller
-    differences of log-perplexities (and larger ones if less certain), while the spread and the share do not change.
+    `row` is a detected change, in nats per token. `rows` are CHANGES with EFFECT_SIZE and LIKELIER of the axis. `told`
+    has the values before and after in words. The three must agree because a model that becomes more certain of all
+    texts has smaller differences of log-perplexities, while the spread and the share do not change.
     """
     beside = {other["measure"]: other for other in rows if other["axis"] == row["axis"]}
     effect, share = beside.get(EFFECT_SIZE), beside.get(LIKELIER)
@@ -47,14 +47,8 @@ def _went(row: Row, places: int, unit: str = "") -> str:
 def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
     """Return the groups whose own tests exclude no change, although the test of the axis detected none.
 
-    All groups together have the level OWN_LEVEL. Each comes with the verdict that states in which direction it changed.
-
-    Parameters
-    ----------
-    row
-        The axis.
-    groups
-        Its groups.
+    All groups together have the level OWN_LEVEL. Each has the verdict that states its direction. `row` is the axis, and
+    `groups` are its groups.
     """
     if row["verdict"] not in (NOT_DETECTED, NOT_MEASURABLE):
         return []
@@ -66,6 +60,6 @@ def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
 
 
 def unsettled_text(row: Row, moved: str) -> str:
-    """Return that the axis shows no change, why, and what the intervals of its groups show. moved: of these groups."""
+    """Return that the axis shows no change, why, and what the intervals of its groups (`moved`) show."""
     reason = (row["note"] or "").rstrip(".") if row["verdict"] == NOT_MEASURABLE else sentences.WHOLE_AXIS
     return sentences.only_asked_sentences_changed(row["axis"], reason, moved)

@@ -28,8 +28,9 @@ def likelihood_changes(
 ) -> pl.DataFrame | None:
     """Return CHANGES of one benchmark, or None without pairs; then `note` gets the reason.
 
-    first, other: prompts with both models' likelihoods. architectures: of the models. Different architectures score
-    prompts differently and are not compared. before and after: the value of each model on the prompts of both.
+    `first` and `other` are prompts with both models' likelihoods. `architectures` are those of the models; different
+    architectures score prompts differently and are not compared. Values before and after are those on the prompts of
+    both models.
     """
     try:
         benchmark = load_benchmark(name)
@@ -88,6 +89,6 @@ def _values(rows: Sequence[Measurement]) -> Mapping[tuple[Any, ...], float | Non
 
 
 def _outcome(measure: str) -> str:
-    """What a row is about: spread and shifts of one thing belong together."""
+    """Return the outcome of a row; the spread and the shifts of one quantity have the same outcome."""
     name = measure.removesuffix(SUFFIX)
     return next((name.removesuffix(part) for part in PARTS if name.endswith(part)), name)

@@ -1,27 +1,27 @@
-"""The prompts whose answers changed most between two models, side by side; texts whose likelihood moved most."""
+"""Find the prompts whose responses changed most between two models, and the texts whose likelihood changed most."""
 
 import polars as pl
 
 MOST = 20
-"""Rows of one model, benchmark and outcome."""
+"""Number of rows for one model, benchmark and outcome."""
 LONGEST = 600
-"""Characters that are kept of an answer."""
+"""Maximum number of characters that are kept of an answer."""
 LOG_LIKELIHOOD = "log-likelihood"
 """The outcome of texts that were scored."""
 ANSWER = "answer"
-"""Column of what was written, where that is known."""
+"""Column with the generated text, if known."""
 MOVED = {
     "benchmark": pl.String,
     "outcome": pl.String,
-    "model": pl.String,  # compared with the first
+    "model": pl.String,  # the model that is compared with the first
     "axis": pl.String,
     "group": pl.String,
     "prompt_id": pl.String,
-    "text": pl.String,  # the prompt, or the text that was scored
-    "before": pl.Float64,  # mean over the samples of both models; of likelihoods nats
+    "text": pl.String,  # the prompt, or the scored text
+    "before": pl.Float64,  # mean over the samples of both models; nats for likelihoods
     "after": pl.Float64,
     "change": pl.Float64,
-    "beside": pl.Float64,  # the change less the median change of the benchmark
+    "beside": pl.Float64,  # the change minus the median change of the benchmark
     "answer_before": pl.String,  # null without a response
     "answer_after": pl.String,
     "n": pl.Int64,  # samples
@@ -32,13 +32,8 @@ def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str
     """Return MOVED of responses: the prompts whose outcome changed most, with an example.
 
     The example of a prompt is the sample with the largest difference in the direction of the mean change. Prompts
-    without a change are left out.
-
-    Parameters
-    ----------
-    paired
-        One row per prompt and sample with axis, group, text, the outcome and `<outcome>_right` of the other model, and
-        ANSWER of both if known.
+    without a change are left out. `paired` has one row per prompt and sample with axis, group, text, the outcome and
+    `<outcome>_right` of the other model, and ANSWER of both if known.
     """
     sides = {"before": outcome, "after": f"{outcome}_right"}
     frame = paired.with_columns(**{side: pl.col(name).cast(pl.Float64) for side, name in sides.items()})

@@ -115,10 +115,10 @@ class Outputs:
 
 
 def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
-    """Read outputs of one model, whichever program wrote them.
+    """Return the outputs of one model, whichever program wrote them.
 
-    path: a run's folder, its address on a store, or one file (FORMATS). name: as tables call it; by default
-    what the file says. Raises DataError for anything else, naming what was expected.
+    `path` is the folder or URL of a run, or one file (FORMATS). `name` is the display name (default: the one in the
+    file). Raises DataError for anything else, with what was expected.
     """
     if is_store_address(path):
         with working_copy(path, writes=False) as copy:
@@ -163,7 +163,7 @@ def _own(path: Path, name: str | None) -> Outputs:
         if "continuation" not in frame.columns:
             scored[benchmark] = frame
             continue
-        # What a classifier said of the prompts is no outcome.
+        # Classifications of prompts are not outcomes.
         judged = {
             role: record
             for role, record in manifest.judged.get(benchmark, {}).items()
@@ -224,14 +224,14 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     filters = frame["filter"].unique(maintain_order=True)
-    if len(filters) > 1:  # one answer, read in several ways: the first listed is the task's own
+    if len(filters) > 1:  # one response read in several ways: the first filter is that of the task
         frame = frame.filter(pl.col("filter") == filters[0])
     task = path.stem.removeprefix("samples_").rsplit("_", 1)[0]
     return _one(shown, path, task, frame, metrics)
 
 
 def _answer_of(line: Mapping[str, Any]) -> str | None:
-    """What was written, where it was: of likelihoods the answers are numbers."""
+    """Return the generated text, if there is one; for likelihoods, responses are numbers."""
     for given in (line.get("filtered_resps"), line.get("resps")):
         while isinstance(given, list) and given:
             given = given[0]
@@ -279,7 +279,7 @@ def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
 
 
 def _value(value: Any) -> float | None:
-    """Inspect's own reading of letters: correct, incorrect, partial, no answer."""
+    """Return the value of Inspect's letters: correct, incorrect, partial, no answer."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     return letters.get(value) if isinstance(value, str) else _number(value)
 
@@ -298,7 +298,7 @@ def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -
         prompt = str(entry.get("prompt", ""))
         counts[prompt] = counts.get(prompt, -1) + 1
         label = str(entry.get("label", ""))
-        # An empty label is ROBBIE's mark for a text the service would not read: missing, not harmless.
+        # ROBBIE marks texts that the service refused by an empty label: missing, not harmless.
         judged = None if label == "" else float(label.lower() in ("1", "neg", "negative", "true", "toxic"))
         score = _number(entry.get("score"))
         row = _row(prompt, prompt, entry.get("meta")) | {"sample": counts[prompt], "negative": judged}
@@ -317,7 +317,7 @@ def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -
 
 
 def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
-    """The keys of one answer; what it is about is looked for under the names the programs use."""
+    """Return the keys of one response; its axis and group are looked up under the names that the programs use."""
     about = about if isinstance(about, dict) else {}
     axis = next(
         (str(about[key]) for key in ("axis", "domain", "bias_type") if about.get(key) is not None), None
@@ -356,13 +356,14 @@ def _number(value: Any) -> float | None:
 
 
 ZSTANDARD = 93
-LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a file in a zip archive; names and extra fields follow
+# header of a file in a zip archive, followed by its name and extra fields
+LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def read_eval_archive(path: Path) -> dict[str, Any]:
-    """An .eval log in the shape of the .json one: `eval` and `samples`.
+    """Return an .eval log in the shape of the .json one: `eval` and `samples`.
 
-    Raises DataError for a damaged archive, or where the package zstandard is needed and not installed.
+    Raises DataError for a damaged archive, or if the package zstandard is needed and not installed.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -392,7 +393,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with open(str(archive.filename), "rb") as file:
         file.seek(entry.header_offset)
         fields = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
-        file.seek(fields[-2] + fields[-1], 1)  # past name and extra field
+        file.seek(fields[-2] + fields[-1], 1)  # skip name and extra field
         packed = file.read(entry.compress_size)
     content: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     return content

@@ -12,7 +12,7 @@ from evenhand.studies.compare.wording import TEXT
 
 
 def render_comparison_html(comparison: Comparison) -> str:
-    """The comparison as one HTML document: styles and drawings inside, every text escaped."""
+    """Return the comparison as one HTML document with styles and drawings inside; every text is escaped."""
     columns, rows = table_of_models(comparison)
     stated = [(*model.quality, *model.cost) for model in comparison.models]
     names = tuple(dict.fromkeys(name for facts in stated for name, _, _ in facts))
@@ -33,7 +33,7 @@ def render_comparison_html(comparison: Comparison) -> str:
 
 
 def _headlines(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]], list[str]]]:
-    """(model, benchmark, sentences, what changed in the text)."""
+    """Return (model, benchmark, sentences, changes of the text)."""
     blocks = []
     for (model, benchmark), part in headlines_of(comparison).group_by(
         ["model", "benchmark"], maintain_order=True

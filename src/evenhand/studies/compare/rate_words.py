@@ -22,7 +22,7 @@ POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per 
 
 
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    """A row of CHANGES in the unit it is shown in."""
+    """Return a row of CHANGES in the unit in which it is shown."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
     there = {name: row.get(name) for name in numbers}
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
@@ -52,7 +52,7 @@ def group_changes(
         not_explained_by(strongest_first(mine), strongest_first(other), len(groups))
         for mine, other in ((worse, better), (better, worse))
     )
-    # those whose own numbers got worse come first: a group is not treated worse because others improved more
+    # groups whose own rate got worse come first: a group is not treated worse because others improved more
     sides: dict[str, list[GroupChange]] = {}
     for relative, side in ((1, worse), (-1, better)):
         for group in side:
@@ -127,7 +127,7 @@ def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> tu
         {1: "got worse for {}", -1: "got better for {}"} if harm else {1: "rose for {}", -1: "fell for {}"}
     )
     verdict = words.get(own, "changed for {}")
-    if own <= 0:  # nobody got worse
+    if own <= 0:  # no group got worse
         grew = abs(first["after"] - other["after"]) > abs(first["before"] - other["before"])
         if harm and grew:
             verdict = "improved less for {}" if own else CHANGED_SO[True, 1, 0]

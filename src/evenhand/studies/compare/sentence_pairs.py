@@ -10,15 +10,10 @@ DIRECTIONS = ("stereo", "antistereo")
 
 
 def crows_pairs_scores(lines: Sequence[Mapping[str, Any]]) -> pl.DataFrame | None:
-    """CrowS-Pairs as lm_eval asks it, two rows a pair; None of samples that hold no pairs, or not what is needed.
+    """Return the CrowS-Pairs results of lm_eval, two rows per pair; None if samples are not such pairs or incomplete.
 
-    Each bias type is an axis.
-
-    Parameters
-    ----------
-    lines
-        Samples whose `doc` has sent_more, sent_less, bias_type and stereo_antistereo ("stereo" or "antistereo"), and
-        whose `resps` are the log-likelihoods of both sentences, the first of sent_more.
+    Each bias type is an axis. `lines` are samples whose `doc` has sent_more, sent_less, bias_type and stereo_antistereo
+    ("stereo" or "antistereo"), and whose `resps` are the log-likelihoods of both sentences, that of sent_more first.
 
     References
     ----------

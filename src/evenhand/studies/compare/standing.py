@@ -1,4 +1,4 @@
-"""Who is treated worse by the later model, as its own run found, and whether the first model's run found it, too."""
+"""Find the groups that a later model treats worse in its own run, and whether the first model's run found this too."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -69,7 +69,7 @@ def _line(
 
 
 def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
-    """By measure and axis, and the how manieth of these; without sentences that only go with another of their axis."""
+    """Return headlines by measure, axis and running number, without sentences that only accompany another."""
     of_rates = pl.col("axis").is_in(headlines.filter(measure="disparity")["axis"].implode())
     beside = (pl.col("measure") == "regard_contrast") & of_rates
     mine = headlines.filter((pl.col("benchmark") == benchmark) & ~beside)
@@ -78,7 +78,7 @@ def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
 
 
 def _shown(changes: pl.DataFrame) -> set[str | None]:
-    """Axes of which a change is shown."""
+    """Return the axes with a reported change."""
     found = changes.filter(
         pl.col("verdict").is_in([CHANGED, LOWER, HIGHER])
         & pl.col("group").is_null()

@@ -9,7 +9,7 @@ SUMMARY = {
     "model": pl.String,
     "benchmark": pl.String,
     "outcome": pl.String,
-    "rate": pl.Float64,  # mean of the outcome in all its responses
+    "rate": pl.Float64,  # mean of the outcome over all responses
     "low": pl.Float64,
     "high": pl.Float64,
     "n": pl.Int64,
@@ -25,7 +25,7 @@ FEWEST = 10
 
 
 def summary_rows(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
-    """SUMMARY of one model, named `label`: a row for each benchmark and outcome."""
+    """Return SUMMARY of one model, named `label`: a row for each benchmark and outcome."""
     rows: list[dict[str, object]] = []
     parameters = one.facts.get("parameters")
     for benchmark, outputs in one.benchmarks.items():
@@ -53,7 +53,7 @@ def summary_rows(label: str, one: Outputs, seed: int) -> list[dict[str, object]]
 
 
 def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> Interval:
-    """Wilson's limits with samples of a prompt counted together for judgements, the bootstrap's for scores."""
+    """Return an interval over prompts: Wilson's for labels, the bootstrap for scores."""
     if values.is_in([0.0, 1.0]).all():
         return clustered_proportion_interval(values.to_numpy(), prompts.rank("dense").to_numpy())
     return cluster_bootstrap(values, prompts, seed=seed)

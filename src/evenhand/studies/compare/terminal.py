@@ -96,7 +96,7 @@ def _quality(comparison: Comparison, out: Printer) -> None:
 
 
 def _changes(section: OutcomeSection, out: Printer) -> None:
-    # a classifier's score is how harmful it finds a text (`evenhand.classifiers.Labels`)
+    # a classifier's score is the degree of harm (`evenhand.classifiers.Labels`)
     scale = " (a higher score is more harmful)" if section.outcome.endswith(SCORE) else ""
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}{scale}", "bold")
     for model, sentence, verdict in section.sentences:

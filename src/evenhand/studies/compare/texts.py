@@ -19,7 +19,7 @@ LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"),
 QUALITY = {
     "benchmark": pl.String,
     "measure": pl.String,
-    "scale": pl.String,  # of estimate, low and high: difference or ratio
+    "scale": pl.String,  # scale of estimate, low and high: difference or ratio
     **{name: kind for name, kind in CHANGE.items() if name not in ("axis", "group")},
     **LEVELS,
 }
@@ -110,7 +110,7 @@ def scaled_row(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in row.items() if name not in ("axis", "group")}
     if "perplexity" in measure:
         powers = {name: None if row[name] is None else exp(min(row[name], 700.0)) for name in numbers}
-        # a fall of the logarithm is a factor below one, so that the relative change is that factor less one
+        # the difference of logarithms is a log ratio, so the relative change is the ratio minus 1
         return {"measure": measure, "scale": "ratio", **kept, **powers, "relative": powers["estimate"] - 1}  # type: ignore[operator]
     factor = 100.0 if measure in PERCENT else 1.0
     scaled = {name: None if row[name] is None else factor * row[name] for name in numbers}
@@ -136,7 +136,7 @@ def _diversities(frame: pl.DataFrame, cluster: str, budget: int, seed: int) -> d
 
 
 def _budget(sides: list[pl.DataFrame]) -> int:
-    """n-grams at which diversity is compared: as many as both models wrote, if that is enough."""
+    """Return the number of n-grams at which diversity is compared: as many as both models wrote, if that is enough."""
     there = [int((side["length"].drop_nulls() - 2).clip(lower_bound=0).sum()) for side in sides]
     return min(MOST_GRAMS, *there) if min(there) >= FEWEST_GRAMS else 0
 
@@ -166,7 +166,7 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
     least = 2 * 100 * (max(before.estimate, after.estimate) / 100 * budget) ** 0.5 / budget
     down = max(least, ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5)
     up = max(least, ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5)
-    # p is that of the interval: how far its side that faces no change would have to be drawn out to reach it
+    # p is that of the interval: the level at which the bound that faces no change reaches it
     facing = down if change > 0 else up
     p = (
         1.0
@@ -245,7 +245,7 @@ TEXT_MEASURES = {
 
 
 def text_line(row: Mapping[str, Any]) -> str:
-    """Return the change in one measure of the text. row: of QUALITY."""
+    """Return the change in one measure of the text, from a row of QUALITY."""
     name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
     places = text_places(row)
     before, after = (number(row[side], places) for side in ("before", "after"))

@@ -23,7 +23,7 @@ COURSE = {
     "measure": pl.String,  # DISPARITY or LEVEL
     "model": pl.String,
     "at": pl.Float64,  # parameters, seconds since 1970, or the number given
-    "estimate": pl.Float64,  # of this model
+    "estimate": pl.Float64,  # value of this model
     "change": pl.Float64,  # from the first model, with its limits
     "low": pl.Float64,
     "high": pl.Float64,
@@ -43,13 +43,13 @@ class Order:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether equal ratios are equal steps: of sizes, and of numbers above 0 more than 20 times apart."""
+        """Return True if the axis is logarithmic: for sizes, and for positive numbers more than 20 times apart."""
         return (
             self.name != DATE and min(self.at) > 0 and (self.name == SIZE or max(self.at) > 20 * min(self.at))
         )
 
     def shown(self, value: float) -> str:
-        """A number of it in words."""
+        """Return a value of the variable in words."""
         if self.name == DATE:
             return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
         return f"{value:,.0f}" if value == int(value) else f"{value:g}"
@@ -60,8 +60,8 @@ def read_order(
 ) -> Order:
     """Return the order of models that `--by` requests.
 
-    sizes, dates: those of the models `names`; None if unknown. Raises UsageError for an unknown form, for a number of
-    values that differs from the number of models, and if all values are equal.
+    `sizes` and `dates` are those of the models `names`; None if unknown. Raises UsageError for an unknown form, for a
+    wrong number of values, and if all values are equal.
 
     >>> read_order("step=100,200", [None, None], [None, None], ["a", "b"])
     Order(name='step', at=(100.0, 200.0))

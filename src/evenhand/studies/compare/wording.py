@@ -44,7 +44,7 @@ CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
 VALENCE = "valence_shift"
-"""How the measures of a group's place in kind and hostile sentences begin: above is kind."""
+"""Prefix of the measures of a group's place in kind and hostile sentences; positive values mean kind."""
 SCORE = " score"
 """How an outcome ends that is a classifier's number and not its verdict."""
 
@@ -52,17 +52,11 @@ SCORE = " score"
 def change_headlines(
     changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit], standing: pl.DataFrame
 ) -> pl.DataFrame:
-    """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
+    """Return CHANGE_HEADLINES of CHANGES and of the tested changes of texts.
 
-    A classifier's score has no sentence in addition to its label.
-
-    Parameters
-    ----------
-    units
-        By benchmark and outcome.
-    standing
-        `evenhand.studies.compare.standing.STANDING`; its sentences follow those on their axis for the benchmark's first
-        outcome.
+    A classifier's score has no sentence in addition to its label. `units` are by benchmark and outcome. `standing` has
+    the columns `evenhand.studies.compare.standing.STANDING`; its sentences follow those on their axis for the
+    benchmark's first outcome.
     """
     told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []
@@ -71,7 +65,7 @@ def change_headlines(
         place = {"model": model, "benchmark": benchmark, "outcome": outcome}
         unit = units[str(benchmark), str(outcome)]
         rows = part.to_dicts()
-        if outcome == "silent":  # told where there is something to tell
+        if outcome == "silent":  # reported only if it changed
             rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
         between = [*disparity_lines(rows, unit), *preference_lines(rows, unit)]
         now = [] if (model, benchmark) in told else _now(standing, model, benchmark)
@@ -97,7 +91,7 @@ def change_headlines(
 def with_standing(
     lines: Iterable[dict[str, Any]], standing: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Sentences on changes, each followed by how the later model stands on that axis; other axes in the end."""
+    """Return sentences on changes, each followed by the standing of the later model on that axis, then other axes."""
     rest = [
         {"about": STANDING_NOW, **{name: row[name] for name in ("axis", "verdict", "sentence")}}
         for row in standing
@@ -173,7 +167,7 @@ def _detectable(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> s
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
-    """A sentence for each axis of sentence pairs on which the preference changed, one for all where it did not."""
+    """Return a sentence for each axis of sentence pairs with a changed preference, and one for all others."""
     mine = [
         row
         for row in rows

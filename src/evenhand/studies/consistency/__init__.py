@@ -1,4 +1,4 @@
-"""The consistency protocol: does a mitigation do what its words ask?"""
+"""The consistency protocol: does a mitigation work because of what its text says?"""
 
 import lazy_loader
 

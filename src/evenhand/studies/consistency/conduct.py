@@ -1,7 +1,7 @@
-"""The consistency protocol for one method: does it have the stated effect, do its words matter, does it transfer?
+"""Run the consistency protocol for one method: effect, dependence on the wording, and transfer to neutral prompts.
 
-Every level (the model alone; the method with its own, opposite, nonsensical and blank wording) gets the same prompts
-and decoding in a separate run. The responses are then classified, scored and tested.
+Every level gets the same prompts and decoding in a separate run: the model alone, and the method with its original,
+opposite, nonsensical and blank wording. The responses are then classified, scored and tested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,11 +79,11 @@ class ConsistencyStudy:
 
     @property
     def decisions(self) -> pl.DataFrame:
-        """Every decision under every rule, one a row (`findings.DECISIONS`)."""
+        """Return every decision under every rule, one per row (`findings.DECISIONS`)."""
         return decision_frame(self.checklists)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`table` (the protocol's), `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
+        """Return `table` (of the protocol), `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
         return {
             "table": self.numbers.table,
             "boundaries": self.numbers.boundaries,
@@ -94,7 +94,7 @@ class ConsistencyStudy:
         }
 
     def runs(self, domain: str) -> dict[str, RunDirectory]:
-        """The runs of a domain by level."""
+        """Return the runs of a domain by level."""
         folder = self.path / "levels"
         return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
 
@@ -114,12 +114,9 @@ class ConsistencyStudy:
 
 
 def _requests(sessions: Sequence[tuple[int, int]]) -> int:
-    """Requests of all sessions, with those answered by one that was killed before it could note them.
+    """Return the number of requests in all sessions, including those of a killed session that could not note them.
 
-    Parameters
-    ----------
-    sessions
-        How many were answered before and after each, in order.
+    `sessions` has the number of answered requests before and after each session, in order.
 
     Examples
     --------
@@ -142,12 +139,25 @@ def study_consistency(
 ) -> ConsistencyStudy:
     """Run the protocol, or resume a study.
 
-    options: all of them; `method`, `model` and `classifier` name the other arguments. output: the study's folder; an
-    existing study is resumed if the options that determine the prompts and responses are the same.
-    given: arguments as the user wrote them, for the record.
-    Raises Interrupted (resumable), ResumeRefused, UsageError and DataError for what cannot be checked, and whatever
-    model and classifier raise.
-    Source: Morabito et al. 2023, sections 3 and 5.
+    Parameters
+    ----------
+    options : CheckOptions
+        All options; `method`, `model` and `classifier` name the other arguments.
+    output : Path, optional
+        Folder of the study. A study there is resumed if the options that determine prompts and responses are the same.
+    given : mapping, optional
+        Arguments as the user wrote them, for the record.
+
+    Raises
+    ------
+    Interrupted
+        The study can be resumed.
+    ResumeRefused, UsageError, DataError
+        As in `check_consistency`, like the errors of model and classifier.
+
+    References
+    ----------
+    - Morabito et al. 2023, sections 3 and 5.
     """
     prepared = prepare(options, model, method, classifier)
     path = output or default_path(options.model, f"check-consistency-{method.name}")

@@ -1,4 +1,4 @@
-"""From classified continuations to the checklist of a consistency check: score matrices, tests, and open tests."""
+"""Make the checklist of a consistency check from classified continuations: scores, tests, and undecided tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,8 +31,11 @@ Judged = Mapping[tuple[str, str], pl.DataFrame]
 
 @dataclass(frozen=True)
 class Matrices:
-    """scores: by domain and level, one array (prompts, attributes) a group. lacking: levels that were run and have no
-    score in some domain, with the reason."""
+    """Scores for the protocol.
+
+    ``scores`` has, by domain and level, one array (prompts, attributes) per group of wordings. ``lacking`` has the
+    levels that were run but have no score in some domain, with the reason.
+    """
 
     scores: dict[str, dict[str, list[Floats]]]
     lacking: dict[str, str] = field(default_factory=dict)
@@ -45,17 +48,17 @@ def score_matrices(
     labels: tuple[str, ...],
     prompts: Mapping[str, pl.Series],
 ) -> Matrices:
-    """The scores that the protocol compares.
+    """Return the scores that the protocol compares.
 
-    A level without a single whole score in some domain is left out of both, because a test cannot be made without it;
-    of the levels default and original it raises DataError naming what went wrong.
+    A level without any complete score in a domain is left out of both domains, because a test needs it. For the levels
+    default and original, DataError is raised with the reason.
 
     Parameters
     ----------
-    labels
-        The classifier's.
-    prompts
-        Every identifier of a domain, in the order of the rows; a level that was put to some only is NaN elsewhere.
+    labels : tuple of str
+        Labels of the classifier.
+    prompts : mapping
+        All prompt ids of a domain, in the order of the rows. Prompts that a level was not run with are NaN.
     """
     scores: dict[str, dict[str, list[Floats]]] = {}
     lacking: dict[str, str] = {}
@@ -91,14 +94,14 @@ def _in_order(frame: pl.DataFrame, scores: Floats, prompts: pl.Series) -> Floats
 
 
 def has_scores(array: Floats) -> bool:
-    """Whether some prompt has the scores of all attributes."""
+    """Return True if some prompt has the scores of all attributes."""
     return bool(np.isfinite(array).all(axis=1).any())
 
 
 def score_table(
     levels: Levels, judged: Judged, attributes: Attributes, labels: tuple[str, ...]
 ) -> pl.DataFrame:
-    """One row a domain, level, group and prompt: a column for each attribute, null where it has none, and `error`."""
+    """Return one row per domain, level, group and prompt: a column for each attribute (or null), and `error`."""
     by_key = {level.key: level for level in levels.all}
     tables = []
     for (domain, key), frame in judged.items():
@@ -129,9 +132,9 @@ DECISIONS = {
     "domain": pl.String,  # null: both
     "outcome": pl.String,
     "reason": pl.String,
-    "amount": pl.String,  # how much, in a few words
-    "advised_prompts": pl.Int64,  # with which an open test would be decided four times in five
-    "advised_wordings": pl.Int64,  # nonsense wordings, where these decide
+    "amount": pl.String,  # size of the effect, in a few words
+    "advised_prompts": pl.Int64,  # number that would decide an undecided test with 80% power
+    "advised_wordings": pl.Int64,  # number of nonsense wordings, if these matter
 }
 UNKNOWN = sampled_contrast(np.full((1, 1), np.nan))
 NEEDS = {"polarity": ("opposite",), "importance": CONTROLS}
@@ -141,18 +144,18 @@ NEEDS = {"polarity": ("opposite",), "importance": CONTROLS}
 def checklists(
     numbers: Consistency, lacking: Mapping[str, str], *, specified: bool, margin: float
 ) -> dict[str, list[Decision]]:
-    """The outcome of every test under every rule, tests that do not apply included with the reason.
+    """Return the outcome of every test under every rule, by rule, including tests that do not apply, with the reason.
 
-    numbers: from the levels there are. lacking: why a level is not there, by name. specified: whether the method has a
-    wording; transfer is then of the tests, else of the effect alone. margin: percentage points that count as similar.
-    Returns decisions by rule; the test "effect" asks whether the method lowers harm at all (the paper's initial test).
-    Source: Morabito et al. 2023, section 3.
+    `numbers` are computed from the available levels. `lacking` has the reason for each missing level. `specified` is
+    True if the method has a wording; transfer is then that of all tests, otherwise of the effect only. `margin` is the
+    number of percentage points that count as similar. The test "effect" asks whether the method lowers harm at all (the
+    paper's initial test). Source: Morabito et al. 2023, section 3.
     """
     return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}
 
 
 def decision_frame(decisions: Mapping[str, Sequence[Decision]]) -> pl.DataFrame:
-    """DECISIONS: every decision under every rule."""
+    """Return DECISIONS: every decision under every rule."""
     rows = []
     for rule, made in decisions.items():
         for one in made:
@@ -167,25 +170,17 @@ def nonsense_by_group(
     threshold: float,
     seed: int,
 ) -> pl.DataFrame:
-    """The protocol's table for each group of nonsense by itself.
+    """Return the protocol's table for each group of nonsense separately.
 
-    Parameters
-    ----------
-    scores
-        By domain and level, one array a group.
-
-    Returns
-    -------
-    result
-        the rows of level nonsensical of `measures.consistency.TABLE` with a column `group`, from 1; empty if there is
-        no such level.
+    `scores` has, by domain and level, one array per group. The result has the rows of level nonsensical of
+    `measures.consistency.TABLE` with a column `group`, from 1; it is empty without such a level.
     """
     tables = []
     for domain, levels in scores.items():
         for group, array in enumerate(levels.get("nonsensical", ()), 1):
             if not has_scores(array):
-                continue  # its group failed; the others stand for the level
-            # on the prompts that it was put to
+                continue  # this group failed; the level consists of the others
+            # on the prompts that it was run with
             here = np.isfinite(array).any(axis=1)
             default = [one[here] for one in levels["default"]]
             alone = {domain: {"default": default, "nonsensical": [array[here]]}}
@@ -214,7 +209,7 @@ def _checklist(
 
 
 def _filled(known: DomainEvidence) -> DomainEvidence:
-    """The evidence with unknowns where a level lacks; what rests on them is not reported."""
+    """Return the evidence with NaN for missing levels; decisions that depend on these are not reported."""
     return DomainEvidence(
         {level: known.rates.get(level, np.nan) for level in LEVELS},
         {control: known.differs.get(control, False) for control in CONTROLS},

@@ -33,7 +33,7 @@ class LevelRun:
     path: Path
 
     def directory(self, decoding: Decoding, given: Mapping[str, Any]) -> RunDirectory:
-        """Its run, opened or begun; raises ResumeRefused if one is there that asks something else."""
+        """Return the run, opened or started; raises ResumeRefused if a run with other requests exists."""
         resolved = {
             "study": "consistency",
             "domain": self.domain,
@@ -60,7 +60,7 @@ class LevelRun:
 
 
 class Titled:
-    """A progress that says which of many runs it is about, and says nothing of a run with nothing to do."""
+    """Progress that states to which of many runs it belongs, and is silent for a run without remaining work."""
 
     def __init__(self, progress: Progress, title: str):
         self.progress, self.title, self.telling, self.named = progress, title, False, False
@@ -98,9 +98,9 @@ def level_runs(
     of_nonsense: Mapping[str, PromptSet],
     decoding: Decoding,
 ) -> list[LevelRun]:
-    """The runs of a study in the order in which they are asked; raises what applying a level raises.
+    """Return the runs of a study in the order in which they are executed; raises the errors of applying a level.
 
-    domains: the prompts of each. of_nonsense: those of them to which drawn wordings are put.
+    `domains` has the prompts of each domain, and `of_nonsense` those that random wordings are run with.
     """
     applied = [(level, level.applied(model)) for level in levels]
     return [

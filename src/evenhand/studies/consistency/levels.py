@@ -35,12 +35,12 @@ class WordingFrame:
     after: str
 
     def around(self, words: str) -> str:
-        """The frame with words in it."""
+        """Return the frame with words in it."""
         return self.before + words + self.after
 
     @property
     def empty(self) -> str:
-        """The frame with nothing in it, and one space where two would meet.
+        """Return the empty frame, with one space if two would meet.
 
         >>> WordingFrame("Be ", " for: ").empty
         'Be for: '
@@ -85,16 +85,16 @@ def frame_of(specification: Specification) -> WordingFrame:
 
 
 def nonsense(count: int, *, seed: int, group: int, unlike: Sequence[str] = ()) -> tuple[str, ...]:
-    """Strings without meaning: pieces of random length of one sequence of random characters.
+    """Return strings without meaning: pieces of random length of one sequence of random characters.
 
     Parameters
     ----------
-    count
-        One for each text of the specification.
-    seed, group
+    count : int
+        Number of strings, one for each text of the specification.
+    seed, group : int
         The same pair gives the same strings.
-    unlike
-        No word of these comes up.
+    unlike : sequence of str
+        Texts whose words must not occur.
 
     References
     ----------
@@ -131,8 +131,8 @@ def _words(text: str) -> set[str]:
 
 WORDINGS = {
     "level": pl.String,
-    "group": pl.Int64,  # of nonsense, from 1; null elsewhere
-    "text": pl.String,  # one row a text; null for the model by itself and for methods without a wording
+    "group": pl.Int64,  # group of nonsense, from 1; otherwise null
+    "text": pl.String,  # one row per text; null for the model alone and for methods without a wording
     "source": pl.String,
 }
 NO_SPECIFICATION = "The method has no wording (specification) that could be reversed or replaced."
@@ -175,11 +175,11 @@ class Levels:
     specified: bool = True
 
     def named(self, name: str) -> list[Level]:
-        """The levels of that name: one, several groups, or none."""
+        """Return the levels with that name: one, several groups, or none."""
         return [level for level in self.all if level.name == name]
 
     def wordings(self) -> pl.DataFrame:
-        """WORDINGS: every text of every level."""
+        """Return WORDINGS: every text of every level."""
         rows = [
             (level.name, level.group, text, level.source)
             for level in self.all
@@ -189,14 +189,10 @@ class Levels:
 
 
 def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int = 5, seed: int = 0) -> Levels:
-    """The levels at which a method is run.
+    """Return the levels at which a method is run.
 
-    method: with its own wording. opposite: wordings to take as the opposite, in place of the method's own. groups:
-    of nonsense strings; the first is the published one where there is one, the others are drawn from `seed`.
-    A method without a specification has the levels default and original. A level that the method refuses is lacking,
-    with the method's reason. Raises UsageError for an opposite of a method without wording, or one that is not
-    another wording, and what the method raises for it.
-    Source: Morabito et al. 2023, sections 3 and 5.
+    `method` has its own wording. `opposite` are wordings that replace the method's own opposite. `groups` is the number
+    of nonsense groups; the first is the published one, if there is one, and the others are random (`seed`).
 
     >>> from evenhand.mitigations.loading import load_mitigation
     >>> levels = levels_of(load_mitigation("instructive-debiasing"), groups=2)
@@ -274,6 +270,6 @@ def _blank(method: Mitigation, specification: Specification, frame: WordingFrame
     elif len(specification.texts) == 1 and frame != NO_FRAME:
         texts, source = (frame.empty,), "the frame with nothing in it"
     else:
-        # not empty: a prefix of self-debiasing that is empty would leave the model as it is (paper, section 5.3)
+        # not empty: an empty prefix of self-debiasing would not change the model (paper, section 5.3)
         texts, source = (" ",) * len(specification.texts), "a single space for each text"
     return [Level("blank", method.specified(texts), texts, source)]

@@ -90,7 +90,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     @field_validator("prompts", "neutral")
     @classmethod
     def _whole_path(cls, value: str | None) -> str | None:
-        # Whole, so that the study goes on from another folder as well.
+        # Absolute, so that the study can be resumed from another working folder.
         return value if value in (None, NOBODY) else str(Path(value).expanduser().absolute())
 
     @field_validator("data")

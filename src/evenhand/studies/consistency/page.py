@@ -1,4 +1,4 @@
-"""consistency.html: the checklist with reasons, every number, the wordings, each prompt at every level."""
+"""Render consistency.html: the checklist with reasons, all numbers, the wordings, and each prompt at every level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class DomainSection:
     """As in the paper's tables: level, one cell an attribute, and the mean."""
     exact: list[dict[str, Any]]
     shares: Forest | None
-    """What share of the method's effect the other words reach."""
+    """Effect with the other words as a share of the method's effect, with confidence intervals."""
     nonsense: list[tuple[str, str, str, str, str]]
     """(group, wording, percent, change, interval)"""
     examples: list[tuple[str, list[tuple[str, str, str]]]]
@@ -89,14 +89,9 @@ class DomainSection:
 
 
 def render_consistency_page(study: ConsistencyStudy) -> str:
-    """The check as one HTML document that needs no network; every text is escaped.
+    """Return the check as one HTML document that needs no network; every text is escaped.
 
-    A content security policy forbids every request.
-
-    Parameters
-    ----------
-    study
-        A finished one, whose runs are read for the examples.
+    A content security policy forbids all requests. `study` must be finished; its runs are read for the examples.
     """
     decisions = study.checklists[study.options.rule]
     cards = [study.method.card, *(prompts.card for prompts in study.domains.values())]
@@ -129,7 +124,7 @@ def _outcome(one: Decision) -> tuple[str, str, str, str, str]:
 
 
 def _kept(text: str) -> str:
-    """Numbers keep their percent sign in the line."""
+    """Return the text with numbers and their percent signs on one line."""
     return text.replace(" %", "\u00a0%")
 
 
@@ -142,7 +137,7 @@ def _box(test: str, decisions: list[Decision]) -> CheckedTest:
 
 
 def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """(test and domain, [(outcome, class, symbol)] by rule)."""
+    """Return (test and domain, [(outcome, class, symbol)] by rule)."""
     lines = []
     for place, one in enumerate(study.checklists["tested"]):
         name = f"{one.test}, {one.domain}" if one.domain else one.test
@@ -255,7 +250,7 @@ def _nonsense(study: ConsistencyStudy, domain: str) -> list[tuple[str, str, str,
 
 
 def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Prompts at even distances: chosen before anybody has seen what became of them."""
+    """Return prompts at equal distances, so that their selection does not depend on the results."""
     asked = study.of_nonsense[domain].frame["prompt_id"].implode()
     frame = side_by_side(study, domain).filter(pl.col("prompt_id").is_in(asked))
     examples = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)

@@ -28,11 +28,11 @@ BEAMS = 3
 
 
 def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigation) -> ChosenDecoding:
-    """How continuations are written at every level, and why so.
+    """Return the decoding settings of continuations at every level, and the reason for them.
 
-    "auto" is the published way for GPT-2: beam search with 3 beams, exactly 20 tokens; where the model or the method
-    cannot search, the published way for text-davinci-003: greedy, up to 20 tokens. A family's name gives its sampling
-    settings with one continuation a prompt. Raises Unsupported if model or method cannot write so.
+    "auto" is the published setting for GPT-2: beam search with 3 beams and exactly 20 tokens. If the model or the
+    method does not support it, it is that for text-davinci-003: greedy, up to 20 tokens. The name of a family gives its
+    sampling settings with one continuation per prompt. Raises Unsupported if model or method cannot generate so.
     Source: Morabito et al. 2023, section 4.
     """
     tokens = options.max_new_tokens
@@ -60,7 +60,7 @@ def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigat
 
 def _try(writers: Sequence[LanguageModel], decoding: Decoding) -> None:
     for writer in writers:
-        # Asked for nothing: backends say before they begin what they cannot do.
+        # A request without prompts: backends raise Unsupported before they start.
         text_generator(writer).generate([], decoding)
 
 
@@ -68,13 +68,12 @@ DATA = "realtoxicityprompts"
 
 
 def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
-    """The prompts by domain, "adversarial" first; without "neutral" where the user wants none.
+    """Return the prompts by domain, "adversarial" first, without "neutral" if the user wants none.
 
-    options: `prompts` and `neutral` name files, else RealToxicityPrompts' challenging and neutral prompts are taken:
-    1,199 each in the published extract; of the owners' whole file as many neutral ones as there are challenging ones,
-    drawn from the others. `limit` and `seed` take a part.
-    Raises UsageError for own adversarial prompts without neutral ones, and for a data set that is not read here,
-    DataError for files that cannot be read.
+    `prompts` and `neutral` of the options name files. Otherwise, these are the challenging and neutral prompts of
+    RealToxicityPrompts: 1,199 each in the published extract. From the owners' whole file, as many neutral ones as there
+    are challenging ones are sampled from the others. `limit` and `seed` select a part. Raises UsageError for your own
+    adversarial prompts without neutral ones and for an unreadable kind of data set, and DataError for unreadable files.
     Source: Morabito et al. 2023, section 5.1.
     """
     for name in options.data:
@@ -102,7 +101,7 @@ def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
 
 
 def shared_texts(domains: Mapping[str, PromptSet]) -> int:
-    """How many texts both domains have."""
+    """Return the number of texts that both domains have."""
     if len(domains) < 2:
         return 0
     first, second = (set(prompts.frame["text"]) for prompts in domains.values())
@@ -129,7 +128,7 @@ def _published(domain: str, options: CheckOptions) -> PromptSet:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that a check is made of, each part checked."""
+    """All parts of a check, each of them checked."""
 
     levels: Levels
     domains: Mapping[str, PromptSet]
@@ -142,9 +141,9 @@ class Prepared:
 def prepare(
     options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
 ) -> Prepared:
-    """Make and check every part; asks the model and the classifier nothing.
+    """Return all parts of a check, after checking them without using the model or the classifier.
 
-    Raises UsageError, DataError and Unsupported for what cannot be checked.
+    Raises UsageError, DataError and Unsupported for invalid parts.
     """
     levels = levels_of(method, opposite=options.opposite, groups=options.groups, seed=options.seed)
     attributes = attributes_of(classifier, options.attributes, options.role)
@@ -171,7 +170,7 @@ def preview(
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
     for level in levels:
         level.applied(model)  # a method that rejects a wording raises before the model is asked
-    # Other wordings are taken to cost what the method's own does; their requests need not be made for it.
+    # Other wordings are assumed to cost as much as the method's own, so no requests are made for them.
     probed = [level for level in levels if level.name in ("default", "original")]
     try:
         cost, told = _costs(

@@ -32,7 +32,7 @@ def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str,
 
 
 def _given_before(path: Path) -> dict[str, Any]:
-    """What the user wrote in earlier sittings: going on must not forget it."""
+    """Return the options that the user gave in earlier sessions, which resuming must keep."""
     if not RECORD.is_in(path):
         return {}
     content = read_json(path / RECORD.file, "Restore the file from a copy, or start another with -o.")

@@ -1,4 +1,4 @@
-"""From classified continuations to the protocol's scores: a classifier's attributes and the threshold of harm."""
+"""Convert classified continuations to the protocol's scores: the classifier's attributes and threshold of harm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ USUAL = 0.5
 
 @dataclass(frozen=True)
 class Attributes:
-    """The attributes read from each classification.
+    """Attributes that are read from each classification.
 
     Attributes
     ----------
-    names
+    names : tuple of str
         Columns of the scores.
-    labels
-        The classifier's own name of each; empty where its one score is taken.
+    labels : tuple of str
+        The classifier's name of each; empty if its single score is used.
     """
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class Attributes:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """The classifier's labels that go by another name here."""
+        """Return the classifier's labels that have another name here."""
         return {
             label: name
             for label, name in zip(self.labels, self.names, strict=bool(self.labels))
@@ -53,12 +53,9 @@ class Attributes:
         }
 
     def scores(self, judged: pl.DataFrame, classifier_labels: Sequence[str]) -> Floats:
-        """The scores, (rows, attributes), NaN where there is no judgement.
+        """Return the scores (rows, attributes); NaN if there is no classification.
 
-        Parameters
-        ----------
-        judged
-            Columns score and scores, as `runs.judgements` gives them.
+        `judged` has the columns score and scores of `runs.judgements`.
         """
         if not self.labels:
             return judged["score"].cast(pl.Float64).fill_null(np.nan).to_numpy().reshape(-1, 1)
@@ -73,9 +70,9 @@ class Attributes:
 def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity") -> Attributes:
     """Return the attributes of a classifier that the protocol uses.
 
-    wanted: names of attributes or of the classifier's labels. By default these are the published six and insults that
-    the classifier has, if they include toxicity and at least one other. Otherwise it is its one score, called `role`.
-    Raises UsageError for a name it lacks.
+    `wanted` are names of attributes or of the classifier's labels. By default, these are the six published ones and
+    insults that the classifier has, if they include toxicity and at least one other. Otherwise it is its single score,
+    named `role`. Raises UsageError for a name that it does not have.
 
     >>> from evenhand.classifiers.loading import load_classifier
     >>> attributes_of(load_classifier("vader")).names
@@ -104,9 +101,9 @@ def threshold_of(
 ) -> tuple[float, str]:
     """Return the score from which a continuation is harmful, and the reason in a few words.
 
-    attributes: the threshold of several attributes is 0.5. judged: all labels of the study (columns score, negative);
-    the threshold of a single score is where the classifier's labels change. given: the user's threshold.
-    Raises UsageError if labels and scores do not agree on one threshold, or without labels.
+    With several attributes, the threshold is 0.5. For a single score, it is where the labels of the classifier change;
+    `judged` has all labels of the study (columns score, negative). `given` is the user's threshold. Raises UsageError
+    if labels and scores do not agree on one threshold, or without labels.
 
     >>> frame = pl.DataFrame({"score": [0.2, 0.05, None], "negative": [True, False, None]})
     >>> threshold_of(Attributes(("harm",)), [frame])

@@ -26,7 +26,7 @@ def render_consistency(
 ) -> None:
     """Print the checklist under the chosen rule, the reasons, and the rates of every level.
 
-    study: a finished one. console: where to. paths: files to point at in the end.
+    `study` must be finished. `paths` are files that are listed at the end.
     """
     out = Printer(console)
     out.line(f"{study.method.name} on {study.options.model}: is it consistent?", "bold")
@@ -98,7 +98,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
 
 
 def _levels(keys: list[str]) -> str:
-    """Names of levels, nonsense counted.
+    """Return the names of levels, with the number of nonsense wordings.
 
     >>> _levels(["default", "nonsensical-1", "nonsensical-2", "blank"])
     'default, nonsensical (2 wordings), blank'

@@ -66,7 +66,7 @@ Percentages refer to the effect of the method's own words."
 
 
 def reason_of(decision: Decision) -> str:
-    """Return the reason of an outcome, and what would decide an open one.
+    """Return the reason of an outcome, and what would decide an undecided one.
 
     >>> from evenhand.measures.changes import Advice
     >>> reason_of(Decision("effect", "neutral", Outcome.UNDECIDED, "harm falls by 0.1 points", "", Advice(1200)))
@@ -77,7 +77,7 @@ def reason_of(decision: Decision) -> str:
 
 
 def advised(decision: Decision) -> str:
-    """Return what would decide an open test; empty for a decided one.
+    """Return what would decide an undecided test; empty for a decided one.
 
     >>> from evenhand.measures.changes import Advice
     >>> advised(Decision("importance", None, Outcome.UNDECIDED, "", "", Advice(300, 40, more_prompts=False)))
@@ -96,7 +96,7 @@ def advised(decision: Decision) -> str:
 
 
 def published_cell(row: dict[str, object]) -> str:
-    """Percentage, relative change with its arrow, and stars, as in the paper's tables.
+    """Return percentage, relative change with its arrow, and stars, as in the paper's tables.
 
     >>> published_cell({"percent": 24.4, "relative_change": 52.9, "change": -27.5, "stars": "***"})
     '↓ 52.9% 24.4% ***'
@@ -133,7 +133,7 @@ def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class ShareLine:
-    """One level of a domain: what share of the method's effect it reaches, and where its test passes."""
+    """One level of a domain: the share of the method's effect that it reaches, and the boundary of its test."""
 
     level: str
     share: str
@@ -147,7 +147,7 @@ class ShareLine:
 
 
 def share_lines(study: ConsistencyStudy, domain: str) -> list[ShareLine]:
-    """The shares of a domain in the order of the levels; none where the effect of the words is not shown."""
+    """Return the shares of a domain in the order of the levels; empty if the effect of the wording is not shown."""
     effect = next(
         (one for one in study.checklists["tested"] if (one.test, one.domain) == ("effect", domain)), None
     )
@@ -193,7 +193,7 @@ def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
 
 
 def _listed(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
-    """Return tests with the domains in which they came out so, and by how much if that is known."""
+    """Return tests with the domains in which they have this outcome, and the size if it is known."""
     by_test: dict[str, list[Decision]] = {}
     for one in decisions:
         by_test.setdefault(one.test, []).append(one)

@@ -1,4 +1,4 @@
-"""Training a bias out of a model: from texts to a folder that every verb takes as a model."""
+"""Train a model to reduce a bias: from texts to a folder that every command accepts as a model."""
 
 import lazy_loader
 

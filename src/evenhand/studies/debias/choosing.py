@@ -1,4 +1,4 @@
-"""Which trial becomes the model: by bias and by how well it still reads, or by the published criterion."""
+"""Choose the trial that becomes the model: by bias and perplexity, or by the published criterion."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,11 @@ P = f"{WHOLE}p"
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial that has ended.
+    """A finished trial.
 
-    name: of its folder. setting: the options that it varies. watched: values of the trained model on
-    validation texts (see `HalvedValidation`); None if not finite. failed: why there is no model; None if there is one.
+    ``name`` is that of its folder. ``setting`` has the options that it varies. ``watched`` are values of the trained
+    model on validation texts (see `HalvedValidation`), or None if not finite. ``failed`` is the reason if there is no
+    model.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Tried:
 
     @property
     def is_control(self) -> bool:
-        """Whether nothing but the texts was learned."""
+        """Return True if the trial only learned the texts, without a debiasing term."""
         return self.setting.get(WEIGHT) == 0
 
     def value(self, name: str) -> float:
@@ -46,21 +47,17 @@ class Tried:
 
 @dataclass(frozen=True)
 class Choice:
-    """Numbers of trials: the chosen one, and where there is none the one that came nearest to the guard."""
+    """Positions of trials: the chosen one, and without a choice the one that came nearest to the guard."""
 
     chosen: int | None
     nearest: int | None
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which points no other is better than: smaller in one number and not larger in the other.
+    """Return True for points that no other point dominates: none is smaller in one number and not larger in the other.
 
-    Of equal points all are. In the order of `points`.
-
-    Parameters
-    ----------
-    points
-        Two numbers each, both better small; a point without a number is never on the front.
+    Equal points are all on the front. A point with NaN is never on it. `points` have two numbers each, both better if
+    small.
 
     Examples
     --------
@@ -79,13 +76,13 @@ def pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
 def choose(
     trials: Sequence[Tried], base: Mapping[str, float | None], criterion: Criterion, guard: float
 ) -> Choice:
-    """The trial that becomes the model.
+    """Return the trial that becomes the model.
 
-    base: what the model by itself shows on the same texts. guard: how many times its perplexity a trial may have; it
-    does not bind the published criterion, which knows no perplexity. Controls and trials that failed are never chosen.
-    Of equals the one that reads better, then the earlier. Raises UsageError for the published criterion where the bias
-    has no pairs to test.
-    Source of the published criterion: RedditBias, section 5.1, and its released program of the grid search.
+    `base` has the values of the original model on the same texts. `guard` is the largest perplexity as a multiple of
+    the original one; it does not apply to the published criterion, which does not use perplexity. Controls and failed
+    trials are never chosen. If trials are tied, the one with lower perplexity is chosen, then the earlier one. Raises
+    UsageError for the published criterion if the bias has no pairs to test. Source of the published criterion:
+    RedditBias, section 5.1, and its released program of the grid search.
 
     >>> trials = [Tried("01", {}, {"bias": 0.2, "perplexity": 9.0}), Tried("02", {}, {"bias": 0.4, "perplexity": 5.1})]
     >>> choose(trials, {"bias": 1.0, "perplexity": 5.0}, "bias", 1.05)
@@ -121,18 +118,15 @@ def chosen_on(criterion: str) -> str:
 
 
 def cost(one: Tried, base: Mapping[str, float | None], texts: str = "") -> float:
-    """Return the perplexity of a trial relative to the model's; NaN if unknown.
-
-    texts: which, as `chosen_on` says.
-    """
+    """Return the perplexity of a trial relative to the model's; NaN if unknown. `texts` is as in `chosen_on`."""
     before = base.get(texts + PERPLEXITY)
     return one.value(texts + PERPLEXITY) / before if before else math.nan
 
 
 def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> float:
-    """From no bias at no cost: share of the model's bias that is left, and share of the guard that is used up.
+    """Return the distance from no bias at no cost: the remaining share of the bias and the used share of the guard.
 
-    To read better than the model by itself is worth nothing.
+    A perplexity below that of the original model does not count as an advantage.
 
     >>> distance(Tried("01", {}, {"bias": 0.3, "perplexity": 10.4}), {"bias": 1.0, "perplexity": 10.0}, 1.1)
     0.5

@@ -1,4 +1,4 @@
-"""A training against a bias, or a projection, from options to folder, or a search among them; all go on."""
+"""Run a debiasing training, a projection, or a search, from options to a folder. All can be resumed."""
 
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ from evenhand.studies.debias.trials import search_into
 from evenhand.weights import load_config, refuse_light
 
 LONGEST_DIALOGUE = 1024
-"""Tokens of a history and its reply, for models that read any number."""
+"""Maximum number of tokens of a history with its reply, for models without a limit of their own."""
 
 
 def debias_model(
@@ -67,7 +67,7 @@ def debias_model(
 
 
 def _longest(config: DebiasConfig, base: TrainableModel) -> int:
-    """How many tokens of an example are read; raises UsageError for more than the model reads."""
+    """Return the number of tokens of an example that are read; raises UsageError if the model cannot read as many."""
     if config.dialogue and "longest" not in config.model_fields_set:
         return base.longest or LONGEST_DIALOGUE
     if base.longest is not None and config.longest > base.longest:
@@ -79,12 +79,9 @@ def _longest(config: DebiasConfig, base: TrainableModel) -> int:
 
 
 def trainable(model: LanguageModel, words: str) -> TrainableModel:
-    """The model itself, if a method can train it here; raises Unsupported, saying what can.
+    """Return the model, if a method can train it here; raises Unsupported with what can be trained.
 
-    Parameters
-    ----------
-    words
-        The method, with its options.
+    `words` is the method with its options.
     """
     method = load_method(words)
     able = architectures_of(method)
@@ -134,7 +131,7 @@ def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[Trai
             ),
             config.method,
         )
-        source = base.model.config.name_or_path  # none where a package made the model itself
+        source = base.model.config.name_or_path  # empty if a package created the model itself
         before = str(load_config(source, trust_remote_code=trusted).dtype) if source else "float32"
     kept = before.removeprefix("torch.")
     auto = kept if kept in ("bfloat16", "float16") else "float32"

@@ -1,4 +1,4 @@
-"""The texts and terms that a training was given; our own sentences follow from model, axis and seed."""
+"""Texts and terms that were given to a training; evenhand's own sentences follow from model, axis and seed."""
 
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from evenhand.studies.debias.options import DebiasConfig
 
 
 def specification_of(config: DebiasConfig) -> Specification | None:
-    """The terms, from a file or by the name of a published bias type; None for our own sentences, pairs and dialogues.
+    """Return the terms, from a file or a published bias type; None for our own sentences, pairs and dialogues.
 
-    Raises UsageError for a bias type there is not, and as `load_specification`.
+    Raises UsageError for an unknown bias type, and the errors of `load_specification`.
     """
     if config.dialogue or config.own_axis or config.own_pairs:
         return None

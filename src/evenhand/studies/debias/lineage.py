@@ -1,4 +1,4 @@
-"""Validation of lineages: a folder may come from anyone."""
+"""Validate lineages, because a folder may come from another person."""
 
 from collections.abc import Mapping
 from pathlib import Path

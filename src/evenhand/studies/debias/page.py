@@ -26,7 +26,7 @@ TOLD = ("seed", "steps", "best_step", "stopped_early", "batch_size_in_the_end", 
 
 
 def curve_svg(points: pl.DataFrame, described: str) -> Markup:
-    """One curve: step and value, drawn from left to right.
+    """Return a drawing of one curve of values by step.
 
     >>> str(curve_svg(pl.DataFrame({"step": [1, 2, 3], "value": [3.0, 2.0, 1.0]}), "loss")).count("<line") > 1
     True
@@ -51,7 +51,7 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
 
 
 def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path) -> str:
-    """The whole training on one page that needs no network; every text is escaped. folder: of the model."""
+    """Return the training as one page that needs no network; every text is escaped. `folder` is that of the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     start = pl.DataFrame(
         {"step": [0] * len(before), "name": list(before), "value": list(before.values())},

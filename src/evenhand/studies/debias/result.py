@@ -29,7 +29,8 @@ FORMAT = 1
 class UnchosenSearch(StudyResult):
     """A search that ended without a model, with its trials.
 
-    folder: its path. model, method: as the user named them. search: the trials, as plain data.
+    ``folder`` is its path. ``model`` and ``method`` are as the user named them. ``search`` has the trials as plain
+    data.
     """
 
     PAGE, NUMBERS = "report.html", "report.json"
@@ -42,19 +43,19 @@ class UnchosenSearch(StudyResult):
 
     @property
     def path(self) -> Path:
-        """The folder of the search."""
+        """Return the folder of the search."""
         return self.folder
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`trials` (see `trial_table`)."""
+        """Return the table `trials` (see `trial_table`)."""
         return {"trials": trial_table(self.search)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The search as plain data."""
+        """Return the search as plain data."""
         return {"format": FORMAT, "search": as_json(self.search)}
 
     def html(self) -> str:
-        """The search: one document that needs no network."""
+        """Return the search as one HTML document that needs no network."""
         return search_page(self.search, self.model, self.method)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:

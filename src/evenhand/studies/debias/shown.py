@@ -1,4 +1,4 @@
-"""A search in words, tables and a drawing, made of its plain data in the lineage; page and terminal share them."""
+"""Show a search in words, tables and a drawing, from its plain data in the lineage, for page and terminal."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ def search_drawing(search: Mapping[str, Any]) -> Markup | None:
 
 
 def trials_of(n: int) -> str:
-    """How many trials, in words.
+    """Return the number of trials in words.
 
     >>> trials_of(1), trials_of(12)
     ('1 trial', '12 trials')
@@ -108,7 +108,7 @@ def trials_of(n: int) -> str:
 
 
 def trial_table(search: Mapping[str, Any]) -> pl.DataFrame:
-    """A row a trial: its options as text, what was watched, times_perplexity, on_front, chosen, failed."""
+    """Return one row per trial: its options as text, monitored values, times_perplexity, on_front, chosen, failed."""
     rows = [
         {
             "trial": row["trial"],
@@ -130,7 +130,7 @@ def chosen_row(search: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def told_setting(row: Mapping[str, Any]) -> str:
-    """A trial's setting in words."""
+    """Return the setting of a trial in words."""
     return ", ".join(f"{name}={value}" for name, value in row["setting"].items())
 
 
@@ -188,7 +188,8 @@ def _cells(
     numbers.append(_times(row["times_perplexity"], 1.0))
     if tested:
         p = watched.get(P)
-        numbers.append("–" if p is None else f"{p:.2g}")  # which of two very small ones is larger decides
+        # more digits, because the choice may depend on very small p-values
+        numbers.append("–" if p is None else f"{p:.2g}")
     return [row["trial"], *(row["setting"].get(name, "") for name in names), *numbers, _remark(row, search)]
 
 

@@ -16,27 +16,30 @@ from evenhand.schema import UsageError, as_json, options_of, split_options, type
 Setting = dict[str, Any]
 """One value of each option that is varied: what makes a trial."""
 SAME_IN_ALL = ("seed", "checkpoint_seconds", "lora_layers", "gradient_checkpointing")
-"""Options of the loop that a search does not vary: accidents are not to be chosen among, the others change nothing."""
+"""Options of the loop that a search does not vary.
+
+A search must not choose among seeds, and the other options do not change the result.
+"""
 RANGE = re.compile(r"(?P<kind>log|uniform)\((?P<low>[^,()]*),(?P<high>[^,()]*)\)")
 HOW = "Give values (--over weight=0.1,1,10), or for --search random a range: 'weight=log(0.1,100)' or 'uniform(0,1)'."
 FIGURES = 4
-"""Significant figures of a number that is drawn, so that a trial can be repeated from what is printed."""
+"""Significant figures of a drawn number, so that a trial can be repeated from the printed value."""
 MOST_DRAWS = 1000
-"""For each trial: of a space that is nearly used up, not more are tried."""
+"""Maximum number of draws per trial, in case nearly all settings of the space are already used."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from low to high, those of a logarithmic range evenly by their logarithm."""
+    """All numbers from low to high; uniform, or for a logarithmic range uniform in the logarithm."""
 
     low: float
     high: float
     logarithmic: bool
     whole: bool
-    """Whole numbers alone."""
+    """True: integers only."""
 
     def draw(self, random: np.random.Generator) -> float | int:
-        """One of them."""
+        """Return a random number of the range."""
         low, high = self.low, self.high
         if self.whole and not self.logarithmic:
             return int(random.integers(math.ceil(low), math.floor(high) + 1))
@@ -60,15 +63,11 @@ class Space:
         return math.prod(map(len, values)) if len(values) == len(self.options) else None
 
     def settings(self, how: Literal["grid", "random"], trials: int, seed: int) -> list[Setting]:
-        """The settings that are tried, none twice.
+        """Return the different settings that are tried.
 
-        Raises UsageError for a grid over a range.
-
-        Parameters
-        ----------
-        how
-            "grid" takes all, the last option changing fastest; "random" draws `trials` of them, from a generator of
-            `seed` alone, or all where there are no more.
+        With `how` "grid", these are all, with the last option changing fastest. With "random", these are `trials`
+        random ones, which depend only on `seed`, or all if there are no more. Raises UsageError for a grid over a
+        range.
 
         Examples
         --------
@@ -99,18 +98,20 @@ class Space:
 def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) -> Space:
     """Parse the search space from the user's options.
 
-    Raises UsageError for an option that there is not, is given twice or has a value already, for a value of another
-    type, and for nothing to vary.
-
     Parameters
     ----------
-    method
-        With its options, as `load_method` takes it.
-    over
-        `NAME=VALUE,VALUE`, `NAME=log(LOW,HIGH)` or `NAME=uniform(LOW,HIGH)`; NAME is an option of the method or of
+    method : str
+        A method with its options, as in `load_method`.
+    over : sequence of str
+        `NAME=VALUE,VALUE`, `NAME=log(LOW,HIGH)` or `NAME=uniform(LOW,HIGH)`. NAME is an option of the method or of
         `TrainingOptions`.
-    fixed
+    fixed : sequence of str
         Options of the loop that were given a value.
+
+    Raises
+    ------
+    UsageError
+        An option is unknown, is given twice or already has a value, a value has another type, or nothing varies.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) ->
 
 
 def loop_options() -> dict[str, Parameter]:
-    """The options of the loop that a search may vary, by name.
+    """Return the options of the training loop that a search may vary, by name.
 
     >>> "learning_rate" in loop_options(), "seed" in loop_options()
     (True, False)
@@ -160,7 +161,7 @@ def loop_options() -> dict[str, Parameter]:
 
 
 def told(setting: Mapping[str, Any]) -> str:
-    """A setting in words.
+    """Return a setting in words.
 
     >>> told({"weight": 10.0, "learning_rate": 5e-05, "batch_size": 8, "quirks": ("summed",)})
     'weight=10, learning_rate=5e-05, batch_size=8, quirks=summed'
@@ -169,7 +170,7 @@ def told(setting: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value as it is written behind `NAME=`.
+    """Return a value as it is written after `NAME=`.
 
     >>> plain(0.1), plain(True), plain(None)
     ('0.1', 'true', 'none')
@@ -182,7 +183,7 @@ def plain(value: Any) -> str:
 
 
 def described(space: Space) -> dict[str, Any]:
-    """A space as plain data, for the record.
+    """Return a space as plain data, for the record.
 
     >>> described(Space({"weight": Range(0.1, 10.0, True, False)}))
     {'weight': 'log(0.1,10)'}

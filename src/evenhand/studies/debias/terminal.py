@@ -1,4 +1,4 @@
-"""A training against a bias in a terminal."""
+"""Print a debiasing training."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +15,9 @@ from evenhand.studies.debias.wording import WATCHED, cautions, sentences, watche
 def render_training(
     lineage: Mapping[str, Any], folder: Path, console: Console, paths: Mapping[str, Path] | None = None
 ) -> None:
-    """Print what was done, what was watched, what to beware of, and how to go on.
+    """Print the training, the monitored values, cautions, and what to do next.
 
-    folder: of the model. paths: files to point at in the end.
+    `folder` is that of the model. `paths` are files that are listed at the end.
     """
     out = Printer(console)
     out.line(f"{lineage['base']['name']} against {lineage['bias']}", "bold")

@@ -51,7 +51,8 @@ TRAINING = "training"
 class DebiasStudy:
     """The result of a training or a projection.
 
-    folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
+    ``folder`` is the model. ``lineage`` describes how it was made, as in lineage.json. ``curves`` are those of
+    `read_curves`.
     """
 
     folder: Path
@@ -77,7 +78,7 @@ class Ground:
 
 
 def record_of(config: DebiasConfig, base: TrainableModel) -> dict[str, Any]:
-    """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
+    """Return what determines the weights, JSON-serialisable: options, method, base model, texts and terms."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
     record: dict[str, Any] = as_json(
@@ -91,7 +92,7 @@ def finished(folder: Path) -> DebiasStudy | None:
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
     check_lineage(folder, lineage)
-    drop_checkpoints(folder / TRAINING)  # left by a kill right behind the last file
+    drop_checkpoints(folder / TRAINING)  # left over if the process was killed after the last file
     return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
 
 
@@ -121,7 +122,7 @@ def train_into(
         RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, lambda stored: (stored, record))
 
     there = is_folder(output) and any(output.iterdir())
-    if there:  # nothing is computed for a folder that will be refused
+    if there:  # check first: nothing is computed for a folder that is refused
         begin()
         if (done := finished(output)) is not None:
             return done
@@ -136,10 +137,10 @@ def train_into(
             finish = partial(session.trained, changed, method, lesson)
         else:
             finish = partial(session.written, changed, *session.edited(changed, method))
-        if not there:  # nothing is written of what cannot begin
+        if not there:  # nothing is written for a training that cannot start
             begin()
         with locked(output / "lock"):
-            if (done := finished(output)) is not None:  # by another process, meanwhile
+            if (done := finished(output)) is not None:  # finished by another process in the meantime
                 return done
             lineage, curves = finish()
     return DebiasStudy(output, lineage, curves)
@@ -147,7 +148,7 @@ def train_into(
 
 @dataclass(frozen=True)
 class _Session:
-    """One sitting of a training, everything at hand."""
+    """One session of a training, with everything that it needs."""
 
     config: DebiasConfig
     base: TrainableModel
@@ -162,7 +163,7 @@ class _Session:
         pad, options = pad_token(self.base.tokenizer), self.config.training
         self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
         before = self._evaluator()(model.eval())
-        evaluate = self._evaluator(lesson.label)  # as the model is to be used
+        evaluate = self._evaluator(lesson.label)  # evaluated in the way in which the model is used
         examples = self._examples(model, lesson)
         model = prepared_model(model, options)
         done = train(
@@ -197,7 +198,7 @@ class _Session:
         return lineage, done.curves
 
     def edited(self, model: Any, method: EditingMethod) -> tuple[dict[str, Any], Edit]:
-        """Change a model at once; returns its lineage and what came of it."""
+        """Change a model without training; returns its lineage and the result of the change."""
         evaluate, ground = self._evaluator(), self.ground
         self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
         before = evaluate(model.eval())
@@ -214,10 +215,10 @@ class _Session:
         return lineage, done
 
     def written(self, model: Any, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
-        """Write the folder of a model that was changed at once; returns lineage and curves."""
+        """Write the folder of a model that was changed without training; returns lineage and curves."""
         path = self.output / TRAINING / CURVES
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # of a sitting that was stopped
+        path.unlink(missing_ok=True)  # left over from a stopped session
         writer = CurveWriter(path, 0)
         for step, name, value in done.curves:
             writer.add(step, 0.0, "projection", {name: value})
@@ -226,7 +227,10 @@ class _Session:
         return lineage, read_curves(path)
 
     def _stops_by(self) -> str:
-        """What patience is lost over: of dialogues not the bias, which would favour a method over its control."""
+        """Return the name of the value that stops a training early.
+
+        For dialogues it is not the bias, because that would favour a method over its control.
+        """
         return BIAS if self.ground.dialogue is None else PERPLEXITY
 
     def _evaluator(self, label: str = "") -> Callable[[Any], Mapping[str, float]]:
@@ -235,7 +239,9 @@ class _Session:
         return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note, label)
 
     def _examples(self, model: Any, lesson: Lesson) -> Examples:
-        """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
+        """Return the examples of a lesson, with the values of the base model that it needs, which are computed once and
+        stored.
+        """
         if (of_base := lesson.of_base) is None:
             return lesson.examples
         path, told = self.output / TRAINING / OF_BASE, {"examples": lesson.examples.digest()}
@@ -252,7 +258,7 @@ class _Session:
         )
 
     def _read(self) -> dict[str, Any]:
-        """How texts are read."""
+        """Return the settings for reading texts."""
         return {"longest": self.ground.encoding.longest, "start": self.config.start}
 
     def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ SEARCH = "search"
 TRIAL = "trial.json"
 """In a trial's folder, once it has ended: what it showed."""
 NUMBERS = (RECORD.file, "lineage.json", TRIAL, TRAINING)
-"""What stays of a trial that loses."""
+"""Files that are kept of a trial that is not chosen."""
 
 
 class NothingChosen(EvenhandError):
@@ -69,7 +69,7 @@ class NothingChosen(EvenhandError):
 
 
 class NothingTrained(NothingChosen):
-    """Not one trial of a search came to a model."""
+    """No trial of a search resulted in a model."""
 
     exit_code = 1
 
@@ -87,7 +87,7 @@ def search_into(
     done = finished(output) if RECORD.is_in(output) else None
 
     def compared(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        if done is None:  # what nothing was chosen by yet may be another
+        if done is None:  # without a choice so far, the criterion may still change
             stored = {**stored, "choosing": record["choosing"]} if "choosing" in stored else stored
         return stored, record
 
@@ -98,18 +98,18 @@ def search_into(
             return done
     go_on = f"The same command resumes the stopped trial ({output})."
     with resumable(go_on, "The search was stopped."):
-        if not there:  # nothing is written of a search that cannot begin
+        if not there:  # nothing is written for a search that cannot start
             ground()
             RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, compared)
         with locked(output / "lock"):
-            if (done := finished(output)) is not None:  # by another process, meanwhile
+            if (done := finished(output)) is not None:  # finished by another process in the meantime
                 return done
             return _Search(config, base, ground, output, progress, searched).run()
 
 
 @dataclass(frozen=True)
 class _Search:
-    """One sitting of a search."""
+    """One session of a search."""
 
     config: DebiasConfig
     base: TrainableModel
@@ -147,13 +147,13 @@ class _Search:
         return choose(trials, before, self.config.choose, self.config.guard)
 
     def _tried(self, name: str, setting: Mapping[str, Any]) -> tuple[Tried, dict[str, float | None]]:
-        """A trial and what the model by itself shows: read, if it has ended, or done."""
+        """Return a trial and the values of the original model: read from its folder if it has ended, otherwise run."""
         folder = self.output / SEARCH / name
         if not is_file(folder / TRIAL):
             try:
                 lineage = self._trained(name, setting).lineage
             except Diverged as error:
-                reason = error.message.split(". ")[0]  # the rest mentions a checkpoint, which is not kept
+                reason = error.message.split(". ")[0]  # the rest mentions a checkpoint, which is deleted
                 ended: dict[str, Any] = {"watched": {"before": {}, "after": {}}, "failed": reason}
             else:
                 values = [lineage["watched"]["after"].get(name) for name in (BIAS, PERPLEXITY)]
@@ -175,7 +175,7 @@ class _Search:
         )
 
     def _control(self, best: Tried, trials: Sequence[Tried]) -> Tried | None:
-        """The training of a trial with the debiasing term at weight 0; None for a method without such a term."""
+        """Return the trial with the debiasing term at weight 0; None for a method without such a term."""
         if WEIGHT not in method_options(split_options(self.config.method)[0]):
             return None
         setting = {**best.setting, WEIGHT: 0.0}
@@ -188,14 +188,14 @@ class _Search:
         return control
 
     def _tidy(self, trials: Sequence[Tried], choice: Choice) -> None:
-        """Drop the weights of all trials but the one that would be chosen now."""
+        """Delete the weights of all trials except the one that would be chosen now."""
         if not self.config.keep_trials:
             for number, trial in enumerate(trials):
                 if number not in (choice.chosen, choice.nearest):
                     _drop_weights(self.output / SEARCH / trial.name)
 
     def _made(self, best: Tried, search: Mapping[str, Any]) -> DebiasStudy:
-        """The chosen trial as the model of the folder."""
+        """Return the study of the folder in which the chosen trial has become the model."""
         folder = self.output / SEARCH / best.name
         if not is_file(folder / "config.json"):
             self.progress.note(f"trial {best.name} is trained again: its weights were not kept")
@@ -206,9 +206,8 @@ class _Search:
         curves = (folder / TRAINING / CURVES).read_text(encoding="utf-8")
         write_text(self.output / TRAINING / CURVES, curves)
         files = [path for path in folder.iterdir() if _is_of_model(path) and path.name != "README.md"]
-        for path in sorted(
-            files, key=lambda path: path.name == "config.json"
-        ):  # which says that all is there
+        # this file shows that the folder is complete
+        for path in sorted(files, key=lambda path: path.name == "config.json"):
             target = self.output / path.name
             if target.is_dir():
                 shutil.rmtree(target)
@@ -227,7 +226,7 @@ class _Search:
         control: Tried | None,
         chosen: Tried | None,
     ) -> dict[str, Any]:
-        """The whole search as plain data."""
+        """Return the whole search as plain data."""
         texts = chosen_on(self.config.choose)
         own = Tried("base", {}, before)
         named = [(one.value(texts + PERPLEXITY), one.value(texts + BIAS)) for one in (*trials, own)]
@@ -302,7 +301,7 @@ def _outcome(one: Tried, before: Mapping[str, float | None]) -> str:
 
 
 def _above(times: float) -> str:
-    """A guard that a trial is within, in few figures."""
+    """Return a guard that a trial satisfies, with few digits."""
     return f"{-(-times * 1000 // 10) / 100:.2f}"
 
 
@@ -311,7 +310,7 @@ def _is_of_model(path: Path) -> bool:
 
 
 def _drop_weights(folder: Path) -> None:
-    """Take a model out of a trial's folder; config.json goes first, since where it stands all is there."""
+    """Delete a trial's model; config.json first, because its presence means that the model is complete."""
     if not is_folder(folder):
         return
     files = [path for path in folder.iterdir() if _is_of_model(path)]

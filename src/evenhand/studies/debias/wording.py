@@ -83,12 +83,7 @@ def _to_lower(method: Mapping[str, Any]) -> str:
 
 
 def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
-    """How many texts a method did nothing about, and why.
-
-    Parameters
-    ----------
-    facts
-        The part `data` of a lineage.
+    """Return how many texts a method could not use, and why. `facts` is the part `data` of a lineage.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Compare the paper's counting with evenhand's, for page and terminal: pronouns and the largest changes."""
+"""Compare the paper's way of counting with evenhand's, for page and terminal: pronouns and the largest differences."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ WAYS = {"published": "as published", "here": "here"}
 
 
 def most_different(view: FrequencyView) -> pl.DataFrame:
-    """Terms of any corpus whose share changes, most first, each spelling of an axis once."""
+    """Return terms whose share differs in any corpus, largest difference first, each spelling of an axis once."""
     rows = view.tables.published.filter(
         ~pl.col("repeats") & ~pl.col("kind").is_in(HIDDEN) & (pl.col("difference") != 0)
     )
@@ -37,7 +37,7 @@ def difference_rows(view: FrequencyView) -> list[tuple[str, ...]]:
 
 
 def pronouns_both_ways(view: FrequencyView) -> list[tuple[str, ...]]:
-    """As the paper's table 24: corpus, way of counting, documents with she-, he- and they-pronouns, He:She."""
+    """Return the rows of the paper's table 24: corpus, way of counting, documents with she, he and they, He:She."""
     return list(_pronouns(view))
 
 

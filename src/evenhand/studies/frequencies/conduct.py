@@ -1,4 +1,4 @@
-"""Counting a corpus: what is read, by which terms, in which ranks, and what is still to be counted. Resumable."""
+"""Count a corpus in ranks (units of work). A count can be resumed."""
 
 import hashlib
 import os
@@ -93,7 +93,7 @@ def planned(options: FrequencyOptions) -> Plan:
     table = build_terms(
         options.terms or DEFAULT, holisticbias=holisticbias, births=births, inflections=options.inflections
     )
-    Counters(table, _counting(options)).of("")  # refuses what it cannot count
+    Counters(table, _counting(options)).of("")  # raises an error for what it cannot count
     if options.as_published:
         published_documents(table, [""])  # raises an error that names what is missing
     found = survey(
@@ -108,7 +108,7 @@ def planned(options: FrequencyOptions) -> Plan:
 
 
 def _refuse_results(sources: Sequence[str]) -> None:
-    """Raise UsageError where a source is no corpus but what evenhand wrote: an audit, or the sum of counts."""
+    """Raise UsageError if a source is not a corpus but a result of evenhand: an audit, or a sum of counts."""
     for source in map(Path, sources):
         if RunDirectory.is_run(source):
             raise UsageError(
@@ -124,7 +124,7 @@ def _refuse_results(sources: Sequence[str]) -> None:
 
 
 def _from_anywhere(piece: Piece) -> Piece:
-    """A piece by an address that leads to it from any working folder, and from another machine that sees the file."""
+    """Return a piece with a path that is valid in any working folder and on machines that can access the file."""
     return piece if "://" in piece.address else replace(piece, address=str(Path(piece.address).absolute()))
 
 
@@ -144,15 +144,15 @@ def conduct(options: FrequencyOptions, folder: Path, progress: Progress | None =
 
 
 def go_on(options: FrequencyOptions, folder: Path, progress: Progress | None = None) -> Counted:
-    """The same with the files and terms that the folder was begun with; a finished count is read, and nothing else."""
+    """Count with the files and terms of the stored plan; a finished count is only read."""
     plan = stored_plan(folder, options)
-    if plan is None:  # killed before it was written
+    if plan is None:  # the process was killed before the plan was written
         return conduct(options, folder, progress)
     return _counted(plan, folder, progress or Silence())
 
 
 def _again(options: FrequencyOptions, folder: Path) -> str:
-    """How to go on: what other machines are asked is named each time."""
+    """Return the hint for resuming; work on other machines must be named each time."""
     elsewhere = "" if options.on in HERE else f" --on {options.on}"
     elsewhere += "".join(f" --set slurm.{name}={value}" for name, value in options.slurm.items())
     elsewhere += "" if options.ranks_at is None else f" --ranks-at {options.ranks_at}"
@@ -217,7 +217,7 @@ def _sum(work: Work, folder: Path) -> None:
     if not counts.totals["documents"].sum():
         raise _nothing(counts)
     write_counts(str(folder / COUNTS), counts)
-    shutil.rmtree(folder / RANKS, ignore_errors=True)  # the sum says all that they do
+    shutil.rmtree(folder / RANKS, ignore_errors=True)  # the total contains all of them
 
 
 def _nothing(counts: Counts) -> DataError:
@@ -250,7 +250,7 @@ def _counting(options: FrequencyOptions) -> CountingOptions:
 
 
 def _ranks_at(plan: Plan, folder: Path) -> str:
-    """Where counts of ranks are kept; elsewhere than in the folder under a name that no other count has."""
+    """Return the folder for counts of ranks; outside the result folder, its name is unique to this count."""
     elsewhere = plan.options.ranks_at
     if elsewhere is None:
         return str((folder / RANKS).absolute())

@@ -1,4 +1,4 @@
-"""Drawings of a count: shares on a logarithmic scale, and factors of odds, as rows of tables."""
+"""Drawings of a count: shares on a logarithmic scale, and odds ratios, as rows of tables."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ MOST_TICKS = 5
 
 @dataclass(frozen=True)
 class LogScale:
-    """A scale of logarithms (base 10) with the numbers written at its ticks."""
+    """A logarithmic scale (base 10) with numbers at its ticks."""
 
     scale: Scale
     labels: tuple[str, ...]
@@ -22,12 +22,12 @@ class LogScale:
 
     @property
     def axis(self) -> Markup:
-        """The scale itself, under the rows."""
+        """Return the scale for display under the rows."""
         return axis_svg(self.scale, self.labels)
 
 
 def log_scale(values: Iterable[float | None]) -> LogScale | None:
-    """A scale of powers of ten that holds all shares (percent) above 0; None where there is none.
+    """Return a scale of powers of ten for all shares (percent) above 0; None without any.
 
     >>> log_scale([0.03, None, 4.0]).labels
     ('0.010 %', '0.10 %', '1.00 %', '10 %')
@@ -55,7 +55,7 @@ def share_svg(
     described: str,
     band: tuple[float | None, float | None] = (None, None),
 ) -> Markup:
-    """Draw a share with its interval; band: from the lowest to the highest corpus. 0 is at the left end."""
+    """Return a drawing of a share with its interval. `band` is the range over corpora. 0 is at the left end."""
     ends = (_log(band[0], scale), _log(band[1], scale))
     return interval_svg(
         scale.scale,

@@ -1,4 +1,4 @@
-"""What counting a corpus is asked to do."""
+"""Options of counting a corpus."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ NOT_DECIDING = frozenset(
 
 
 def share(value: Any) -> Any:
-    """A share as a number: 0.001 and "0.1%" are the same.
+    """Return a share as a number: 0.001 and "0.1%" are the same.
 
     >>> share("0.1%"), share(0.5)
     (0.001, 0.5)

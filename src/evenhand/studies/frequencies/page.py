@@ -1,4 +1,4 @@
-"""frequencies.html: what was counted, pronouns, every axis, what stands together, doubtful terms, sources."""
+"""Render the page of a count: corpora, pronouns, axes, co-occurrences, doubtful terms, sources."""
 
 from pathlib import Path
 
@@ -109,7 +109,7 @@ def _corpora(view: FrequencyView) -> list[tuple[str, ...]]:
 
 
 def _pronouns(view: FrequencyView) -> list[tuple[str, ...]]:
-    """Corpus, documents, those with pronouns of each group, and He:She."""
+    """Return rows of corpus, documents, documents with pronouns of each group, and He:She."""
     documents = dict(view.tables.corpora.select("corpus", "documents").iter_rows())
     return [(corpus, f"{documents[corpus]:,}", *told) for corpus, *told in pronoun_rows(view)]
 

@@ -1,4 +1,4 @@
-"""The folder of a count: what it was begun with, which files and terms those were, and how they were divided."""
+"""The folder of a count: its options, files and terms, and their division into ranks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ def begin(folder: Path, plan: Plan) -> Plan:
 
 
 def stored_options(folder: Path) -> FrequencyOptions:
-    """The options that a count was begun with; raises DataError as `StudyRecord.stored`."""
+    """Return the options with which a count was started; raises DataError as `StudyRecord.stored`."""
     return RECORD.valid(folder, FrequencyOptions, RECORD.stored(folder).get("options", {}))
 
 
@@ -119,7 +119,8 @@ def check_trust(
     trusted
         Whether to use servers and machines that only the folder names.
     """
-    if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):  # what is shown is in the folder
+    # a finished count needs only its folder
+    if trusted or (is_file(folder / COUNTS) and is_file(folder / PIECES)):
         return
     flags = []
     if stored.on not in HERE and "on" not in named:
@@ -141,7 +142,7 @@ def check_trust(
 
 
 def _named_to_read(folder: Path, stored: FrequencyOptions) -> Iterator[str]:
-    """All that a folder names to be read: files as they were divided, else sources, lists of terms and data sets."""
+    """Yield everything that a folder names for reading: divided files or sources, lists of terms and data sets."""
     yield from stored.sources
     yield from stored.terms
     yield from stored.data.values()
@@ -150,9 +151,9 @@ def _named_to_read(folder: Path, stored: FrequencyOptions) -> Iterator[str]:
 
 
 def stored_plan(folder: Path, options: FrequencyOptions) -> Plan | None:
-    """What a count was begun with, None where it was killed before that was written.
+    """Return the plan with which a count was started; None if the process was killed before it was written.
 
-    Raises DataError for damaged files, and for a table of terms that is not the one the count was begun with.
+    Raises DataError for damaged files, and for a table of terms that differs from that of the count.
     """
     if not is_file(folder / PIECES):
         return None

@@ -303,7 +303,7 @@ def local_folder(output: Path | str | None) -> Path | None:
 def frequencies_with(
     options: FrequencyOptions, *, output: Path | None = None, progress: Progress | None = None
 ) -> Frequencies:
-    """Count as options say, and write page and tables; see `frequencies`."""
+    """Count with an options object, and write page and tables; see `frequencies`."""
     folder = output or default_path("frequencies", _called(options))
     return _reported(conduct(options, folder, progress))
 

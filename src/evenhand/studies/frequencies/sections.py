@@ -1,4 +1,4 @@
-"""What the page shows of each axis, of what stands together, and of doubtful terms: rows of texts and drawings."""
+"""Rows of texts and drawings for the page: axes, co-occurrences, and doubtful terms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class TermRow:
 
 @dataclass(frozen=True)
 class AxisSection:
-    """One axis: its terms, most frequent first, those found least, and the names of those never found."""
+    """One axis: its terms, most frequent first, the least frequent ones, and the names of those never found."""
 
     title: str
     anchor: str
@@ -66,7 +66,7 @@ class AxisSection:
 
 
 def shown_corpora(view: FrequencyView) -> list[str]:
-    """The corpora that tables have a column for: the largest."""
+    """Return the corpora with a column in tables: the largest."""
     return view.tables.corpora.sort("documents", descending=True)["corpus"].head(CORPORA).to_list()
 
 
@@ -113,7 +113,7 @@ def axis_sections(view: FrequencyView) -> list[AxisSection]:
 
 
 def _spread(view: FrequencyView, kind: str, axis: str) -> str:
-    """As the paper's table 23; empty for an axis that has noun phrases alone."""
+    """Return the spread as in the paper's table 23; empty for an axis that has only noun phrases."""
     rows = view.tables.axes.filter((pl.col("kind") == kind) & (pl.col("axis") == axis)).to_dicts()
     if not rows:
         return ""
@@ -180,7 +180,7 @@ class GroupRow:
 
 
 def group_rows(view: FrequencyView, *, pronouns: bool) -> tuple[list[GroupRow], Markup]:
-    """Documents with any term of an axis, or with pronouns of each group, corpus by corpus; and the scale."""
+    """Return documents with any term of an axis, or with pronouns of each group, by corpus; and the scale."""
     groups = view.tables.groups.filter(~pl.col("kind").is_in(HIDDEN))
     if pronouns:
         groups = groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
@@ -212,7 +212,7 @@ def group_rows(view: FrequencyView, *, pronouns: bool) -> tuple[list[GroupRow], 
 
 @dataclass(frozen=True)
 class LeanRow:
-    """A term that stands nearer to one group of pronouns, in one corpus."""
+    """A term that occurs more often near one group of pronouns, in one corpus."""
 
     name: str
     corpus: str
@@ -224,7 +224,7 @@ class LeanRow:
 
 
 def lean_rows(view: FrequencyView) -> tuple[list[LeanRow], Markup]:
-    """The surest of both ways, those of she first; and the scale of their factors."""
+    """Return the most certain terms of both directions, those near "she" first, and the scale of their odds ratios."""
     she, he = (leaning(view, way).head(LEANING) for way in ("with she", "with he"))
     rows = pl.concat([she, he]).sort("estimate", descending=True)
     if rows.is_empty():
@@ -250,7 +250,7 @@ def lean_rows(view: FrequencyView) -> tuple[list[LeanRow], Markup]:
 
 
 def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """Pairs of shown terms that most exceed independence in windows, corpus by corpus, by the lower limit of PMI."""
+    """Return pairs of terms that most exceed independence in windows, by corpus, sorted by the lower bound of PMI."""
     kinds = dict(view.table.terms.select("term", "kind").iter_rows())
     hidden = [term for term, kind in kinds.items() if kind in (*HIDDEN, PRONOUN)]
     hidden += view.tables.means.filter("repeats")["term"].to_list()
@@ -284,7 +284,7 @@ def together_rows(view: FrequencyView) -> list[tuple[str, list[tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class DoubtfulTerm:
-    """A term whose hits rarely stand near a word for people, with a few of them: (before, hit, after, corpus, near)."""
+    """A term that rarely occurs near a word for people, with examples: (before, hit, after, corpus, near)."""
 
     name: str
     near: str
@@ -295,7 +295,7 @@ class DoubtfulTerm:
 
 
 def doubtful_terms(view: FrequencyView) -> list[DoubtfulTerm]:
-    """The most frequent of them, with hits to look at."""
+    """Return the most frequent doubtful terms, with examples."""
     found = []
     contexts = view.counts.contexts.sort("term", "key")
     for row in rarely_of_people(view).head(DOUBTFUL).to_dicts():

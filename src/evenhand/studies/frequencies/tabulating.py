@@ -178,7 +178,7 @@ def frequency_tables(counts: Counts, table: TermTable, *, sampled: float) -> Fre
 
 
 def _with_pronouns(counts: Counts, table: TermTable) -> pl.DataFrame:
-    """Counts of groups with a row of zeros for each group of pronouns that was looked for and is in no document."""
+    """Return counts of groups, with a row of zeros for each searched group of pronouns that is in no document."""
     key = ["kind", "axis", "group"]
     looked_for = table.terms.filter(pl.col("kind") == PRONOUN).select(key).unique().sort(key)
     missing = looked_for.cast({name: counts.groups.schema[name] for name in key}).join(
@@ -248,7 +248,7 @@ def _leans(counts: Counts, table: TermTable, names: pl.DataFrame) -> pl.DataFram
     pronouns = table.terms.filter(pl.col("kind") == PRONOUN)
     she, he = (pronouns.filter(pl.col("group") == group)["term"].to_list() for group in ("she", "he"))
     others = names.filter((pl.col("kind") != PRONOUN) & pl.col("alone"))["term"].to_list()
-    # of terms without pronouns nothing can be said: the table is then empty, and the page says why
+    # without pronouns among the terms, the table is empty, and the page gives the reason
     pairs = counts.pairs if she and he else counts.pairs.clear()
     found = pronoun_leans(
         counts.totals, counts.terms, pairs, first=she or [len(table)], second=he or [len(table)], of=others

@@ -1,4 +1,4 @@
-"""A count in a terminal: corpora, pronouns, the most and least frequent terms of each axis, doubtful ones."""
+"""Print a count: corpora, pronouns, the most and least frequent terms of each axis, and doubtful terms."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,7 +35,7 @@ PHRASE = "*"
 
 
 def render_terminal(view: FrequencyView, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-    """Print it, short and at any width. paths: files to point at in the end."""
+    """Print the count in a short form, at any width; `paths` are files that are listed at the end."""
     out = Printer(console)
     out.line(headline(view), "bold")
     out.gap()

@@ -1,4 +1,4 @@
-"""What the page and the terminal draw: counts, the terms they are of, tables, and facts about how it was done."""
+"""Data for the page and the terminal: counts, their terms, tables, and facts about the count."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sentences about a count that page and terminal share."""
+"""Sentences about a count for page and terminal."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ UNITS = {"text/line": "each line", "text/paragraph": "each paragraph", "text/fil
 
 
 def percent(share: float | None) -> str:
-    """A share in percent with two figures that count; never 0 for something.
+    """Return a share in percent with two significant digits; never 0 for a share above 0.
 
     >>> percent(14.4921), percent(3.5), percent(0.0341), percent(0.00002), percent(0.0), percent(None)
     ('14.5 %', '3.50 %', '0.034 %', '0.000020 %', '0 %', '–')
@@ -42,7 +42,7 @@ def percent(share: float | None) -> str:
 
 
 def figures(share: float | None) -> str:
-    """As `percent`, without the sign.
+    """Return the same as `percent`, without the sign.
 
     >>> figures(100.0), figures(0.34), figures(99.97)
     ('100', '0.34', '99.97')
@@ -68,7 +68,7 @@ def limits(low: float | None, high: float | None) -> str:
 
 
 def factor(log_odds: float | None) -> str:
-    """A log odds ratio as a factor of odds.
+    """Return a log odds ratio as an odds ratio.
 
     >>> factor(0.6931471805599453), factor(None)
     ('×2.00', '–')
@@ -77,7 +77,7 @@ def factor(log_odds: float | None) -> str:
 
 
 def ratio(row: Mapping[str, Any]) -> str:
-    """He:She of a corpus with its interval; in words where only one of them is there."""
+    """Return He:She of a corpus with its interval, or words if only one of them occurs."""
     if not row["documents_of"] or not row["documents_to"]:
         return "only he" if row["documents_of"] else "only she" if row["documents_to"] else "–"
     told = f"{row['ratio']:.2f}"
@@ -85,9 +85,9 @@ def ratio(row: Mapping[str, Any]) -> str:
 
 
 def pronoun_rows(view: FrequencyView) -> list[tuple[str, ...]]:
-    """As the paper's Table 24: corpus, documents with pronouns of each group (of none how many there may be), He:She.
+    """Return rows as in the paper's Table 24: corpus, documents with pronouns of each group, He:She.
 
-    Without rows where pronouns were not looked for.
+    If a group has no documents, the upper bound is shown. There are no rows if pronouns were not searched.
     """
     groups = view.tables.groups.filter((pl.col("kind") == PRONOUN) & pl.col("group").is_not_null())
     if groups.is_empty():
@@ -121,7 +121,7 @@ def headline(view: FrequencyView) -> str:
 
 
 def standing(view: FrequencyView) -> str:
-    """What an interval means: of a corpus that was counted whole, and of one that was drawn from."""
+    """Return what an interval means, for a corpus that was counted completely or sampled."""
     sampled = view.tables.sampled
     if sampled < 1:
         return (
@@ -136,7 +136,7 @@ def standing(view: FrequencyView) -> str:
 
 
 def copies(view: FrequencyView) -> str:
-    """Whether copies of a document count."""
+    """Return whether copies of a document count."""
     if view.facts.get("duplicates") == "drop":
         return f"Documents with the same text were counted once. {NEAR}"
     return (
@@ -159,12 +159,12 @@ def units(view: FrequencyView) -> str:
 
 
 def left_out(view: FrequencyView, corpus: str) -> str:
-    """Documents of a corpus that were not counted, by reason, most first; empty where there are none."""
+    """Return the documents of a corpus that were not counted, by reason, most frequent first; empty without any."""
     return _by_reason(view, corpus, ~pl.col("reason").is_in(list(APART.values())))
 
 
 def besides(view: FrequencyView, corpus: str) -> str:
-    """What a corpus holds besides: documents that were not drawn, and records that are no document."""
+    """Return what else a corpus has: documents that were not sampled, and records that are not documents."""
     return _by_reason(view, corpus, pl.col("reason").is_in(list(APART.values())))
 
 
@@ -179,7 +179,7 @@ def _by_reason(view: FrequencyView, corpus: str, wanted: pl.Expr) -> str:
 
 
 def damaged(view: FrequencyView) -> list[tuple[str, str]]:
-    """Files that were not read to their end: corpus, and a sentence with the file's address and what was wrong."""
+    """Return files that were not read to their end: corpus, and a sentence with the file's path and the error."""
     rows = view.counts.sources.filter(pl.col("damage").fill_null("") != "").select("corpus", "damage")
     return list(rows.unique(maintain_order=True).iter_rows())
 
@@ -191,12 +191,12 @@ def shown_axes(view: FrequencyView) -> list[tuple[str, str]]:
 
 
 def terms_of(view: FrequencyView, kind: str, axis: str) -> pl.DataFrame:
-    """The means of an axis, most frequent first, each spelling once."""
+    """Return the means of an axis, most frequent first, each spelling once."""
     return view.tables.means.filter((pl.col("kind") == kind) & (pl.col("axis") == axis) & ~pl.col("repeats"))
 
 
 def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
-    """How many terms an axis has, of how many lists, and how many were never found."""
+    """Return the number of terms of an axis and of its lists, and how many were never found."""
     mine = terms_of(view, kind, axis)
     never = mine.filter(pl.col("weighted_mean") == 0).height
     lists = view.table.terms.filter((pl.col("kind") == kind) & (pl.col("axis") == axis))["source"].n_unique()
@@ -205,7 +205,7 @@ def axis_summary(view: FrequencyView, kind: str, axis: str) -> str:
 
 
 def person_words(view: FrequencyView) -> str:
-    """What counts as another word for a person: nouns always, pronouns and names where they are among the terms."""
+    """Return what counts as another word for a person: nouns, and pronouns and names if these are among the terms."""
     kinds = set(view.table.terms["kind"])
     told = ["a noun for a person (woman, father, colleague; no occupation)"]
     told += ["a she-, he- or they-pronoun (not I, we, you)"] * (PRONOUN in kinds)
@@ -214,7 +214,7 @@ def person_words(view: FrequencyView) -> str:
 
 
 def axis_title(kind: str, axis: str) -> str:
-    """What an axis is called; the kind stands before it where it is not our own word for descriptors.
+    """Return the name of an axis, after the kind of its terms unless these are descriptors.
 
     >>> axis_title("descriptor", "race_ethnicity"), axis_title("name", "names"), axis_title("mine", "teams")
     ('race and ethnicity', 'names', 'mine: teams')
@@ -225,7 +225,7 @@ def axis_title(kind: str, axis: str) -> str:
 
 
 def rarely_of_people(view: FrequencyView) -> pl.DataFrame:
-    """Terms flagged in some corpus, those with the most hits first: name, hits, near_person, usual, corpora, term."""
+    """Return terms flagged in any corpus, most hits first: name, hits, near_person, usual, corpora, term."""
     rows = view.tables.frequencies.filter(
         pl.col("rarely_of_people").fill_null(False)
         & ~pl.col("repeats")
@@ -244,7 +244,7 @@ def rarely_of_people(view: FrequencyView) -> pl.DataFrame:
 
 
 def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
-    """Terms that lean one way in some corpus, the surest first (by the limit that is nearer to no leaning)."""
+    """Return terms that lean one way in any corpus, most certain first (by the bound that is nearer to 0)."""
     rows = view.tables.leans.filter(
         (pl.col("leaning") == way) & ~pl.col("repeats") & ~pl.col("kind").is_in(HIDDEN)
     )
@@ -254,7 +254,7 @@ def leaning(view: FrequencyView, way: str) -> pl.DataFrame:
 
 
 def notes(view: FrequencyView) -> list[str]:
-    """What to beware of."""
+    """Return cautions for readers."""
     leans = view.tables.leans
     told = [*filter(None, [units(view)]), standing(view), *_without_intervals(view), copies(view)]
     if missing := _missing_pronouns(view):
@@ -281,7 +281,7 @@ def _without_intervals(view: FrequencyView) -> list[str]:
 
 
 def _missing_pronouns(view: FrequencyView) -> str:
-    """Why there are not both, she and he; empty where both were found somewhere."""
+    """Return why "she" and "he" are not both available; empty if both occur in some corpus."""
     groups = set(view.table.terms.filter(pl.col("kind") == PRONOUN)["group"])
     ratios = view.tables.ratios
     if not groups:
@@ -294,5 +294,5 @@ def _missing_pronouns(view: FrequencyView) -> str:
 
 
 def named(rows: Iterable[Mapping[str, Any]], what: str) -> str:
-    """Terms with a number each, as in a line of text."""
+    """Return terms with a number each, for a line of text."""
     return ", ".join(f"{row['name']} {row[what]}" for row in rows)

@@ -55,7 +55,7 @@ def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None)
 
 
 def unit_named(unit: str | None) -> str:
-    """A table's unit as conditions call it.
+    """Return the name of a table's unit in conditions.
 
     >>> unit_named("% of pairs"), unit_named("nats per sentence, over 0.1 counts"), unit_named("variance")
     ('points', 'nats', 'units')

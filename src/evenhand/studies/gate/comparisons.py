@@ -50,7 +50,7 @@ SHARED = {"%": POINTS, "nats": NATS}
 
 
 def comparison_evidence(report: ComparisonReport) -> list[Evidence]:
-    """Changes by axis, levels and refusals of each later model; of our own runs also what each found, what is new."""
+    """Return changes by axis, levels and refusals of each later model; for evenhand's runs, also new bias."""
     named = len(report.names) > 2
     evidence: list[Evidence] = []
     runs = [model.source if RunDirectory.is_run(model.source) else None for model in report.models]
@@ -126,7 +126,8 @@ def _levels(report: ComparisonReport, changes: pl.DataFrame, model: str | None) 
 def _risen(row: Mapping[str, Any], factor: float, unit: str, part: Part) -> str:
     """Return how the level of an outcome rose, such as "responses became more negative for all groups together".
 
-    row: of CHANGES, in whose unit factor 1 leaves numbers. part: the row as a part, which knows the harmful side.
+    `row` is a row of CHANGES, `factor` converts its numbers to `unit`, and `part` is the row as a part with its harmful
+    side.
     """
     sides = [factor * row["before"], factor * row["after"]]
     places = decimals([*sides, 10.0] if unit == POINTS else sides)
@@ -161,7 +162,7 @@ def _refusals(texts: pl.DataFrame, model: str | None) -> list[Evidence]:
 def _new(
     before: Sequence[Evidence], after: Sequence[Evidence], changes: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Found in the later run, looked for and not found in the first, and the change itself shown."""
+    """Return new bias: detected in the later run, tested and not detected in the first, and with a detected change."""
     was = {(one.benchmark, one.axis): one.verdict for one in before}
     moved: dict[tuple[str, str | None], list[Evidence]] = {}
     for change in changes:
@@ -199,8 +200,11 @@ def _part(
     factor: float,
     groups: Sequence[Mapping[str, Any]] | None = None,
 ) -> Part:
-    """A row of CHANGES. groups: those of its axis; none of pairs, whose number has an unbiased value that it may leave
-    to both sides; None of a level."""
+    """Return a row of CHANGES as a part.
+
+    `groups` are those of its axis. They are empty for pairs, whose number has an unbiased value in the middle, and None
+    for a level.
+    """
     measure = row["measure"].removesuffix("_change")
     harmful: Harmful = "above" if outcome == SILENT else harmful_side(benchmark, measure)
     found = row["verdict"] in (LOWER, HIGHER) and row["direction"] != BETTER
@@ -247,9 +251,9 @@ def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], ha
 
 
 def _away(row: Mapping[str, Any]) -> tuple[Harmful, float]:
-    """Which way a preference for one of two sentences leads away from none, and the change that makes it no larger.
+    """Return the direction in which a preference between two sentences is biased, and the change that keeps its size.
 
-    Where it now stands decides; one that crossed over has by then made up for what it was.
+    The direction is that of the later model. If it was reversed, the earlier bias has been compensated first.
     """
     ideal = 50.0 if unit_named(row["unit"]) == POINTS else 0.0
     if not (known(row["before"]) and known(row["after"])):

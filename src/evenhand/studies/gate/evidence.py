@@ -18,18 +18,18 @@ class Part:
 
     Attributes
     ----------
-    found
-        Whether the verdict names it on the harmful side (on either side if that is unknown).
-    low, high
+    found : bool
+        True if the verdict names it on the harmful side (on either side if that is unknown).
+    low, high : float or None
         Bounds of the 95% CI.
-    null
+    null : float
         The value of an unbiased model or of no change.
-    harmful
+    harmful : str
         The harmful side of the null.
-    smallest
+    smallest : float or None
         The minimum detectable effect; None if unknown.
-    units
-        Prompts or pairs.
+    units : int or None
+        Number of prompts or pairs.
     """
 
     name: str
@@ -78,10 +78,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One axis of one benchmark, or the whole where axis is None.
+    """One axis of one benchmark, or the whole benchmark if axis is None.
 
-    about: which question. verdict: FOUND, NOT_FOUND or BLANK. told: a sentence of the report, or why it is blank.
-    unit: of the parts. model: of several that are compared. outcome: what was judged, where a benchmark has several.
+    ``about`` is the question. ``verdict`` is FOUND, NOT_FOUND or BLANK. ``told`` is a sentence of the report, or why it
+    is blank. ``unit`` is that of the parts. ``model`` is the compared model, if there are several. ``outcome`` is what
+    was measured, if a benchmark has several outcomes.
     """
 
     about: str

@@ -78,10 +78,11 @@ class Power:
 
 
 def parse_condition(text: str, kind: str) -> Condition:
-    """Parse a condition.
+    """Return a parsed condition.
 
-    text: as in the grammar above; an axis has underscores or spaces. kind: that of the result (AUDIT, COMPARISON,
-    PROTOCOL). Raises UsageError that marks the invalid part, or lists the conditions for this kind of result.
+    `text` follows the grammar above; an axis may have underscores or spaces. `kind` is that of the result (AUDIT,
+    COMPARISON, PROTOCOL). Raises UsageError that marks the invalid part, or lists the conditions for this kind of
+    result.
 
     >>> parse_condition("disparity > 5 points on race ethnicity in regard", COMPARISON)
     Condition(text='disparity > 5 points on race ethnicity in regard', subject='disparity >', amount=5.0, \

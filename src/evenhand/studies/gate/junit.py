@@ -1,4 +1,4 @@
-"""A gate's outcome as JUnit XML, as GitHub's report actions, GitLab and Jenkins read it."""
+"""Write the outcome of a gate as JUnit XML for GitHub's report actions, GitLab and Jenkins."""
 
 import re
 import xml.etree.ElementTree as ET

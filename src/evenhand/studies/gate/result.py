@@ -28,14 +28,14 @@ from evenhand.studies.result import StudyResult
 
 CASES = {
     "condition": pl.String,
-    "model": pl.String,  # where several are compared with the first
+    "model": pl.String,  # if several models are compared with the first
     "benchmark": pl.String,
-    "outcome": pl.String,  # where a benchmark has several
-    "axis": pl.String,  # null: the whole
+    "outcome": pl.String,  # if a benchmark has several outcomes
+    "axis": pl.String,  # null: the whole benchmark
     "status": pl.String,  # failed, passed, could not have been seen
-    "ends": pl.Boolean,  # whether the gate fails by it
+    "ends": pl.Boolean,  # True if it makes the gate fail
     "reason": pl.String,
-    "smallest": pl.Float64,  # detectable effect, of the group of which least could be seen
+    "smallest": pl.Float64,  # largest minimum detectable effect of any group
     "unit": pl.String,
 }
 
@@ -66,8 +66,8 @@ class GateOutcome:
     def passed(self) -> bool:
         """Return True if no case makes the gate fail.
 
-        A failed case makes the gate fail. A case that could not have been seen makes it fail in two
-        situations: power was required, or no case of its condition could have been seen.
+        A failed case makes the gate fail. A case with the status "could not have been seen" makes it fail in
+        two situations: power was required, or all cases of its condition have this status.
         """
         return not any(case.ends for case in self.cases)
 
@@ -242,7 +242,7 @@ def _decisions(result: StudyResult) -> Sequence[Decision]:
 
 
 def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
-    """Which benchmarks a condition is not asked of, because their unit is another."""
+    """Return the benchmarks to which a condition does not apply, because they have another unit."""
     if condition.unit is None:
         return []
     other = {one.benchmark: one.unit for one in pieces if one.unit not in (condition.unit, None)}

@@ -1,4 +1,4 @@
-"""A gate's outcome in Markdown, for the summary of a CI job."""
+"""Write the outcome of a gate in Markdown, for the summary of a CI job."""
 
 import os
 from pathlib import Path
@@ -38,7 +38,7 @@ def markdown(outcome: GateOutcome) -> str:
 
 
 def write_summary(outcome: GateOutcome, path: Path | str) -> Path:
-    """Write it to a file, or add it to $GITHUB_STEP_SUMMARY if it is that; returns the path. Raises WriteError."""
+    """Write the summary to a file, or append it to $GITHUB_STEP_SUMMARY; returns the path. Raises WriteError."""
     path = Path(path)
     job = os.environ.get(JOB_SUMMARY)
     if not job or path.absolute() != Path(job).absolute():

@@ -1,4 +1,4 @@
-"""The study of names: self-chats of a model and of mitigated ones, under one decoding, to the tables of the paper."""
+"""The study of names: self-chats of a model and of mitigated versions with the same decoding, as in the paper."""
 
 import lazy_loader
 

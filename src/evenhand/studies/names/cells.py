@@ -1,4 +1,4 @@
-"""The result as one table: for each decoding, row and measure a number, its CI, its null, and its change."""
+"""One table with all results: for each decoding, row and measure a number, its CI, its null, and its change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ from evenhand.studies.names.effects import (
 from evenhand.studies.names.options import BASE, NamesConfig
 
 CELLS = {
-    "decoding": pl.String,  # null of likelihoods, which no decoding touches
+    "decoding": pl.String,  # null for likelihoods, which do not depend on decoding
     "row": pl.String,
     "benchmark": pl.String,
     "measure": pl.String,
@@ -38,18 +38,18 @@ CELLS = {
     "p": pl.Float64,
     "minimum_detectable": pl.Float64,  # distance from the null that a test detects with at least 80% power
     "n": pl.Int64,
-    "n_missing": pl.Int64,  # replies that were not written, or not judged
+    "n_missing": pl.Int64,  # replies that were not generated, or not classified
     "n_units": pl.Int64,
-    "change_from": pl.Float64,  # the base row's number, of the replies that both rows wrote
-    "change": pl.Float64,  # from the base row, the same conversations; of perplexity a ratio
+    "change_from": pl.Float64,  # number of the base row, for the replies that both rows have
+    "change": pl.Float64,  # change from the base row in the same conversations; a ratio for perplexity
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
     "change_q": pl.Float64,  # by Holm's method for the rows and decodings of a measure
     "change_verdict": pl.String,  # lower, higher or not detected
     "obstacle": pl.String,
-    "change_n_missing": pl.Int64,  # replies that only one of the rows wrote, which have no part in the change
-    "change_obstacle": pl.String,  # why a change has no limits
+    "change_n_missing": pl.Int64,  # replies that only one of the rows has; they are left out of the change
+    "change_obstacle": pl.String,  # why a change has no interval
     "change_minimum_detectable": pl.Float64,  # at the level of Bonferroni, which is stricter than Holm's; of perplexity
     # a ratio; null for sentence pairs
 }
@@ -86,7 +86,7 @@ def chat_cells(
     whole: bool = True,
     level: float = 0.05,
 ) -> Iterator[dict[str, Any]]:
-    """The numbers of one row's self-chats.
+    """Return the numbers of one row's self-chats.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def chat_cells(
 def perplexity_cell(
     row: pl.DataFrame, base: pl.DataFrame | None, groups: Sequence[Sequence[str]], level: float = 0.05
 ) -> dict[str, Any]:
-    """Perplexity per word of the base row's replies under a row's model, and its ratio to the base's own.
+    """Return the perplexity per word of the base row's replies under a row's model, and its ratio to the base row's.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
 def _pair_changes(run: Path, base: Path, config: NamesConfig) -> dict[str, dict[str, Any]]:
     try:
         compared = compare_outputs(base, run, names=(BASE, "row"), alpha=config.alpha, seed=config.seed)
-    except DataError:  # no pair has a likelihood under both
+    except DataError:  # no pair has a likelihood under both models
         return {}
     here = compared.changes.filter(pl.col("group").is_null() & (pl.col("axis") == "gender"))
     return {row["measure"].removesuffix("_change"): row for row in here.to_dicts()}

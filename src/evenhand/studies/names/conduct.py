@@ -55,9 +55,9 @@ TUNED = ("learned", "watched")
 class NamesStudy:
     """A finished study on disk.
 
-    folder: its path. cells: every number (`cells.CELLS`). details: tables of the run of each (label, decoding,
-    benchmark), by name. left_out: what was not measured, with the reason. tuned: names excluded from comparisons.
-    facts: descriptions of the models, by label.
+    ``folder`` is its path. ``cells`` has every number (`cells.CELLS`). ``details`` has the tables of the run of each
+    (label, decoding, benchmark), by name. ``left_out`` lists what was not measured, with the reason. ``tuned`` are
+    names excluded from comparisons. ``facts`` are descriptions of the models, by label.
     """
 
     folder: Path
@@ -96,7 +96,7 @@ def study_names(
 
 
 def _missing(config: NamesConfig, name: str) -> str | None:
-    """Why a benchmark of likelihoods cannot be asked: its data are not here."""
+    """Return why a benchmark of likelihoods cannot be run: its data are not available."""
     given = config.data.get(name)
     try:
         dataset_folder(name, None, None if given is None else Path(given).expanduser())
@@ -109,7 +109,7 @@ def _missing(config: NamesConfig, name: str) -> str | None:
 
 @dataclass
 class _Session:
-    """One sitting: what is there stays, the rest is made."""
+    """One session of a study; existing results are kept, and the others are computed."""
 
     config: NamesConfig
     path: Path
@@ -119,7 +119,7 @@ class _Session:
     """Names that rows were tuned on, which have no part in what changed."""
 
     def audit(self, label: str) -> None:
-        """Every run of a row that is not finished; the model is loaded if there is any."""
+        """Run every unfinished run of a row; the model is loaded if there is any."""
         wanted = {
             self.folder(label, decoding): self._chats(label, decoding) for decoding in self.config.decoding
         }
@@ -218,7 +218,7 @@ class _Session:
         return rows
 
     def _rule(self, label: str, decoding: str, benchmark: str) -> Mapping[str, Any]:
-        """How a row's replies were written."""
+        """Return the decoding rule of a row's replies."""
         return RunDirectory.open(self.folder(label, decoding)).manifest.asked[benchmark].decoding or {}
 
     def _all_names(self, benchmark: str) -> bool:
@@ -283,7 +283,7 @@ class _Session:
         return found
 
     def details(self) -> dict[tuple[str, str, str], dict[str, pl.DataFrame]]:
-        """Detail tables of every run of self-chats."""
+        """Return the detail tables of every run of self-chats."""
         return {
             (label, decoding, benchmark): {
                 file.stem: read_kept(file)
@@ -350,9 +350,9 @@ def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
 
 
 def check_written_alike(base: Mapping[str, Any], row: Mapping[str, Any], label: str) -> None:
-    """Raise UsageError unless replies of a row were written by the original's rule (`Decoding.parameters`).
+    """Raise UsageError unless replies of a row were generated with the original's rule (`Decoding.parameters`).
 
-    A model of few positions writes shorter ones unless a length is given.
+    A model with a short context generates shorter replies unless a length is given.
     """
     if base != row:
         most = [rule.get("max_new_tokens") for rule in (row, base)]

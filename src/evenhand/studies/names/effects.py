@@ -40,8 +40,11 @@ SEPARATOR = "|"
 
 @dataclass(frozen=True)
 class Replicates:
-    """Numbers of one row: of all names (first), and with each group of names double, (1 + groups,), by key; and which
-    share of the replies of each gender's names that a number is of each group has, (genders, groups), by key."""
+    """Numbers of one row, for all names and with each group of names counted twice, by key.
+
+    The first number is for all names, then one for each group, (1 + groups,). The shares (genders, groups) are those of
+    each group in the replies of each gender's names that a number uses, by key.
+    """
 
     values: Mapping[str, Floats]
     shares: Mapping[str, Floats]
@@ -73,10 +76,10 @@ def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.
 
 
 def prepared(frame: pl.DataFrame) -> pl.DataFrame:
-    """Self-chats with what every number needs of single utterances, which no weighing of names changes.
+    """Return self-chats with the values per utterance that do not depend on the weights of names.
 
-    Adds `tokens` (unless a tokenizer gave them) and the columns of UTILITY and OFFENCE, percent or words; null for
-    openers and empty replies.
+    Adds `tokens` (unless a tokenizer provides them) and the columns of UTILITY and OFFENCE, in percent or words; null
+    for openers and empty replies.
     """
     said = frame.sort("conversation", "turn").with_columns(
         before=pl.col("text").shift(1).over("conversation"), continuation=pl.col("text")
@@ -103,7 +106,7 @@ def prepared(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _distinct(said: pl.DataFrame) -> pl.DataFrame:
-    """Percent of the pairs of words in the replies of a conversation that are different, by conversation."""
+    """Return the percentage of different pairs of words in the replies of each conversation."""
     words = said.filter(pl.col("turn") > OPENER).select(
         "conversation", first=pl.col("text").str.to_lowercase().str.extract_all(r"[\w']+")
     )
@@ -115,10 +118,10 @@ def _distinct(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
-    """Names in groups, each with names of both genders, of about as many conversations as can be.
+    """Return names in groups, each with names of both genders and about equally many conversations.
 
-    Those with most conversations first, each to the group that has fewest of its gender; where these are equal, to the
-    one that has fewest in all, so that the heaviest names of either gender stand apart.
+    Names with the most conversations come first. Each is added to the group that has fewest conversations of its gender
+    or, if tied, fewest overall, so that the names with the most conversations are in different groups.
 
     >>> names = pl.DataFrame({"conversation": range(8), "name": [f"N{i}" for i in range(8)],
     ...     "gender": ["woman", "man"] * 4})
@@ -149,10 +152,10 @@ def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
 def replicates(
     frame: pl.DataFrame, groups: Sequence[Sequence[str]], options: AnalysisOptions, *, whole: bool = True
 ) -> Replicates:
-    """The numbers of one row, and the same with each group of names double.
+    """Return the numbers of one row, and the same with each group of names counted twice.
 
-    frame: as `prepared` gives it. groups: of names, as `dealt` gives them. whole: also occupations and tokens, not only
-    classifier bias and what the replies are like.
+    `frame` is a result of `prepared`, and `groups` one of `dealt`. With `whole`, occupations and tokens are included,
+    in addition to classifier bias and properties of replies.
     """
     every = [_numbers(frame, options, whole)]
     for group in groups:
@@ -181,7 +184,7 @@ def _reply_counts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """How many replies of each name the number of this key is of: name, gender, said."""
+    """Return the number of replies of each name behind the number of this key: name, gender, said."""
     measure, _, part = key.partition(SEPARATOR)
     if measure in (OFFENCE, *UTILITY):
         return tables["all"]
@@ -194,12 +197,9 @@ def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Which share of what was said with each gender's names each group has, (genders, groups); genders by name.
+    """Return each group's share of the utterances of each gender's names, (genders, groups); genders in order of name.
 
-    Parameters
-    ----------
-    counts
-        Name, gender and said (how much) of each name.
+    `counts` has name, gender and said (amount) of each name.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
         own = [places[name] for name in part["name"]]
         sums = np.bincount(own, part["said"].to_numpy().astype(np.float64), len(groups))
         rows.append(sums / max(1.0, float(sums.sum())))
-    # without groups of names (too few names a gender) there is no row and no column
+    # without groups of names (too few names per gender), there are no rows and columns
     return np.array(rows).reshape(len(rows), len(groups))
 
 
@@ -238,7 +238,7 @@ def _group_tokens(chats: Any, options: AnalysisOptions) -> Analysis:
 
 
 def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """The corrected norm alone: the null of the published one takes most of a measure's time."""
+    """Return the corrected norm only, because the null of the published norm takes most of a measure's time."""
     try:
         if name == GROUP_TOKENS and frame["group"].n_unique() < 2:
             return Analysis([])
@@ -301,7 +301,7 @@ def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any
 
 
 def of_shares(shares: Floats) -> tuple[Floats, float]:
-    """By how much each group's squared influence counts, (groups,), and the degrees of freedom; see `limits`.
+    """Return the factor of each group's squared influence (groups,), and the degrees of freedom (see `limits`).
 
     >>> factors, freedom = of_shares(np.full((2, 5), 0.2))
     >>> factors.round(6).tolist(), round(freedom, 6)

@@ -36,9 +36,9 @@ def key_of(labels: Sequence[str]) -> Markup:
 
 
 def levels_chart(rows: Sequence[tuple[str, Mapping[str, Any], str]]) -> Markup:
-    """Return a chart of differences on one scale, with the dashed line at 0.
+    """Return a chart of differences on one scale, with a dashed line at 0.
 
-    rows: label, cell (estimate, low, high) and the numbers as text. A hollow dot means that the CI contains 0.
+    `rows` have label, cell (estimate, low, high) and the numbers as text. A hollow dot means that the CI contains 0.
     """
     ends = [cell[name] for _, cell, _ in rows for name in ("estimate", "low", "high") if known(cell[name])]
     scale = scale_over(ends, include=[0.0])
@@ -59,8 +59,8 @@ def levels_chart(rows: Sequence[tuple[str, Mapping[str, Any], str]]) -> Markup:
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
     """Return figure 1 of a row: women's share of the conversations on an occupation, against women at work.
 
-    table: occupation, share, share_said (percent), n_women, n_men. number: that of the row, which sets the colour.
-    The occupations with the largest differences on each side are labelled. None if none was mentioned.
+    `table` has occupation, share, share_said (percent), n_women and n_men. `number` is that of the row, which sets the
+    colour. The occupations with the largest differences on each side are labelled. None if none was mentioned.
     """
     known = table.drop_nulls(["share", "share_said"]).sort("share_said", "occupation")
     if known.is_empty():
@@ -86,9 +86,9 @@ def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Mar
 
 
 def turns_svg(turns: Mapping[str, pl.DataFrame], speaker: str, described: str) -> Markup | None:
-    """Figure 2 for one speaker: classifier bias by turn, a line for each row.
+    """Return figure 2 for one speaker: classifier bias by turn, with one line per row.
 
-    None where no row has any.
+    Returns None if no row has a value.
 
     Parameters
     ----------

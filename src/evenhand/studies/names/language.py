@@ -1,4 +1,4 @@
-"""How surprising each row's model finds the replies of the base row: the same texts for all, word by word."""
+"""Compute the perplexity of the base row's replies under each row's model: the same texts for all, per word."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ MOST_REPLIES = 1_000
 
 
 def drawn_replies(chats: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """At most MOST_REPLIES replies of the base row that hold a word: name, text and words, drawn by the seed."""
+    """Return up to MOST_REPLIES random replies of the base row that contain a word: name, text and number of words."""
     replies = chats.filter((pl.col("turn") > 1) & pl.col("name").is_not_null()).select(
         "prompt_id", "name", "text", words=pl.col("text").str.count_matches(r"\S+").cast(pl.Int64)
     )
@@ -27,11 +27,14 @@ def drawn_replies(chats: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def read_replies(model: LanguageModel, replies: pl.DataFrame, file: Path) -> None:
-    """Write a file with name, words and nats (null where the model gives none) of each reply, each read by itself."""
+    """Write name, number of words and nats of each reply to a file; each reply is scored without its context.
+
+    Nats are null if the model gives no likelihood.
+    """
     try:
         found = model.log_likelihoods(replies["text"].to_list())
         nats = -np.asarray(found.sums, dtype=np.float64)
-    except EvenhandError:  # one that only writes
+    except EvenhandError:  # a model that can only generate
         nats = np.full(replies.height, np.nan)
     nats = np.where(np.isfinite(nats), nats, np.nan)
     table = replies.select("name", "words").with_columns(nats=pl.Series(nats).fill_nan(None))

@@ -12,13 +12,13 @@ from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count, unknown_value
 
 BASE = "original"
-"""What the model by itself is called."""
+"""Label of the original model."""
 DECODINGS = get_args(SelfChatDecoding)
 LABEL = re.compile(r"[\w][\w .+-]{0,59}")
 SAME_RESULTS = frozenset({"device", "batch_tokens"})
-"""Options that may differ when a study goes on: they change how it is computed, not what."""
+"""Options that may differ when a study is resumed, because they do not affect the result."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
-"""Options that a folder cannot decide."""
+"""Options that are never taken from the record in a folder; the user must give them again."""
 
 
 class NamesConfig(SeedOptions, ModelOptions):
@@ -91,7 +91,7 @@ class NamesConfig(SeedOptions, ModelOptions):
 
 
 def slug(label: str) -> str:
-    """A label fit for a folder.
+    """Return a label in a form that is valid as the name of a folder.
 
     >>> slug("Name scrambling"), slug("BB 90M")
     ('name-scrambling', 'bb-90m')

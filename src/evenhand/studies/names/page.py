@@ -25,11 +25,11 @@ from evenhand.studies.plain_page import PlainTable, plain_page
 
 SHOWN_JUDGE = "gender"
 IN_POINTS = {"classifier_bias": "inferred gender", "occupation_lean": "occupations"}
-"""Measures of the chart at the top, which share a scale."""
+"""Measures of the chart at the top, which have the same scale."""
 
 
 def names_page(study: NamesStudy) -> str:
-    """The whole study: one document that needs no network, every text escaped."""
+    """Return the whole study as one HTML document that needs no network; every text is escaped."""
     tables = all_tables(study)
     options = [
         [name, str(value)]
@@ -47,7 +47,7 @@ def names_page(study: NamesStudy) -> str:
 
 
 def all_tables(study: NamesStudy) -> list[PlainTable]:
-    """The tables of every decoding."""
+    """Return the tables of every decoding preset."""
     several = len(study.config.decoding) > 1
     return [
         PlainTable(
@@ -81,7 +81,7 @@ def levels(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
 
 
 def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
-    """Figures 1 and 2 of every decoding: caption and drawing."""
+    """Yield caption and drawing of figures 1 and 2 for every decoding preset."""
     several = len(study.config.decoding) > 1
     labels = list(study.config.models)
     for decoding in study.config.decoding:

@@ -38,7 +38,7 @@ def stored_study(path: Path) -> NamesConfig:
 
 
 def ended(folder: Path) -> bool:
-    """Whether a run was measured to its end.
+    """Return whether all measures of a run were computed.
 
     >>> ended(Path("nowhere"))
     False
@@ -49,7 +49,7 @@ def ended(folder: Path) -> bool:
 
 
 def unfinished(path: Path, config: NamesConfig) -> list[str]:
-    """Rows, the base among them, of which a run of self-chats is still to be made; in order."""
+    """Return the rows, including the base row, whose self-chats are not complete yet; in order."""
     return [
         label
         for label in config.models

@@ -1,4 +1,4 @@
-"""The front door of the study of names: `names_study(...)` runs it, a `NamesTables` shows itself."""
+"""Public function for the study of names: `names_study` runs it, and `NamesTables` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

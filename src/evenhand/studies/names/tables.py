@@ -1,4 +1,4 @@
-"""The tables of the study of names, numbered as the paper's, with every row under the same decoding."""
+"""Tables of the study of names, with the paper's numbers; all rows of a table have the same decoding."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -88,7 +88,7 @@ PERMUTED = "by chance (genders of names permuted)"
 
 
 def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
-    """Tables 2 to 10 and what rows cost, under one decoding."""
+    """Yield tables 2 to 10 and the costs of each row, for one decoding preset."""
     rows = study.cells.filter((pl.col("decoding") == decoding) | pl.col("decoding").is_null()).to_dicts()
     cells = {(row["row"], row["benchmark"], row["measure"], row["part"]): row for row in rows}
     labels = list(study.config.models)

@@ -1,4 +1,4 @@
-"""The study of names in a terminal."""
+"""Print the study of names in a terminal."""
 
 from collections.abc import Mapping
 from pathlib import Path

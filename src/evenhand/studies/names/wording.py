@@ -1,4 +1,4 @@
-"""Write the words of the study of names: the names of measures, and a sentence on each row."""
+"""Labels and sentences of the study of names: names of measures, and a sentence on each row."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -179,7 +179,8 @@ def change_of(cell: dict[str, Any]) -> tuple[str, str]:
             f"×{wording.number(cell[f'change_{end}'], 2)}" for end in ("low", "high") if cell[f"change_{end}"]
         ]
         return f"×{wording.number(cell['change'], 2)}", " to ".join(ends)
-    while 0 < abs(cell["change"]) < 0.5 * 10.0**-places and places < MOST_PLACES:  # it is not nothing
+    # a change other than 0 must not be shown as 0
+    while 0 < abs(cell["change"]) < 0.5 * 10.0**-places and places < MOST_PLACES:
         places += 1
     return wording.signed(cell["change"], places), wording.interval(
         cell["change_low"], cell["change_high"], places
@@ -229,9 +230,9 @@ SHORT = {
     "crows_pairs": "CrowS-Pairs",
     **{name: LABELS[name] for name in COSTS},
 }
-"""What sentences name; the rest is in the tables."""
+"""Names of measures in sentences; measures without one are only in the tables."""
 NORMS = (TOKENS, GROUP_TOKENS)
-"""Corrected for chance, so that they lie about 0, and not on both sides of it, where there is no difference."""
+"""Norms corrected for chance: without a difference they are about 0, and a value below 0 does not mean bias."""
 NEARER, FARTHER, OPEN, TEXT = (
     "Less bias",
     "More bias",
@@ -245,9 +246,9 @@ OF_DISTANCE = {True: NEARER, False: FARTHER, None: OPEN}
 def nearer(cell: dict[str, Any]) -> bool | None:
     """Return whether a changed row is nearer to no difference than the base row; None if this is undecided.
 
-    What counts is the distance from 0, on whichever side: from +1 to -6 is farther. Corrected norms below 0 are as good
-    as 0, and a share of offensive replies is the better the lower. The base row is taken as it was measured; where the
-    95 % interval of the change also holds changes that would leave the row as far off on the other side, it is open.
+    The absolute distance from 0 counts, so a change from +1 to -6 is farther. Corrected norms below 0 count as 0. For
+    the share of offensive replies, lower is always better. The value of the base row is used without its uncertainty.
+    The result is None if the 95% interval of the change includes both nearer and farther values.
 
     >>> told = {"measure": "classifier_bias", "change_verdict": "lower", "change_low": -3.0, "change_high": -1.0}
     >>> nearer(told | {"change_from": 3.0}), nearer(told | {"change_from": -0.5})
@@ -265,7 +266,7 @@ def nearer(cell: dict[str, Any]) -> bool | None:
 
 
 def _distance(measure: str, value: float) -> float:
-    """How far from what an unbiased model has."""
+    """Return the distance of a value from that of an unbiased model."""
     return value if measure == OFFENCE else max(0.0, value) if measure in NORMS else abs(value)
 
 

@@ -1,4 +1,4 @@
-"""From somebody's table to the answers that the benchmark `answers` compares: a row for each answer and axis."""
+"""Convert a user's table to the responses that the benchmark `answers` compares: one row per response and axis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,18 @@ _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
 
 @dataclass(frozen=True)
 class Answers:
-    """frame: row (of the table, from 0; once for each axis), axis, group, prompt_id, text, sample, and what the table
-    holds of question, unit, rater, draw, continuation, error, and `negative` or `score`. called: the negative answers,
-    or the number. told: what was left out, in sentences."""
+    """Responses as the benchmark `answers` compares them.
+
+    Attributes
+    ----------
+    frame
+        One row per response and axis: row (of the table, from 0), axis, group, prompt_id, text, sample, columns of the
+        table for question, unit, rater, draw, continuation and error, and `negative` or `score`.
+    called
+        Name of the negative responses, or of the number.
+    told
+        Sentences about rows and columns that were left out.
+    """
 
     frame: pl.DataFrame
     called: str
@@ -40,7 +49,7 @@ class Answers:
 
 
 class SwappedColumns(UsageError):
-    """Two columns have each other's meaning. columns: their right meanings."""
+    """Error for two columns with swapped meanings. `columns` has their right meanings."""
 
     def __init__(self, message: str, hint: str, columns: Mapping[str, str]):
         super().__init__(message, hint)
@@ -55,10 +64,10 @@ def answers_of(
     negative: Sequence[str] = (),
     decimal: str | None = None,
 ) -> Answers:
-    """The answers in a table.
+    """Return the responses in a table.
 
-    table: as read. columns: what they hold. where: what errors call the table. negative: the labels that are
-    negative. decimal: as `plain_numbers` takes it. Raises DataError naming column and row.
+    table: as read. columns: the meaning of its columns. where: name of the table in errors. negative: the labels that
+    are negative. decimal: as in `plain_numbers`. Raises DataError, which names column and row.
     """
     kept = table.select(pl.int_range(pl.len()).cast(pl.Int64).alias("row"))
     for ours in _TEXTS:
@@ -154,12 +163,12 @@ def _refuse_swapped(table: pl.DataFrame, columns: Columns, score: str, where: So
 
 
 def _hint(word: str) -> str:
-    """Return how to correct a cell that is not a number: only one without digits may say that there is no answer."""
+    """Return how to correct a cell that is not a number; a cell with digits cannot mean that there is no answer."""
     return _DIGITS_HINT if any(sign.isdigit() for sign in word) else _MISSING_HINT.format(word=word)
 
 
 def _refuse_uncomputable(numbers: pl.Series, where: Source) -> None:
-    """Squares and cubes of the numbers, and what tells them apart, must fit into doubles."""
+    """Raise DataError if squares, cubes or differences of the numbers cannot be represented as doubles."""
     known = numbers.drop_nulls()
     if known.is_empty():
         return
@@ -175,7 +184,7 @@ def _refuse_uncomputable(numbers: pl.Series, where: Source) -> None:
 
 
 def _names(table: pl.DataFrame, column: str, where: Source) -> pl.Series:
-    """A column of names: texts without blanks around them, of one line, and no formulas."""
+    """Return a column of names without surrounding blanks; raise DataError for line breaks and formulas."""
     names = text_column(table, column, where).str.strip_chars()
     broken = names.str.contains(r"[\r\n]").fill_null(False).arg_true()
     if len(broken):
@@ -201,7 +210,7 @@ def _refuse_formulas(column: pl.Series, where: Source) -> None:
 
 
 def _negative(labels: pl.Series, negative: Sequence[str], where: Source) -> pl.Series:
-    """Whether each label is a negative one; null where there is none."""
+    """Return whether each label is negative; null without a label."""
     words = labels.str.strip_chars()
     words = words.set((words == "").fill_null(False), None)
     counts = words.drop_nulls().value_counts(sort=True)

@@ -84,7 +84,7 @@ def may_be_group(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
 
 
 def flag(column: str, ours: str) -> str:
-    """The flag that states it, quoted for a shell where it must be."""
+    """Return the `--column` flag that states the meaning of a column, quoted for a shell if necessary."""
     pair = f"{column}={ours}"
     return f"--column {pair if all(c.isalnum() or c in '_=-.' for c in pair) else repr(pair)}"
 

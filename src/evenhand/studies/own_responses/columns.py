@@ -57,8 +57,17 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Columns:
-    """theirs: by what each holds, the columns of the table, in its order; group may have several. told: what was
-    guessed, and what is not used, in sentences. guessed: what was not stated."""
+    """Meanings of the columns of a user's table.
+
+    Attributes
+    ----------
+    theirs
+        Columns of the table by meaning, in the order of the table; only "group" may have several.
+    told
+        Sentences about guessed and unused columns.
+    guessed
+        Meanings that were guessed and not stated.
+    """
 
     theirs: Mapping[str, tuple[str, ...]]
     told: tuple[str, ...]
@@ -72,8 +81,8 @@ class Columns:
 def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str] = OURS) -> dict[str, str]:
     """Return the meaning of each named column, from THEIRS=OURS or a mapping.
 
-    given: several, or a mapping. ours: what may stand on the right. Raises UsageError for a value without "=", an
-    unknown name, and a column named twice.
+    given: one or more of them. ours: the valid meanings. Raises UsageError for a value without "=", an unknown meaning,
+    and a column that is named twice.
 
     >>> stated_columns(["who=group", "the answer=continuation"])
     {'who': 'group', 'the answer': 'continuation'}
@@ -209,7 +218,7 @@ def _pair(value: str) -> tuple[str, str]:
 
 
 def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, scored: bool) -> bool:
-    """Whether it is looked for among the names of columns."""
+    """Return whether a column with this meaning is looked for among the names of columns."""
     if ours in OUTCOMES:
         return (
             not judged_now
@@ -228,7 +237,7 @@ def _plain(name: str) -> str:
 
 
 def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[str]:
-    """Columns whose names say that they may hold it; our own name alone where it is there."""
+    """Return columns whose names suggest this meaning; only evenhand's own name if the table has it."""
     free = [column for column in frame.columns if column not in stated]
     if ours in free:
         return [ours]
@@ -267,7 +276,7 @@ def _two(where: str, meant: Mapping[str, str]) -> DataError:
 
 
 def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
-    """One thing is compared at a time: a second one, said as plainly, is not dropped without a word."""
+    """Raise UsageError for two stated outcomes: only one can be compared, and none is dropped silently."""
     named = {column: ours for column, ours in stated.items() if ours in OUTCOMES}
     if judged_now and named:
         column, ours = next(iter(named.items()))
@@ -284,13 +293,13 @@ def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
 
 
 def _named_otherwise(frame: pl.DataFrame) -> list[str]:
-    """Columns whose names say that they hold something other than groups."""
+    """Return columns whose names suggest something other than groups."""
     others = {word for ours, words in _WORDS.items() if ours != _SEVERAL for word in words.split()}
     return [column for column in frame.columns if _plain(column) in others]
 
 
 def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -> list[str]:
-    """Return the columns that may hold groups as well; of yes and no only where the outcome is another column."""
+    """Return other columns that may contain groups; columns of yes and no only if another column is the outcome."""
     return [
         name for name in _group_columns(frame, taken) if has_outcome or may_hold(frame[name])[0] == _SEVERAL
     ]

@@ -1,4 +1,4 @@
-"""Measures on responses that somebody already has: the same analysis, without any model."""
+"""Analyse responses that the user already has, as in an audit but without a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -59,7 +59,7 @@ ANSWER_FORMAT = (
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of one table of responses. told: what was guessed about it and what was left out, in sentences."""
+    """Results for one table of responses. `told` has sentences about guessed columns and left-out rows."""
 
     benchmark: str
     responses: pl.DataFrame
@@ -216,7 +216,7 @@ def _answers(
 
 
 def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFrame:
-    """A table whose columns bear the names that a benchmark knows."""
+    """Return a table with its columns renamed to the names that benchmarks use."""
     pairs = reading.columns
     given = pairs if isinstance(pairs, Mapping) else dict(value.rpartition("=")[::2] for value in pairs)
     stated = stated_columns(pairs, {*given.values(), *OURS})
@@ -263,9 +263,9 @@ def _conversations(
     shelf: ClassifierShelf,
     told: list[str],
 ) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
-    """Utterances with all judgements, and what the scores of each classifier are called, by role.
+    """Return utterances with all labels, and the names of each classifier's scores by role.
 
-    Roles that the file does not judge are judged by the benchmark's own classifiers, as in an audit.
+    Roles without labels in the file are labelled by the benchmark's own classifiers, as in an audit.
     """
     roles = [judge.role for judge in recipe.classified_by]
     now = roles_judged_by(recipe, named)

@@ -1,4 +1,4 @@
-"""Tables in memory, in any common form: Polars, pandas, Arrow, a dict of columns, a list of dicts."""
+"""Convert tables in memory to Polars: Polars, pandas, Arrow, a dict of columns, a list of dicts."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ NAME = "The table"
 
 
 def as_source(answers: Any) -> Source:
-    """A path, or a table as Polars has it.
+    """Return a path, or a table as a Polars frame.
 
-    Raises UsageError for something else, DataError for columns that make no table.
+    Raises UsageError for other types, and DataError for columns that cannot form a table.
 
     Parameters
     ----------
     answers
-        A path, a Polars or pandas frame, anything that speaks Arrow, a dict of columns, a list of dicts.
+        A path, a Polars or pandas frame, an object with Arrow's interface, a dict of columns, or a list of dicts.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def as_source(answers: Any) -> Source:
 
 
 def _of_pandas(frame: Any) -> pl.DataFrame:
-    """Column by column, so that no further package is needed; what pandas takes for missing is null."""
+    """Convert a pandas frame column by column, which needs no further package; missing values become null."""
     names = [str(name) for name in frame.columns]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(

@@ -60,7 +60,7 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
 
 
 def _cells(values: pl.Series, value: str) -> pl.Series:
-    """Whether each value of a column is the declared one."""
+    """Return whether each value of a column is the declared one."""
     if values.dtype == pl.String:
         return (values.str.strip_chars().str.to_lowercase() == value.lower()).fill_null(False)
     number = _number(value)

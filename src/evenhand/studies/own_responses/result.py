@@ -120,7 +120,7 @@ class FileMeasurements(ViewedResult):
 
 
 def _told(paths: Mapping[str, str]) -> dict[str, str]:
-    """Where files lie, for a reader: the folder of the detail tables rather than each of them."""
+    """Return the paths to list for the user: the folder of the detail tables instead of each table."""
     told = {name: path for name, path in paths.items() if not name.startswith(DETAILS)}
     tables = [path for name, path in paths.items() if name.startswith(DETAILS)]
     if tables:

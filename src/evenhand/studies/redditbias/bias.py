@@ -18,15 +18,15 @@ from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 PUBLISHED, CORRECTED, OWN_MEASURE = "redditbias_lmb_published", "redditbias_lmb", "valence_spread"
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size", "redditbias_likelier"
 OWN_LIMIT = 20_000
-"""Sentences of our own that each model is asked."""
+"""Number of evenhand's own sentences for each model."""
 KINDS = {"redditbias": "redditbias", "own": "evenhand-likelihood"}
-"""Runs of a model, and the benchmark of each."""
+"""Kinds of audits of a model, with the benchmark of each."""
 
 
 def audits_of(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
-    """The audits of one model, by kind, on all biases of the study.
+    """Return the options of the audits of one model, by kind, for all biases of the study.
 
-    model: what it is called in the manifests. Raises UsageError for options that cannot be.
+    model: name of the model in the manifests. Raises UsageError for invalid options.
     """
     own = tuple(bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN))
     axes = {"redditbias": tuple(bias for bias in config.bias if not bias.startswith(OWN)), "own": own}

@@ -57,7 +57,7 @@ def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
 
 
 def _judged(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
-    """The table with q and verdict of one kind of change, by Holm over the models of a measure."""
+    """Return the table with q and verdict of one kind of change, by Holm's method over the models of a measure."""
     judged = []
     for part in table.with_row_index("place").partition_by("measure", maintain_order=True):
         open_rows = (
@@ -82,7 +82,7 @@ def _judged(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
 
 
 def is_perplexity(measure: str) -> bool:
-    """Whether a measure is a perplexity, whose changes are ratios.
+    """Return whether a measure is a perplexity, whose changes are ratios.
 
     >>> is_perplexity("redditbias_lmp"), is_perplexity("own_lines_perplexity"), is_perplexity("dst_f1")
     (True, True, False)

@@ -1,7 +1,7 @@
 """The study of RedditBias: bias, perplexity and two dialogue tasks of a model with and without each debiasing method.
 
-Stage by stage, model by model, each remembered in the study's folder, so that it goes on wherever it was stopped:
-models/ (trained), audits/ (bias), perplexity/ and tasks/.
+The stages run one after the other, each for all models. Their results are stored in the study's folder, so that an
+interrupted study can be resumed: models/ (trained), audits/ (bias), perplexity/ and tasks/.
 """
 
 import gc
@@ -40,10 +40,20 @@ CELLS_FILE = "cells.parquet"
 
 @dataclass(frozen=True)
 class RedditBiasStudy:
-    """A finished study on disk.
+    """Finished study on disk.
 
-    folder: in which it lies. cells: every number (`cells.CELLS`). not_measured: what was not, and why. notes: what a
-    reader must know. facts: of the model and the data.
+    Attributes
+    ----------
+    folder
+        Folder of the study.
+    cells
+        All numbers (`cells.CELLS`).
+    not_measured
+        Measures that are missing, with the reasons.
+    notes
+        Cautions for readers.
+    facts
+        Descriptions of the model and the data.
     """
 
     folder: Path
@@ -94,7 +104,7 @@ def study_redditbias(
 
 @dataclass
 class _Session:
-    """One sitting: what is there stays, the rest is made."""
+    """One run of a study; stored results are kept and missing ones are computed."""
 
     config: RedditBiasConfig
     path: Path
@@ -125,7 +135,7 @@ class _Session:
         return facts
 
     def cells(self) -> list[dict[str, Any]]:
-        """Every number of every model, the base's under each bias."""
+        """Return all numbers of every model; those of the base model are repeated for each bias."""
         rows: list[dict[str, Any]] = []
         base_lines = read_kept(self._lines_file(BASE))
         answers = {
@@ -157,7 +167,7 @@ class _Session:
         return rows
 
     def unread(self) -> list[str]:
-        """Which lines a model has no likelihood of: a sentence for all models of which that is the same."""
+        """Return sentences about lines without a likelihood; models with the same sentence share it."""
         told: dict[str, list[str]] = {}
         for made in self.config.models:
             sentence = left_out(read_kept(self._lines_file(made.key)), "{}")
@@ -226,7 +236,7 @@ class _Session:
 
 
 def epochs_as_long(lineage: Mapping[str, Any]) -> float:
-    """How often the texts of a training are read in as many steps as it had, if each is read once an epoch.
+    """Return the number of epochs with the same number of steps as a training, if each epoch reads each text once.
 
     >>> data, options = {"texts": 100, "examples": 200}, {"batch_size": 8, "accumulation": 1}
     >>> epochs_as_long({"steps": 50, "data": data, "options": options})

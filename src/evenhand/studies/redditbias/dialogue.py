@@ -51,7 +51,7 @@ class Task:
     asked: Sequence[StatePair] | Sequence[Asked]
 
     def run(self, config: RedditBiasConfig, model: Any, folder: Path) -> pl.DataFrame:
-        """Teach a model the task in a folder, and ask it. Changes the model's weights."""
+        """Train a model on the task in a folder, and test it. Changes the model's weights."""
         published, train, asked = config.as_published, list(self.train), list(self.asked)
         if self.name == TRACKING:
             teaching = replace(TrackingOptions().training, seed=config.seed)
@@ -63,7 +63,7 @@ class Task:
 
 
 def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
-    """The tasks whose data were named, read and cut to the limit; and notes on the data.
+    """Return the tasks whose data were given, shortened to the limit, and notes on the data.
 
     Raises DataError for data that cannot be read.
     """
@@ -126,9 +126,10 @@ def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callabl
 def task_cells(
     task: str, table: pl.DataFrame, base: pl.DataFrame | None, config: RedditBiasConfig
 ) -> list[dict[str, object]]:
-    """The measures of a task for one model; base: the base model's answers, None for its own.
+    """Return the measures of a task for one model.
 
-    The null of state tracking is that of always saying yes.
+    base: the responses of the base model, or None if the model is the base model. The null of state tracking is the
+    value of a model that always says yes.
     """
     if task == TRACKING:
         own = state_tracking(table, seed=config.seed)
@@ -154,5 +155,5 @@ def _cell(row: Mapping[str, Any], moved: Mapping[str, Any] | None) -> dict[str, 
 
 
 def _even(limit: int | None) -> int | None:
-    """Questions come in twos, a right one and a wrong one."""
+    """Return the limit rounded to an even number, because questions come in pairs of a right and a wrong one."""
     return None if limit is None else limit + limit % 2

@@ -1,4 +1,4 @@
-"""Language Model Perplexity: how surprised each model is by lines of conversation, as published and over tokens."""
+"""Language Model Perplexity: perplexity of each model on lines of conversation, as published and per token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 from evenhand.weights import quiet_transformers
 
 LONGEST = 36
-"""Tokens behind which the published program cuts a line."""
+"""Number of tokens after which the published program cuts a line."""
 MORE = 8
-"""Tokens that are read behind it, so that none in front of it is another for the cut."""
+"""Additional tokens that are read, so that the cut does not change the tokens before it."""
 OWN_LINES = 1000
 MOST_FAILED = 0.05
 PUBLISHED, USUAL = "redditbias_lmp_published", "redditbias_lmp"
 MEASURES = (PUBLISHED, USUAL)
-"""Mean over lines, each counting once; and mean over tokens."""
+"""Perplexity as the mean over lines with equal weights, and as the mean over tokens."""
 OWN_MEASURES = ("own_line_perplexity", "own_token_perplexity")
-"""The same of sentences of our own, of which the paper says nothing."""
+"""The same for evenhand's own sentences, which the paper does not use."""
 WHY = {"too_long": "longer than the model takes"}
 
 
@@ -59,11 +59,11 @@ def lines_of(config: RedditBiasConfig) -> Lines:
 
 
 def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataFrame:
-    """Return each line's likelihood, cached in a file: nats and tokens, the same as published, and error.
+    """Return the likelihood of each line, cached in a file: nats and tokens, the same as published, and error.
 
-    As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens, so that
-    lines count that are too long for the model. Null for what has no likelihood, error: why. Raises ModelError where
-    more than 5 % of the lines have none.
+    As published, there is no start token, the first token is not scored, and lines are cut after 36 tokens. The cut
+    also applies to lines that are too long for the model. Lines without a likelihood have nulls, and `error` has the
+    reason. Raises ModelError if more than 5% of the lines have none.
     """
     if file.is_file():
         return read_kept(file)
@@ -103,7 +103,7 @@ def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataF
 def left_out(table: pl.DataFrame, name: str) -> str | None:
     """Return the number of lines without a likelihood, and the reasons; None if all have one.
 
-    table: of `read_lines`. name: of the model.
+    table: result of `read_lines`. name: name of the model.
     """
     reasons = table["error"].drop_nulls().value_counts(sort=True).rows()
     if not reasons:
@@ -117,7 +117,7 @@ def left_out(table: pl.DataFrame, name: str) -> str | None:
 
 
 def _beginnings(model: CausalModel, lines: Sequence[str]) -> list[str]:
-    """As much of each line as is read by the published rule, and a little more, so that no token of it is another."""
+    """Return the part of each line that the published rule reads, and MORE tokens, so that the cut changes no token."""
     with quiet_transformers():
         found = model.tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True)
     most = LONGEST + MORE
@@ -133,13 +133,13 @@ def perplexity_cells(
     base: bool = False,
     measures: tuple[str, str] = MEASURES,
 ) -> list[dict[str, object]]:
-    """Both perplexities of a model, with limits over lines, and their ratio to the base model's on the same lines.
+    """Return both perplexities of a model with CIs over lines, and their ratio to the base model's on the same lines.
 
-    table, other: of `read_lines`, the model's and the base model's. base: the model is that itself: no change.
-    measures: as they are called, over lines and over tokens.
+    table, other: results of `read_lines` for the model and the base model. base: whether the model is the base model,
+    which has no change. measures: names of the perplexities over lines and over tokens.
 
-    change, change_low, change_high are ratios (1.05: five percent more surprised); change_p is two-sided, of no change.
-    n: lines that both models have a likelihood of.
+    change, change_low and change_high are ratios (1.05: perplexity is 5% higher). change_p is two-sided, of no change.
+    n is the number of lines for which both models have a likelihood.
     """
     sides = [_parts(table, other), _parts(other, table)]
     clusters = np.arange(table.height)
@@ -166,7 +166,10 @@ def perplexity_cells(
 
 
 def _parts(table: pl.DataFrame, other: pl.DataFrame) -> Floats:
-    """Mean nats of each line as published, 1 where it has any, nats and tokens, (lines, 4); 0 where one has none."""
+    """Return sums per line, shape (lines, 4): mean nats as published, 1 if it exists, nats, and tokens.
+
+    Lines without a likelihood have 0.
+    """
     both = {
         name: (table[name].is_not_null() & other[name].is_not_null()).to_numpy()
         for name in ("nats", "published_nats")

@@ -21,19 +21,19 @@ PUBLISHED = {
     "hd": "as_published=true",
     "cda": "by=published",
 }
-"""What makes a method that of the published program."""
+"""Options that make a method the same as in the published program."""
 OWN = "evenhand/"
-"""In front of an axis of our own sentences, in the place of a bias type."""
+"""Prefix of an axis of evenhand's own sentences, which replaces a bias type."""
 BASE, CONTROL = "base", "control"
-"""What the model by itself is called, and one that learned the same texts without a method."""
+"""Names of the original model, and of a model trained on the same texts without a method."""
 WEIGHT = "weight"
-"""The option of a method that is the weight of its debiasing term."""
+"""Option of a method that is the weight of its debiasing term."""
 PLAIN = "lmd?weight=0"
-"""Language modelling on the texts as they are: no method at all."""
+"""Language modelling on the unchanged texts, without a debiasing method."""
 SAME_RESULTS = frozenset({"device", "batch_tokens"})
-"""Options that may differ when a study goes on: they change how it is computed, not what."""
+"""Options that may differ when a study is resumed, because they do not affect the result."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
-"""Options that a folder cannot decide."""
+"""Options that are never taken from the record in a folder; the user must give them again."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Made:
 
     @property
     def is_control(self) -> bool:
-        """Whether it is one that was added as such."""
+        """Return whether the model was added as a control."""
         return self.name.startswith(CONTROL)
 
 
@@ -130,7 +130,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         """Return the control of a method: the same texts and steps with weight 0, or plain fine-tuning.
 
         The control of a method without training is the original model."""
-        if not isinstance(load_method(words), TrainingMethod):  # a projection learns nothing from texts
+        if not isinstance(load_method(words), TrainingMethod):  # a projection is not trained on texts
             return Made("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
         if not _is_weighted(words):
@@ -164,7 +164,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
 
 
 def is_plain(words: str) -> bool:
-    """Whether a method learns its texts and nothing else.
+    """Return whether a method is only language modelling on its texts.
 
     >>> is_plain("hd?weight=0"), is_plain("hd"), is_plain("cda")
     (True, False, False)
@@ -177,7 +177,7 @@ def _is_weighted(words: str) -> bool:
 
 
 def slug(words: str) -> str:
-    """A name fit for a folder.
+    """Return a method in a form that is valid as the name of a folder.
 
     >>> slug("evenhand/religion"), slug("lmd?weight=50.0")
     ('evenhand-religion', 'lmd-weight-50-0')

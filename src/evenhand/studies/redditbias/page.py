@@ -29,7 +29,7 @@ PAPER = (
 
 
 def redditbias_page(study: RedditBiasStudy) -> str:
-    """The whole study: one document that needs no network, every text escaped."""
+    """Return the whole study as one HTML document that needs no network; every text is escaped."""
     tables = [*summary_tables(study), *detail_tables(study)]
     options = study.config.model_dump(mode="json")
     facts = [[name, "none" if value is None else str(value)] for name, value in options.items()]
@@ -41,7 +41,7 @@ def redditbias_page(study: RedditBiasStudy) -> str:
 
 
 def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
-    """For each bias one table as the paper's: a row a model, a column a measure."""
+    """Yield one table per bias, as in the paper: one row per model, one column per measure."""
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).to_dicts()
         cells = {(row["model"], row["measure"]): row for row in rows}
@@ -55,7 +55,7 @@ def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 
 def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
-    """For each bias every number with its limits, its null, and how it differs from the model by itself."""
+    """Yield one table per bias with every number: CI, null, and difference from the original model."""
     heads = ("est.", "95 %", "null", "p", "verdict", "change", "95 %", "q", "verdict", "n")
     sizes = ("size", "95 %", "q", "verdict", "beyond", "95 %", "q", "verdict")
     for bias in study.config.bias:

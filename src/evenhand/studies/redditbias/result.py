@@ -1,4 +1,4 @@
-"""The front door of the study of RedditBias: `redditbias(...)` runs it, a `RedditBiasTables` shows itself."""
+"""Public function for the study of RedditBias: `redditbias` runs it, and `RedditBiasTables` is the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

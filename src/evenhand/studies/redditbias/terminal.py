@@ -1,4 +1,4 @@
-"""The study of RedditBias in a terminal."""
+"""Print the study of RedditBias in a terminal."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ def render_redditbias(
     Parameters
     ----------
     paths
-        Files to point at in the end.
+        Files that are listed at the end.
     """
     out = Printer(console)
     out.line(f"RedditBias: {study.config.model}", "bold")

@@ -1,4 +1,4 @@
-"""The words of the study of RedditBias, for page and terminal alike."""
+"""Labels and sentences of the study of RedditBias, for page and terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ TEXTS_ALONE, WARNING = "·", "!"
 
 
 def title_of(bias: str) -> str:
-    """A bias as a heading.
+    """Return the title of a bias.
 
     >>> title_of("evenhand/religion"), title_of("religion1")
     ('religion, in our own sentences', 'religion1')
@@ -121,14 +121,14 @@ def _standing(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class _Moved:
-    """What became of a bias in one model: cells by model and measure, the model, and the measure that is judged."""
+    """Change of a bias in one model: cells by model and measure, the model, and the measure that is tested."""
 
     cells: Mapping[tuple[str, str], Cell]
     model: str
     measure: str
 
     def told(self) -> tuple[str, str]:
-        """A sentence and a mark: down only where the bias is nearer to none than the control's, in every unit."""
+        """Return a sentence and a mark, which is "lower" only if the bias is lower than the control's in every unit."""
         cell, base = self.cells[self.model, self.measure], self.cells[BASE, self.measure]
         called, turned = LABELS[self.measure], self._turned(cell, base)
         now = wording.number(cell["estimate"])
@@ -169,7 +169,7 @@ class _Moved:
         return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
 
     def _also_beside_base(self, verdict: str) -> bool:
-        """Whether the bias is shown to have moved that way from the model by itself, too, in every unit."""
+        """Return whether the change from the original model was detected in the same direction in every unit."""
         effect = self.cells.get((self.model, EFFECT_SIZE))
         sizes = [
             one["size_verdict"] for one in (self.cells[self.model, self.measure], effect) if one is not None
@@ -177,7 +177,7 @@ class _Moved:
         return all(size == verdict for size in sizes)
 
     def _turned(self, cell: Cell, base: Cell) -> str:
-        """That the other group is now favoured, where the change from the model by itself is shown."""
+        """Return that the sign changed, if the change from the original model is significant."""
         if self.measure != CORRECTED or cell["change_verdict"] not in (HIGHER, LOWER):
             return ""
         if (cell["estimate"] or 0) * (base["estimate"] or 0) >= 0:
@@ -187,7 +187,7 @@ class _Moved:
         return f"; its sign changed, from {ways}{shown}"
 
     def _size(self, cell: Cell, what: str) -> str:
-        """How much farther from no bias, with limits."""
+        """Return the change of the distance from no bias, with its CI."""
         if cell[what] is None or cell[f"{what}_low"] is None:
             return "no interval"
         size = "size" if self.measure == CORRECTED else "spread"
@@ -195,7 +195,7 @@ class _Moved:
         return f"its {size} {wording.signed(cell[what])}, 95% CI {limits}"
 
     def _beside(self, other: str) -> str:
-        """The same in standard deviations and in percent of phrases, of another model and of this."""
+        """Return the values of another model and this one in standard deviations and in percent of phrases."""
         told = []
         for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, "% of phrases more likely for the group")):
             pair = [self.cells.get((model, name)) for model in (other, self.model)]
@@ -205,9 +205,11 @@ class _Moved:
         return f"; {'; '.join(told)}" if told else ""
 
     def _agree(self, control: str, verdict: str) -> bool:
-        """Whether d_z is shown to have moved the same way, and the share of phrases not the other."""
+        """Return whether d_z changed significantly in the same direction, and the share of phrases not in the opposite
+        one.
+        """
         effect = self.cells.get((self.model, EFFECT_SIZE))
-        if effect is None:  # our own sentences: the spread is all there is
+        if effect is None:  # evenhand's own sentences have no effect size to compare
             return True
         shares = [self.cells[model, LIKELIER]["estimate"] for model in (control, self.model)]
         if effect["beyond_verdict"] != verdict or None in shares:
@@ -231,7 +233,7 @@ def _cost(cells: Sequence[Cell]) -> str:
 
 
 def change_of(cell: Cell) -> str:
-    """A change in a few letters: of perplexities a factor, else a difference.
+    """Return a change in short form: a factor for perplexities, otherwise a difference.
 
     >>> change_of({"measure": "redditbias_lmp", "change": 1.25}), change_of({"measure": "dst_f1", "change": -0.02})
     ('×1.250', '−0.020')
@@ -261,7 +263,7 @@ def unlearned(study: RedditBiasStudy) -> str | None:
 
 
 def summary_cell(cell: Cell | None) -> str:
-    """A number as the paper's tables have it, with a mark for its verdict or, of costs, for its change."""
+    """Return a number as in the paper's tables, with a mark for its verdict or, for costs, for its change."""
     if cell is None or cell["estimate"] is None:
         return wording.ABSENT
     places = PLACES.get(cell["measure"], 1 if is_perplexity(cell["measure"]) else 3)

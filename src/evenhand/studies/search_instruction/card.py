@@ -65,9 +65,9 @@ def instruction_card(
 
 
 def effect(row: Mapping[str, Any]) -> str:
-    """Return the effect of an instruction, in half a sentence.
+    """Return the effect of an instruction as half a sentence.
 
-    row: of `compare_finalists`.
+    row: a row of `compare_finalists`.
 
     >>> effect({"verdict": "lower", "change": -0.1, "change_low": -0.15, "change_high": -0.05})
     'negative continuations fell by 10.0 points (5.0 to 15.0)'
@@ -85,7 +85,7 @@ def effect(row: Mapping[str, Any]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as percent.
+    """Return a share as percent.
 
     >>> percent(0.123)
     '12.3 %'
@@ -94,7 +94,7 @@ def percent(share: float | None) -> str:
 
 
 def points(difference: float | None) -> str:
-    """A difference of shares in percentage points.
+    """Return a difference of shares in percentage points.
 
     >>> points(-0.0512)
     '−5.1'

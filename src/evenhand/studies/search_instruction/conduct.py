@@ -1,7 +1,7 @@
 """The search for an instruction that reduces harmful continuations. It can be stopped and resumed at any time.
 
-Search and final choice are pure (`mitigations/revision`); here they get prompts, a model, a classifier and a reviser,
-and a folder that remembers what these answered.
+`mitigations/revision` has the search and the final choice as pure functions. This module provides prompts, a model, a
+classifier and a reviser, and stores their outputs in a folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,10 +53,10 @@ MOST_UNJUDGED = 0.5
 
 @dataclass(frozen=True)
 class RevisionStudy:
-    """What came of a search.
+    """Result of a search.
 
-    history: see `history_frame`. finalists: see `compare_finalists`, the reference first. instruction: the chosen
-    one, as written to instruction.json. facts: what a reader wants to know (model, benchmark, judge, prompts).
+    history: see `history_frame`. finalists: see `compare_finalists`; the reference comes first. instruction: the chosen
+    one, as written to instruction.json. facts: descriptions of model, benchmark, classifier and prompts for reports.
     """
 
     folder: Path
@@ -67,12 +67,12 @@ class RevisionStudy:
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The row of the chosen instruction."""
+        """Return the row of the chosen instruction."""
         return self.finalists.row(by_predicate=pl.col("chosen"), named=True)
 
     @property
     def reference(self) -> dict[str, Any]:
-        """The row of the model without an instruction, on the same prompts."""
+        """Return the row of the model without an instruction, on the same prompts."""
         return self.finalists.row(by_predicate=pl.col("instruction") == NONE, named=True)
 
 
@@ -117,7 +117,8 @@ def search_prompts(
     name = labelling.benchmark
     classifier = selection.classifiers[labelling.classifier]
     decoding = selection.decodings[name].decoding
-    Prefix("An instruction.")(model)  # refuses models that take none, before anything is loaded or asked
+    # raises for models that accept no instruction, before anything is loaded
+    Prefix("An instruction.")(model)
     reviser = reviser or load_reviser(config.reviser, device=config.audit.device)
     prompts = revision_prompts(
         selection.benchmarks[0],
@@ -174,7 +175,7 @@ def search_prompts(
 
 @dataclass
 class _Session:
-    """One sitting of a search: what is remembered is read, the rest is asked and remembered."""
+    """One run of a search; stored outputs are read, missing ones are generated and stored."""
 
     config: RevisionConfig
     prompts: RevisionPrompts
@@ -222,7 +223,7 @@ class _Session:
         return self.trials.outcomes(instruction, prompts, where)
 
     def reword(self, instructions: Sequence[str], iteration: int) -> list[list[str]]:
-        """As the reviser says, or said: a served one may not say the same twice."""
+        """Return the reviser's rewordings, stored ones if they exist: a served reviser may give others next time."""
         path = self.folder / "rewordings" / f"round-{iteration:03d}.json"
         if path.is_file():
             stored = read_json(path, "Delete the file: they are then made again.")
@@ -232,7 +233,7 @@ class _Session:
                 f"{path} contains rewordings of other instructions.",
                 "Delete the file. The rewordings are then created again.",
             )
-        # another seed each round: an instruction that stays must not be reworded in the same way again
+        # a different seed each round, so that an instruction that is kept gets new rewordings
         seed = derived_seed(self.config.audit.seed, f"rewording {iteration}")
         with self.trials.in_flight():
             rewordings = self.reviser.reword(instructions, self.config.variants, seed)

@@ -1,4 +1,4 @@
-"""What a search for an instruction is asked to do."""
+"""Options of a search for an instruction."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,35 +16,35 @@ class RevisionConfig(Options):
     """Options of a search. Unknown names are refused."""
 
     audit: AuditConfig
-    """Model, one benchmark, decoding, classifier, seed: as for an audit."""
+    """Model, one benchmark, decoding, classifier and seed, as in an audit."""
     reviser: str = RULES
-    """Who rewords: "rules", or a language model by name."""
+    """Reviser that rewords instructions: "rules", or the name of a language model."""
     instructions: tuple[str, ...] = ()
-    """To begin with; none named means the library's own."""
+    """Instructions of the first round. Empty: evenhand's own."""
     iterations: Count = 10
     keep: Count = 5
     variants: Count = 4
     most_words: Count = 60
     most_unanswered: float = Field(default=0.05, ge=0, le=1)
     subset: Count | None = None
-    """Prompts of a round; None takes 300, or all that are not kept for the final choice."""
+    """Number of prompts per round. None: 300, or all that are not kept for the final choice."""
     final: Count | None = None
-    """Prompts kept for the final choice; None takes 1,000, or half."""
+    """Number of prompts kept for the final choice. None: 1,000, or half."""
     group_weight: float = Field(default=0.0, ge=0)
-    """Added to the rate for the share of groups shown to be above the others."""
+    """Weight of the share of groups with a detected higher rate; the product is added to the rate."""
     role: str | None = None
     """The role whose labels are used, if a benchmark has several classifiers."""
     delimiter: str = "\n"
-    """Between instruction and prompt."""
+    """Separator between instruction and prompt."""
 
     @property
     def search(self) -> SearchOptions:
-        """The part that the search itself reads."""
+        """Return the options of the search algorithm."""
         return SearchOptions(self.iterations, self.keep, self.variants, self.most_unanswered)
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The instructions to begin with."""
+        """Return the instructions of the first round."""
         return self.instructions or tuple(one.text for one in INSTRUCTIONS.values())
 
 

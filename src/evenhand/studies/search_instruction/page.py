@@ -1,4 +1,4 @@
-"""The search for an instruction as a page: what it changed, how it came about, what to beware of."""
+"""Page of a search for an instruction: effect, course of the search, and cautions."""
 
 import itertools
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
 
 
 def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -> Markup:
-    """The search as a drawing: rounds from left to right, the change from no instruction upwards.
+    """Return a chart of the search: rounds on the x axis, change from the model without an instruction on the y axis.
 
-    Each round has its own prompts, so that changes from its own reference are drawn, not rates.
+    Each round has its own prompts, so the chart shows changes from the round's own reference instead of rates.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
     parts = area.grid(null=0.0)
     names = [Label(name, area.x(i), 0) for i, name in enumerate(columns)]
     for name, row in zip(names, rows_of([name.span for name in names]), strict=True):
-        if row == 0:  # of very many rounds not every one is numbered
+        if row == 0:  # if there are many rounds, not each tick has a number
             parts.append(area.under(name.x, name.words))
     kept = tried.filter(pl.col("fate") == KEPT)
     best = kept.group_by("iteration").agg(pl.col("change").min()).sort("iteration").rows()
@@ -80,7 +80,7 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
 
 
 def revision_page(study: RevisionStudy) -> str:
-    """The whole search on one page that needs no network; every text is escaped."""
+    """Return the whole search as one HTML document that needs no network; every text is escaped."""
     others = study.finalists.filter(pl.col("instruction") != NONE)
     ends = [100 * v for name in ("change_low", "change_high", "change") for v in others[name].drop_nulls()]
     scale = scale_over(ends, include=[0.0])

@@ -14,16 +14,16 @@ is_search = RECORD.is_in
 
 
 def begin(folder: Path, record: Mapping[str, Any]) -> None:
-    """Start a search in a new or empty folder, or check that the one there is the same.
+    """Start a search in a new or empty folder, or check that the search there has the same options.
 
-    Those that the version which began it did not know count as left at their defaults.
+    Options that did not exist in the version that started the search count as defaults.
 
     Raises as `StudyRecord.begin`.
 
     Parameters
     ----------
     record
-        Everything that decides its result; `config` and `audit` are its options.
+        Everything that affects the result; `config` and `audit` are its options.
     """
 
     def deciding(stored: dict[str, Any]) -> Compared:
@@ -43,7 +43,7 @@ def _comparable(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_search(folder: Path) -> RevisionConfig:
-    """The options of a search that was begun; raises DataError if its record cannot be read."""
+    """Return the options with which a search was started; raises DataError if its record cannot be read."""
     stored = RECORD.stored(folder)
     config, audit = stored.get("config"), stored.get("audit")
     if not isinstance(config, dict) or not isinstance(audit, dict):

@@ -190,8 +190,7 @@ def search_with(
     output: Path | None = None,
     progress: Progress | None = None,
 ) -> Revision:
-    """Search as options say, and write the page; `model`, `reviser` and `loaded` replace what these name if they are
-    there already."""
+    """Run a search with options, and write its page. `model`, `reviser` and `loaded` replace those in the options."""
     here_only(options.audit, "search-instruction", "Leave `on` out.")
     study = search_prompts(
         options,

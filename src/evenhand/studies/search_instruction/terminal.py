@@ -1,4 +1,4 @@
-"""A search for an instruction in a terminal."""
+"""Print a search for an instruction in a terminal."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from evenhand.studies.search_instruction.wording import cautions, verdict_senten
 
 
 def render_revision(study: RevisionStudy, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-    """Print the chosen instruction, what it changed, the other finalists, and where everything lies."""
+    """Print the chosen instruction, its effect, the other finalists, and the paths of the files."""
     out = Printer(console)
     out.line(f"{study.facts['model']} on {study.facts['benchmark']}", "bold")
     out.line(verdict_sentence(study))

@@ -1,6 +1,6 @@
-"""Trying an instruction: what a model writes behind it, judged; each trial is a file and never made twice.
+"""Trials of instructions: generate continuations with an instruction and classify them. Each trial is stored in a file.
 
-The prompts are a part kept for the final choice, and a fresh, balanced subset of the rest for each round.
+Some prompts are kept for the final choice. Each round gets a new, balanced subset of the others.
 """
 
 import hashlib
@@ -35,18 +35,18 @@ TRIAL = {
     "instruction": pl.String,
     "prompt_id": pl.String,
     "sample": pl.UInt16,
-    "continuation": pl.String,  # null where it failed
+    "continuation": pl.String,  # null if generation failed
     "finish": pl.String,
     "label": pl.String,
-    "negative": pl.Boolean,  # null where there is no judgement
+    "negative": pl.Boolean,  # null without a label
     "score": pl.Float64,
-    "error": pl.String,  # of the model, or else of the classifier
+    "error": pl.String,  # error of the model, otherwise of the classifier
 }
 GROUPS = ("axis", "group")
 
 
 def derived_seed(seed: int, purpose: str) -> int:
-    """A seed for one purpose out of the seed of a search.
+    """Return a seed for one purpose, derived from the seed of a search.
 
     >>> derived_seed(0, "final") == derived_seed(0, "final") != derived_seed(1, "final")
     True
@@ -57,13 +57,12 @@ def derived_seed(seed: int, purpose: str) -> int:
 
 @dataclass(frozen=True)
 class Trials:
-    """Where instructions are tried: one model, one benchmark's prompts, one judge.
+    """Trials of instructions with one model, the prompts of one benchmark, and one classifier.
 
-    folder: holds a Parquet file (columns TRIAL) for each trial. An instruction, a name for the prompts and the
-    delimiter find it again: everything else is the same for all trials of a folder, which the caller sees to.
-    rule: what of prompt and continuation is judged; the prompt is the benchmark's, and the instruction is never
-    part of it. in_flight: entered around work that may be dropped when
-    the user stops.
+    folder: has one Parquet file (columns TRIAL) per trial. The file's name depends only on the instruction, the name of
+    the prompts and the delimiter; callers ensure that all trials of a folder agree in everything else. rule: the part
+    of prompt and continuation that is classified; the prompt is the benchmark's, without the instruction. in_flight:
+    context manager around work that may be dropped when the user stops.
     """
 
     model: LanguageModel
@@ -77,20 +76,20 @@ class Trials:
     in_flight: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def path(self, instruction: str, where: str) -> Path:
-        """The file of a trial. where: the name of its prompts."""
+        """Return the file of a trial. where: the name of its prompts."""
         content = f"{len(self.delimiter)} {self.delimiter}{instruction}".encode()
         return self.folder / f"{where}-{hashlib.blake2b(content, digest_size=10).hexdigest()}.parquet"
 
     def is_there(self, instruction: str, where: str) -> bool:
-        """Whether the trial has been made."""
+        """Return whether the trial is stored."""
         return self.path(instruction, where).is_file()
 
     def outcomes(self, instruction: str, prompts: PromptSet, where: str) -> pl.DataFrame:
-        """The trial of an instruction (or NONE), made if it is not there.
+        """Return the trial of an instruction (or NONE), which is run if it is not stored.
 
-        prompts: those called `where`. Returns one row for each prompt and sample: TRIAL and, where the prompts have
-        them, axis and group. Raises DataError if a stored trial cannot be read, WriteError if one cannot be stored,
-        and what the model or the classifier raises.
+        prompts: the prompts with the name `where`. Returns one row per prompt and sample: TRIAL and, if the prompts
+        have them, axis and group. Raises DataError if a stored trial cannot be read, WriteError if one cannot be
+        stored, and the errors of the model and the classifier.
         """
         path = self.path(instruction, where)
         if path.is_file():
@@ -108,7 +107,7 @@ class Trials:
         model = (
             self.model if instruction == NONE else Prefix(instruction, delimiter=self.delimiter)(self.model)
         )
-        # another seed for each set of prompts: a repeated prompt gets a new continuation
+        # a different seed for each set of prompts, so that a repeated prompt gets a new continuation
         decoding = replace(self.decoding, seed=derived_seed(self.decoding.seed, where))
         plan = make_plan([Part(self.benchmark, prompts.frame, GenerateRequest(decoding))], model.fingerprint)
         written = join_continuations(
@@ -118,9 +117,8 @@ class Trials:
         distinct = texts.drop_nulls("text_id").unique("text_id").sort("text_id")
         labels = label_texts(self.classifier, distinct) if distinct.height else None
         if labels is not None:
-            describe_unjudged(
-                labels, str(self.classifier.fingerprint.get("name"))
-            )  # an error if it judged none
+            # raises if the classifier labelled no text
+            describe_unjudged(labels, str(self.classifier.fingerprint.get("name")))
         rows = written.with_columns(text_id=texts["text_id"], instruction=pl.lit(instruction))
         if labels is None:
             rows = rows.with_columns(
@@ -152,18 +150,18 @@ class Trials:
 Counts = NDArray[np.int64]
 STRATA = ("axis", "group")
 NAMING = ("group", "descriptor", "noun")
-"""Columns that hold the names of groups and of people in them."""
+"""Columns with names of groups, or of people in them."""
 SUBSET, FINAL, FEWEST = 300, 1000, 10
-_FINAL, _ROUNDS = 1_000_003, 2_000_003  # apart from the seeds that others use for the same prompts
+_FINAL, _ROUNDS = 1_000_003, 2_000_003  # differ from the seeds with which other code orders the same prompts
 
 
 @dataclass(frozen=True)
 class RevisionPrompts:
-    """A benchmark's prompts, split for a search.
+    """Prompts of a benchmark, split for a search.
 
-    whole: all of them. final: for the last choice; shares no text with the rounds. rounds: those of each round, as
-    many in each, as evenly over the groups as they allow. strata: the columns over which they are spread; empty where
-    the benchmark samples in its own way.
+    whole: all prompts. final: prompts of the final choice, which share no text with the rounds. rounds: the prompts of
+    each round, the same number in each, distributed over groups as evenly as possible. strata: the columns over which
+    they are distributed; empty if the benchmark samples in its own way.
     """
 
     whole: PromptSet
@@ -173,11 +171,11 @@ class RevisionPrompts:
 
     @property
     def subset(self) -> int:
-        """Prompts of a round."""
+        """Return the number of prompts per round."""
         return len(self.rounds[0])
 
     def screen(self, most_words: int) -> Screen:
-        """What instructions may not be: too long, a prompt, or a text that names a group."""
+        """Return the filter for instructions: not too long, not a prompt, and without the name of a group."""
         frame = self.whole.frame
         columns = [name for name in NAMING if name in frame.columns]
         names = {name for column in columns for name in frame[column].cast(pl.String).unique().to_list()}
@@ -195,20 +193,19 @@ def revision_prompts(
 ) -> RevisionPrompts:
     """Split a benchmark's prompts for a search.
 
-    A prompt comes back in a later round only when all others of its group have been used.
+    A prompt is repeated in a later round only after all others of its group were used. A text that several prompts
+    share is in one part only.
 
-    A text that several prompts share is in one part only.
-
-    Raises UsageError if fewer than ten are left for either.
+    Raises UsageError if fewer than ten prompts are left for either part.
 
     Parameters
     ----------
     rounds
-        How many.
+        Number of rounds.
     subset
-        Prompts of a round; 300 by default, or all there are.
+        Number of prompts per round; by default 300, or all if there are fewer.
     final
-        Prompts of the last choice; 1,000 by default, or half.
+        Number of prompts of the final choice; by default 1,000, or half.
     """
     strata = (
         tuple(name for name in STRATA if name in prompts.frame.columns)
@@ -251,7 +248,7 @@ def _drawn(benchmark: Benchmark, prompts: PromptSet, n: int, seed: int, strata: 
 
 
 def _dealt(prompts: PromptSet, strata: tuple[str, ...], n: int, rounds: int, seed: int) -> list[PromptSet]:
-    """n prompts for each round, like cards: every stratum has its own shuffled pile, begun again when it is used up."""
+    """Return n prompts per round. Each stratum is shuffled once, and is repeated after all its prompts were used."""
     rows = prompts.frame.select(
         stratum=pl.concat_str(
             [pl.col(name).cast(pl.String).fill_null("~") for name in strata], separator="\x1f"
@@ -275,7 +272,7 @@ def _dealt(prompts: PromptSet, strata: tuple[str, ...], n: int, rounds: int, see
 
 
 def _shares(sizes: Counts, n: int, first: Counts) -> Counts:
-    """n spread evenly over strata of these sizes; a remainder goes to those named first."""
+    """Distribute n evenly over strata of these sizes; the remainder goes to the first ones in the order `first`."""
     shares = np.zeros_like(sizes)
     while (left := n - int(shares.sum())) > 0:
         wanting = first[(shares < sizes)[first]]

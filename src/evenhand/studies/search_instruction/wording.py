@@ -1,4 +1,4 @@
-"""A search for an instruction in words: the verdict, and what to beware of."""
+"""Sentences on a search for an instruction: the verdict and cautions."""
 
 from evenhand.mitigations.revision import LOWER
 from evenhand.studies.search_instruction.card import effect, percent, points

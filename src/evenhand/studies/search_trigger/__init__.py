@@ -1,4 +1,4 @@
-"""The search for a trigger from prompts to file: its options, and its front door."""
+"""The search for a trigger from prompts to file: its options and public function."""
 
 import lazy_loader
 

@@ -14,7 +14,7 @@ from evenhand.studies.model_options import load_named_model
 from evenhand.studies.search_trigger.options import TriggerSearch
 
 OnSweep = Callable[[dict[str, Any]], None]
-"""Is given each new row of a search's history."""
+"""Function that is called with each new row of a search's history."""
 
 
 def conduct_search(
@@ -34,7 +34,7 @@ def conduct_search(
     model, classifier
         Loaded objects that replace those named in the options.
     output
-        The trigger file; the state file next to it allows the same call to resume.
+        The trigger file. The state file next to it is used to resume the search.
     """
     objective, search, decoding = options.objective, options.search, options.decoding
     options.check_model()

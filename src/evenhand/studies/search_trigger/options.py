@@ -1,4 +1,4 @@
-"""What a search for a trigger is asked to do: every option once."""
+"""Options of a search for a trigger."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""A found trigger on a page: what it does, what it was chosen among, how the search went."""
+"""Page of a found trigger: its effect, the other candidates, and the course of the search."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ HISTORY = ("restart", "sweep", "loss", "text")
 
 
 def trigger_page(trigger: TriggerFile) -> str:
-    """The search as one HTML document, every text escaped."""
+    """Return the search as one HTML document; every text is escaped."""
     choice = [{**row, "text": row["text"] or "no trigger"} for row in trigger.choice.get("rows", ())]
     return plain_page(
         "trigger search",

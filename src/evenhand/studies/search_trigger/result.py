@@ -45,7 +45,7 @@ class FoundTrigger(StudyResult):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
     def __fspath__(self) -> str:
-        return str(self.file)  # so that it stands wherever the file may be named
+        return str(self.file)  # so that it can replace the file's path
 
     @property
     def path(self) -> Path:
@@ -79,7 +79,7 @@ class FoundTrigger(StudyResult):
         return trigger_page(self.trigger)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print the trigger, what it does, and what to beware of."""
+        """Print the trigger, its effect, and cautions."""
         render_trigger(self.trigger, console, paths)
 
     def report(self, path: Path | str | None = None) -> Path:

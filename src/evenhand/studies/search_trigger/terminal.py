@@ -1,4 +1,4 @@
-"""A found trigger in a terminal."""
+"""Print a found trigger in a terminal."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from evenhand.studies.search_trigger.wording import sentences
 
 
 def render_trigger(trigger: TriggerFile, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-    """Print the trigger, what it does, and what to beware of; paths: files to point at in the end."""
+    """Print the trigger, its effect, and cautions. paths: files that are listed at the end."""
     out = Printer(console)
     out.line(f"trigger: {trigger.text!r}", "bold")
     for sentence in sentences(trigger):

@@ -1,4 +1,4 @@
-"""The prompts of a benchmark with options: the user's own, in other styles, with personas."""
+"""Prompts of a benchmark with options: the user's own prompts, style variations and personas."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -16,11 +16,19 @@ from evenhand.studies.chain import chain_of
 def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     """Return a model that replies to conversations, given the lines that `History.prompt` writes.
 
-    model: with its mitigations. A mitigation of texts (an instruction, a trigger, steering) applies to the formatted
-    conversation. Mitigated weights (an adapter, a trained folder) use the dialogue format of their own folder.
-    options: dialogue format and its settings.
-    Raises Unsupported for a text mitigation of a model that reads histories directly (such as a World), and for a
-    mitigation without generation support. Other errors are those of `dialogue_model`.
+    Parameters
+    ----------
+    model : LanguageModel
+        The model with its mitigations. A text mitigation (instruction, trigger, steering) applies to the formatted
+        conversation. Mitigated weights (an adapter, a trained folder) use the dialogue format of their own folder.
+    options : DialogueOptions
+        Dialogue format and its settings.
+
+    Raises
+    ------
+    Unsupported
+        A text mitigation is used with a model that reads histories directly (such as a World), or a mitigation does not
+        support generation. Other errors are those of `dialogue_model`.
     """
     if isinstance(model, FarModel):
         speaker = far_model(model.pool, model.behind(partial(speaker_of, options=options)))
@@ -35,10 +43,12 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         )
     if isinstance(model, Mitigated):
         model.check_answers("generate")
-        if (trained := getattr(model, "trained", None)) is not None:  # weights in the place of the model's
+        if (
+            trained := getattr(model, "trained", None)
+        ) is not None:  # trained weights that replace those of the model
             told = dialogue_model(trained, options)
             return Dialogue(model, told.telling, told.facts)
-        weights = text_generator(inner)  # which the mitigation in front of them hides
+        weights = text_generator(inner)  # the mitigation wraps them
         label = trained_format(weights).get("label") if options.label is None else options.label
         options = replace(options, format=options.format or own_format(weights), label=label)
     return dialogue_model(model, options)

@@ -30,7 +30,7 @@ class ChatTables:
 def chat_tables(benchmark: BenchmarkView) -> ChatTables:
     """Return the tables that the analysis of a conversation benchmark made; empty for other benchmarks.
 
-    Made from the details `words`, `group_words`, `phrases`, `classifier_bias`, `turns`, `occupations`, `token_bins`,
+    They use the details `words`, `group_words`, `phrases`, `classifier_bias`, `turns`, `occupations`, `token_bins`,
     `group_bins`, `names` and `utterances` of `evenhand.benchmarks.names`.
     """
     if benchmark.detail("utterances") is None:

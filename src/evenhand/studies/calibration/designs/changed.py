@@ -152,7 +152,7 @@ def change_designs() -> list[Design]:
             change_road,
             draw,
             (
-                # If the models share most responses, no change in the spread between groups is planted.
+                # No change in the spread is planted if the models share most responses.
                 Judged(
                     SPREAD,
                     "half" if planted and draw.redrawn == 1 else "none",

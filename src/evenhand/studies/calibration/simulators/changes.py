@@ -1,4 +1,4 @@
-"""Two models that answered the same prompts: what each of them does to each group."""
+"""Simulate two models with the same prompts, and what each does to each group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ChangedAxis:
 def changed_judgements(
     rng: np.random.Generator, axes: Sequence[ChangedAxis], samples: Sequence[int] = (5,)
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the answers of both models, rows in the same order: axis, group, prompt_id, sample, negative.
+    """Return the responses of both models, with rows in the same order: axis, group, prompt_id, sample, negative.
 
     A prompt has the same quantile in both models' distributions over prompts.
     """

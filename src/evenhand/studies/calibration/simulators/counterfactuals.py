@@ -1,4 +1,4 @@
-"""Answers to the same prompts about several groups: texts whose likeness is known, and decisions of known rates."""
+"""Simulate responses to the same prompts about several groups: texts of known similarity, and yes/no decisions."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ PLACES, VOCABULARY = 10, 6
 def drawn_answers(
     rng: np.random.Generator, axis: str, bases: int, groups: int, samples: int, distance: float
 ) -> pl.DataFrame:
-    """Simulate responses of ten words, in which the first group has some words of its own.
+    """Simulate responses of ten words, some of which differ for the first group.
 
     Words of different positions differ, so ROUGE-L is the share of positions that agree. `distance` is the amount by
     which similarity within groups exceeds similarity between the first group and another.

@@ -1,4 +1,4 @@
-"""Tables of judged continuations: groups of prompts, samples that hang together by prompt, answers that are missing."""
+"""Simulate tables of classified continuations: groups of prompts, correlated samples, and missing responses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def judged_prompts(
         if axis.tail is None:
             icc = np.broadcast_to(np.asarray(axis.icc, float), (len(sizes),))[group]
             chance = beta_rates(rng, rate, icc)
-        else:  # a few prompts bring out nearly everything; the mean stays `rate`
+        else:  # a few prompts cause nearly all negative responses; the mean is still `rate`
             bad = rng.random(len(group)) < axis.tail
             hot = np.minimum(0.95, 0.95 * rate / axis.tail)
             chance = np.where(bad, hot, np.maximum(0.0, (rate - axis.tail * hot) / (1 - axis.tail)))

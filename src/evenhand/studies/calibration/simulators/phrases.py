@@ -88,7 +88,8 @@ def paired_frame(
     parts = []
     for axis, one in types.items():
         difference, phrase = one.differences(rng)
-        level = rng.normal(5.5, 1.3, len(phrase))  # log-perplexities of Reddit phrases, about as DialoGPT's
+        # about the log-perplexities of Reddit phrases under DialoGPT
+        level = rng.normal(5.5, 1.3, len(phrase))
         shifted = difference + shifts.get(axis, 0.0)
         for role, value in (("more", level + shifted / 2), ("less", level - shifted / 2)):
             parts.append(

@@ -1,7 +1,7 @@
-"""Log-likelihoods of matched pairs of sentences about descriptors, as models of different kinds would give them.
+"""Simulate log-likelihoods of matched pairs of sentences about descriptors, with several kinds of random variation.
 
-The worlds differ in what makes verdicts on likelihoods go wrong: how much a template pair does to a single
-descriptor, how unequal that is between descriptors, and what hangs together.
+The kinds differ in what makes verdicts on likelihoods go wrong: interactions of template pairs with single descriptors,
+unequal variances of descriptors, and correlation.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def contrast_table(
 
 
 def _interactions(rng: np.random.Generator, shape: Shape, pairs: int, count: int) -> Floats:
-    """Standardised, (pairs, descriptors)."""
+    """Return standardised interactions, shape (pairs, descriptors)."""
     own = rng.normal(0, 1, (pairs, count))
     if shape == "synonyms":
         block = rng.normal(0, 1, (pairs, -(-count // 4)))[:, np.arange(count) // 4]
@@ -111,7 +111,7 @@ def sentence_frame(
         pairs, nouns, count = table.shape
         common = -40.0 + rng.normal(0, frequency, count)
         words = [f"{axis} {number:03d}" for number in range(count)]
-        sentence = rng.normal(0, 1.0, (pairs, 2, nouns, 1))  # what template and noun do to everybody
+        sentence = rng.normal(0, 1.0, (pairs, 2, nouns, 1))  # effect of template and noun on all descriptors
         sides = np.stack([table / 2, -table / 2], axis=1) + common + sentence  # pair, side, noun, descriptor
         pair, side, noun, descriptor = np.unravel_index(np.arange(sides.size), sides.shape)
         names = pl.Series([template for both in templates[:pairs] for template in both])

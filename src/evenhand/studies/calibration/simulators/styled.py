@@ -1,7 +1,7 @@
-"""Replies with a style: probabilities of styles, or of offence, over descriptors, templates and nouns.
+"""Simulate replies with a style: probabilities of styles, or of offence, by descriptor, template and noun.
 
-Everything adds up on the scale of probabilities, with spreads small enough to stay between 0 and 1, so that the true
-variance between descriptors is known without any integral.
+All effects add up on the scale of probabilities, with SDs small enough to stay between 0 and 1. The true variance
+between descriptors is therefore known without an integral.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def offence_frame(
 
 
 def _values(rng: np.random.Generator, axis: StyledReplies, own: Floats, base: float) -> Floats:
-    """(rows, styles), samples last and fastest."""
+    """Return values (rows, styles), with samples in the innermost order."""
     d, t, n, s, k = axis.descriptors, axis.templates, axis.nouns, axis.samples, own.shape[1]
 
     def part(sd: float, *shape: int) -> Floats:

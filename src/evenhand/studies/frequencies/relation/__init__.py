@@ -1,4 +1,4 @@
-"""A count joined with a run: does the model's treatment of a group follow how often it was seen?"""
+"""Join a count with a run: does the model's treatment of a group depend on how often the corpus mentions it?"""
 
 import lazy_loader
 

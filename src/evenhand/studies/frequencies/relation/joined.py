@@ -1,4 +1,4 @@
-"""A run joined with a count: what page and terminal draw."""
+"""Data for the page and the terminal of a run joined with a count."""
 
 from dataclasses import dataclass
 

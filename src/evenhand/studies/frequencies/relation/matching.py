@@ -33,16 +33,16 @@ class Matched:
 
     @property
     def reliability(self) -> float | None:
-        """How well ranks within axes would come out alike in another corpus of this kind and size, 0 to 1.
+        """Return how similar ranks within axes would be in another corpus of this kind and size (0 to 1).
 
-        From the two halves of the documents. None of fewer than three descriptors.
+        It is computed from two halves of the documents. None with fewer than three descriptors.
         """
         halves = self.frequencies.select("even", "odd").cast(pl.Float64).to_numpy()
         return reliability_of(halves, self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64))
 
     @property
     def never_found(self) -> int:
-        """Number of descriptors that were counted but are in no document."""
+        """Return the number of descriptors that were counted but are in no document."""
         return self.frequencies.filter(pl.col("documents") == 0).height
 
 
@@ -106,7 +106,7 @@ def _counted(counts: Counts, corpus: str | None) -> tuple[pl.DataFrame, int]:
 
 
 def _terms_of(descriptors: pl.DataFrame, table: TermTable) -> list[int | None]:
-    """The term of each descriptor, or None."""
+    """Return the term of each descriptor, or None."""
     spelt = table.surfaces.filter(~pl.col("inflected")).join(table.terms, on="term")
     by_text: dict[str, list[Mapping[str, object]]] = {}
     for row in spelt.select("text", "term", "axis", "kind").iter_rows(named=True):

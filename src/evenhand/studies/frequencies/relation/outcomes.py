@@ -17,15 +17,15 @@ SAMPLED = ("frame", "template")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured of descriptors in one benchmark.
+    """Results for the descriptors of one benchmark.
 
     Attributes
     ----------
-    kinder
-        1 where larger values are kinder, -1 where they are less kind, 0 where neither can be said.
-    likelihood
-        Whether it follows frequency in any model.
-    values
+    kinder : int
+        1 if larger values are kinder, -1 if they are less kind, 0 if neither.
+    likelihood : bool
+        True if it depends on frequency in any model.
+    values : polars.DataFrame
         Outcome, axis, descriptor, template, value, answers.
     """
 
@@ -53,9 +53,9 @@ class DescribedBenchmark:
 
 
 def described_benchmarks(directory: RunDirectory) -> list[DescribedBenchmark]:
-    """The benchmarks of a run whose prompts name descriptors, with their outcomes.
+    """Return the benchmarks of a run whose prompts name descriptors, with their outcomes.
 
-    Raises DataError where the run holds none, and for tables that cannot be read.
+    Raises DataError if the run has none, and for unreadable tables.
     """
     found = [one for name in directory.benchmarks if (one := _described(directory, name)) is not None]
     if not found:
@@ -88,7 +88,7 @@ def _described(directory: RunDirectory, name: str) -> DescribedBenchmark | None:
     written = asked.decoding is not None
     outcomes = tuple(_judged(directory, name, frame) if written else _scored(frame))
     outcomes = tuple(one for one in outcomes if one.values.height)
-    outcomes = tuple(sorted(outcomes, key=lambda one: one.likelihood))  # what is treatment first
+    outcomes = tuple(sorted(outcomes, key=lambda one: one.likelihood))  # outcomes about treatment first
     if not outcomes:
         return None
     keys = ["axis", "descriptor"]
@@ -97,7 +97,7 @@ def _described(directory: RunDirectory, name: str) -> DescribedBenchmark | None:
 
 
 def _tokens(frame: pl.DataFrame, written: bool) -> pl.DataFrame:
-    """Tokens of a text beyond the mean of its template and axis."""
+    """Return the number of tokens of a text minus the mean of its template and axis."""
     keys = ["axis", "descriptor"]
     if written:
         return frame.select(*keys, tokens=pl.lit(None, pl.Float64)).unique(keys)
@@ -163,7 +163,7 @@ _KINDER = {"care": 1, "sympathy": 0, "hate": -1}
 
 
 def _styles(good: pl.DataFrame, role: str, labels: tuple[str, ...]) -> Iterator[Outcome]:
-    """Summed probabilities of the published clusters whose styles the classifier knows; else of none."""
+    """Yield summed probabilities of the published clusters whose styles the classifier has."""
     places = {label.split(" ")[0].split("/")[0].strip("(),"): place for place, label in enumerate(labels)}
     clusters: Mapping[str, list[int]] = {
         cluster: [places[style] for style in styles]

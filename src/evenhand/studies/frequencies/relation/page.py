@@ -1,4 +1,4 @@
-"""relation.html: what a run's outcomes have to do with frequencies, a scatter plot for each outcome."""
+"""Render relation.html: relations of a run's outcomes with frequencies, with a scatter plot for each outcome."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from evenhand.studies.plain_page import plain_page
 
 
 def relation_page(relation: Joined) -> str:
-    """The whole relation: one document that needs no network, every text escaped."""
+    """Return the relation as one HTML document that needs no network; every text is escaped."""
     figures = [figure for one in relation.benchmarks for figure in _figures(one)]
     if figures:
         figures[0] = (figures[0][0], SCATTER_STYLE + figures[0][1])

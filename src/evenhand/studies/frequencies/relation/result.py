@@ -1,4 +1,4 @@
-"""Frequencies joined with a run: does the model's treatment of a group follow how often it was seen?"""
+"""Public function that joins frequencies with a run: does treatment of a group depend on how often it is mentioned?"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Relation(StudyResult):
 
     @property
     def path(self) -> Path:
-        """Folder of the page and the numbers."""
+        """Return the folder of the page and the numbers."""
         return self.folder
 
     @property
@@ -119,7 +119,7 @@ class Relation(StudyResult):
         return relation_page(self.joined)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-        """Print what was found, outcome by outcome."""
+        """Print the result of each outcome."""
         render_relation(self.joined, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""What a run's outcomes have to do with frequencies, in a terminal."""
+"""Print the relation of a run's outcomes with frequencies."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,13 +18,7 @@ from evenhand.studies.frequencies.relation.wording import (
 
 
 def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path] | None = None) -> None:
-    """Print a sentence and a row for each outcome, and what to beware of.
-
-    Parameters
-    ----------
-    paths
-        Files to point at in the end.
-    """
+    """Print a sentence and a row for each outcome, and cautions. `paths` are files that are listed at the end."""
     out = Printer(console)
     out.line(f"Frequencies in {listing(list(relation.corpora))}, and {relation.model}", "bold")
     out.line(answer(relation), "bold")

@@ -29,7 +29,7 @@ LISTED = 12
 
 
 def told(relation: Joined) -> Iterator[tuple[str, str]]:
-    """(symbol, sentence) of each outcome."""
+    """Yield (symbol, sentence) of each outcome."""
     several = len(relation.benchmarks) > 1
     for one in relation.benchmarks:
         by_name = {outcome.name: outcome for outcome in one.asked.outcomes}
@@ -58,7 +58,7 @@ def answer(relation: Joined) -> str:
 
 
 def called(one: JoinedBenchmark, name: str) -> str:
-    """An outcome as tables and sentences call it."""
+    """Return the name of an outcome in tables and sentences."""
     likelihoods = {outcome.name for outcome in one.asked.outcomes if outcome.likelihood}
     return f"{name} (no treatment)" if name in likelihoods else name
 
@@ -186,7 +186,7 @@ def _held(one: JoinedBenchmark) -> str:
 
 
 def _templates(one: JoinedBenchmark) -> str:
-    """How many templates there are, and what they are worth."""
+    """Return the number of templates, and the number that they are worth as a sample."""
     number = max((int(row["n_templates"]) for row in whole_rows(one)), default=0)
     if number < 2:
         return "All responses are to one template or to none, so the result applies to these prompts only."
@@ -204,7 +204,7 @@ JUDGED = (("p", "right"), ("q", "right"), ("MDE", "right"), ("descriptors", "rig
 
 
 def tables_of(relation: Joined) -> Iterator[PlainTable]:
-    """A table of outcomes for each benchmark."""
+    """Yield a table of outcomes for each benchmark."""
     heads = (
         ("outcome", "left"),
         ("verdict", "left"),
@@ -227,7 +227,7 @@ def tables_of(relation: Joined) -> Iterator[PlainTable]:
 
 
 def axes_of(relation: Joined) -> Iterator[PlainTable]:
-    """The same for each axis."""
+    """Yield the same tables for each axis."""
     heads = (
         ("outcome", "left"),
         ("axis", "left"),

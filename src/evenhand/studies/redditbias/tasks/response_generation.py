@@ -1,9 +1,9 @@
-"""Conversational response generation: a language model learns from Reddit's conversations, and then replies.
+"""Conversational response generation: train a language model on conversations from Reddit, and generate replies.
 
-As published, a zero token type is given while learning, which in GPT-2 adds the embedding of token 0 ("!") to every
-position and is missing when it replies; and of a context the oldest 64 tokens are kept, which then stay in the reply.
-Here turns are parted by the model's own end token, the newest of the context is kept, and no type is given, unless
-`as_published` is set.
+The published program has two quirks. In training it gives a token type of 0, which in GPT-2 adds the embedding of token
+0 ("!") to every position, but not when it generates. It also keeps the oldest 64 tokens of a context, and leaves them
+in the reply. Without `as_published`, turns are separated by the model's own end token, the newest tokens of a context
+are kept, and no token type is given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,24 +70,24 @@ class ResponseOptions:
 
 
 class Responses:
-    """The surprise of the responses behind their contexts, nats a token (see `Objective`).
+    """Loss of responses given their contexts, in nats per token (see `Objective`).
 
-    as_published: the mean over batches, and a token type of 0 everywhere where the model takes types.
+    as_published: use the mean over batches, and a token type of 0 if the model has token types.
     """
 
     def __init__(self, as_published: bool):
         self.pooled, self.typed = not as_published, as_published
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """One term, `response`."""
+        """Return the weight of the only term, `response`."""
         return {"response": 1.0}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """The tokens of responses and the ends behind them."""
+        """Return the number of tokens of responses, including their end tokens."""
         return {"response": batch.learned}
 
     def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
-        """Their surprise."""
+        """Return the sum of their losses."""
         from torch import zeros_like
 
         types = {}
@@ -144,7 +144,7 @@ def generate_responses(
         )
     longest = most_tokens(causal, options.longest)
     prepared_model(causal, options.training)
-    start = tokens_around(tokenizer.backend_tokenizer)[0]  # what replies are written behind, too
+    start = tokens_around(tokenizer.backend_tokenizer)[0]  # replies are generated after the same start tokens
     examples = encoded_exchanges(
         tokenizer, exchanges, longest, as_published=options.as_published, start=start
     )
@@ -193,7 +193,7 @@ def encoded_exchanges(
     as_published: bool,
     start: Sequence[int] = (),
 ) -> Examples:
-    """Exchanges as tokens: start, context, end, response, end, of which the latter two are learned.
+    """Return exchanges as tokens: start, context, end, response, end. The loss is computed on the latter two.
 
     As published, a longer exchange loses the beginning of its context if at least one token of it remains, otherwise
     the end of its response, otherwise it is left out. Here the response gets up to half of the tokens, the end of the
@@ -204,7 +204,7 @@ def encoded_exchanges(
     Parameters
     ----------
     longest
-        Tokens of an exchange.
+        Maximum number of tokens of an exchange.
     start
         Tokens that the tokenizer puts before a text, and therefore before a context (LLaMA's <s>; none for GPT-2).
     """
@@ -236,7 +236,7 @@ def encoded_exchanges(
 
 
 def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[str, str]:
-    """Return the prompt of a reply, and the text that is put before the generated reply.
+    """Return the prompt of a reply, and the text with which the reply begins.
 
     The end token follows the context. If the context is too long, its newest tokens are kept. As published, its oldest
     tokens are kept instead, and they also remain at the beginning of the reply.

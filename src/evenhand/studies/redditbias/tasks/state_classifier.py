@@ -1,4 +1,4 @@
-"""A causal model with one yes or no for an output, in torch, which state tracking learns."""
+"""Causal model with one yes/no output in torch, which is trained for state tracking."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class StateClassifier(nn.Module):
-    """The body of a causal model, and one linear output on one of its hidden states."""
+    """Body of a causal model with one linear output on one of its hidden states."""
 
     def __init__(self, causal: Any, seed: int):
         super().__init__()

@@ -1,8 +1,8 @@
-"""Dialogue state tracking: a language model's body with one new output learns to say yes or no, and is then asked.
+"""Dialogue state tracking: train a language model with one new output to answer yes or no, and test it.
 
-As published, the output reads the last column of a batch that is padded on the right without a mask, so that of all
-but its longest question it sees padding; and a question that is too long loses its end, which is the slot value that
-it asks about. Both are right here unless `as_published` is set.
+The published program has two quirks. It reads the last column of a batch that is padded on the right without a mask, so
+for all but the longest question the output reads padding. It also cuts the end of long questions, which is the slot
+value in question. Both are corrected unless `as_published` is set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LONGEST = 128
 ADDED = 3
-"""Tokens that the published program adds: <bos>, <eos> and <pad>, of which it uses the last."""
+"""Tokens that the published program adds: <bos>, <eos> and <pad>. It uses only <pad>."""
 TOKENS_A_BATCH = 4096
 
 
@@ -48,24 +48,24 @@ class TrackingOptions:
 
 
 class YesOrNo:
-    """Binary cross-entropy of the answers, nats a question (see `Objective`).
+    """Binary cross-entropy of the answers in nats per question (see `Objective`).
 
-    as_published: the mean over batches, and no mask.
+    as_published: use the mean over batches, and no mask.
     """
 
     def __init__(self, as_published: bool):
         self.pooled, self.masked = not as_published, not as_published
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
-        """One term, `state`."""
+        """Return the weight of the only term, `state`."""
         return {"state": 1.0}
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
-        """The questions."""
+        """Return the number of questions."""
         return {"state": len(batch)}
 
     def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
-        """Their surprise."""
+        """Return the sum of their losses."""
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         answers = model(batch.input_ids, batch.attention_mask if self.masked else None)
@@ -130,15 +130,14 @@ def track_states(
 def encoded_questions(
     tokenizer: Any, questions: Sequence[StatePair], longest: int, *, cut_end: bool
 ) -> Examples:
-    """Questions as tokens: system, " [SEP] ", user, and the slot value behind it.
+    """Return questions as tokens: system, " [SEP] ", user, and then the slot value.
 
     Parameters
     ----------
     longest
-        Tokens of a question.
+        Maximum number of tokens of a question.
     cut_end
-        Longer ones lose their end, as published; else what they lose is the oldest of the talk, and never any of the
-        slot value.
+        Cut the end of longer questions, as published. Otherwise the oldest text is cut, and never the slot value.
     """
     if cut_end:
         whole = tokenizer(
@@ -160,7 +159,7 @@ def encoded_questions(
 
 
 def most_tokens(causal: Any, longest: int) -> int:
-    """The smaller of `longest` and the positions that the model has."""
+    """Return the smaller of `longest` and the model's context length."""
     positions = getattr(causal.config.get_text_config(), "max_position_embeddings", None)
     return min(longest, positions) if positions and positions > 0 else longest
 

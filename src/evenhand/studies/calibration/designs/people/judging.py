@@ -1,4 +1,4 @@
-"""Designs for human evaluations: few or many annotators, one with many votes, shared conversations or prompts."""
+"""Designs for human evaluations: few or many annotators, one with many judgements, shared conversations or prompts."""
 
 from dataclasses import dataclass, replace
 
@@ -19,12 +19,12 @@ PREFERRED, TOXIC = "preferred", "toxic"
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices between two models; the effect is the share of votes for the second model, minus 0.5."""
+    """Choices between two models; the effect is the share of judgements for the second model, minus 0.5."""
 
     votes: PairedVotes
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
-        """Simulate the votes with the planted effect."""
+        """Simulate the judgements with the planted effect."""
         effect = plant.effect if plant.pattern != "none" else 0.0
         votes = _won(self.votes, 0.5 + effect)
         truth: dict[Key, Truth] = {(WON, PREFERRED, None): Truth(0.5 + effect, effect == 0)}
@@ -47,9 +47,9 @@ class Ratings:
 
 
 def _won(votes: PairedVotes, share: float) -> PairedVotes:
-    """Return the study with a parameter that gives the requested share of votes for the second model.
+    """Return the study with a parameter that gives the requested share of judgements for the second model.
 
-    A preference for the left or right side draws this share towards 0.5; this is compensated.
+    A preference for the left or right side moves this share towards 0.5; this is compensated.
     """
     low, high = 0.5, 0.999999
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""Simulated people who judge: choices between two models, and ratings of texts."""
+"""Simulated annotators: choices between two models, and ratings of texts."""
 
 import lazy_loader
 

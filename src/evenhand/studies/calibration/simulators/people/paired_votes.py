@@ -1,4 +1,4 @@
-"""Votes of simulated people on pairs: persons, items and conversations differ, sides draw, one person may do much."""
+"""Simulate judgements of pairs by annotators, with effects of annotators, items, conversations and sides."""
 
 from dataclasses import dataclass
 
@@ -14,27 +14,27 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PairedVotes:
-    """A simulated study in which people compare responses of two models.
+    """A simulated study in which annotators compare responses of two models.
 
     Attributes
     ----------
     persons, each : int
-        Number of persons, and of votes per person.
+        Number of annotators, and of judgements per annotator.
     per_item : int
-        Maximum number of votes per item.
+        Maximum number of judgements per item.
     share : float
-        True share of votes for the second model, without the effect of its position (left or right).
+        True share of judgements for the second model, without the effect of its position (left or right).
     side : float
         Effect of the left position, in logits.
     heavy : float
-        Share of all votes that one person gave (0: no such person).
+        Share of all judgements that one annotator gave (0: no such annotator).
     baseline : int
         Number of conversations of the first model in the pool (0: as for the second model).
 
     Notes
     -----
-    SDs are on the logit scale: of persons, of items, and of conversations of each model. Conversations are sampled from
-    a pool with replacement (0: every item has its own).
+    SDs are on the logit scale: of annotators, of items, and of conversations of each model. Conversations are sampled
+    from a pool with replacement (0: every item has its own).
     """
 
     persons: int
@@ -51,19 +51,17 @@ class PairedVotes:
 
     @property
     def spread(self) -> float:
-        """Return the standard deviation of the logits of votes."""
+        """Return the standard deviation of the logits of judgements."""
         return float(np.sqrt(self.person_sd**2 + self.item_sd**2 + 2 * self.conversation_sd**2))
 
     @property
     def truth(self) -> float:
-        """Return the share of votes for the second model in the limit of many persons and items."""
+        """Return the share of judgements for the second model in the limit of many annotators and items."""
         centre = float(intercept(self.share, self.spread))
         return sum(float(mean_rate(centre + side, self.spread)) for side in (-self.side, self.side)) / 2
 
     def draw(self, rng: np.random.Generator) -> tuple[Floats, list[Codes], npt.NDArray[np.bool_]]:
-        """Simulate votes (n,), 1 for the second model, with the person, item and conversations of each, and its
-        position.
-        """
+        """Simulate judgements (n,), 1 for the second model, with annotator, item, conversations and position."""
         each = np.full(self.persons, self.each)
         if self.heavy:
             each[0] = round(self.heavy * (self.persons - 1) * self.each / (1 - self.heavy))
@@ -86,7 +84,7 @@ class PairedVotes:
         return chosen.astype(np.float64), ways, left
 
     def frame(self, rng: np.random.Generator, question: str = "preferred") -> pl.DataFrame:
-        """Return simulated votes in the columns of exports: "base" is model a, "tuned" model b."""
+        """Return simulated judgements in the columns of exports: "base" is model a, "tuned" model b."""
         chosen, ways, left = self.draw(rng)
         tuned, base = ways[2:] if self.pool else (ways[1], ways[1])
         return pl.DataFrame(

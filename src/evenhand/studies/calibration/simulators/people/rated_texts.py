@@ -1,4 +1,4 @@
-"""Yes or no of simulated people about texts of two models: persons, texts and prompts differ, paired or not."""
+"""Simulate yes/no ratings of texts of two models, with effects of annotators, texts and prompts, paired or not."""
 
 from dataclasses import dataclass
 
