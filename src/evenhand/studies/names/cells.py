@@ -90,15 +90,15 @@ def chat_cells(
 
     Parameters
     ----------
-    run
-        Its folder.
-    found, base
-        Its replicates and the base row's (None for itself), of the replies that both wrote.
-    lost
-        Replies that only one of them wrote.
-    whole
-        Whether replicates are of every name, as the run's own measurements are, which are then taken with their tests.
-    level
+    run : Path
+        Folder of the run.
+    found, base : Replicates
+        Replicates of the row and of the base row (None for the base row itself), for replies that both have.
+    lost : int
+        Number of replies that only one of them has.
+    whole : bool
+        True if replicates use all names, as the run's own measurements do, which are then used with their tests.
+    level : float
         Significance level of one change, for its minimum detectable effect.
     """
     stored = read_kept(run / "measurements.parquet").filter(
