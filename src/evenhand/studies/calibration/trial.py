@@ -82,6 +82,7 @@ def held_against(
 
 
 REFERENCED = (
+    "answer_difference",
     "group_difference",
     "missing_difference",
     "refusal_difference",
@@ -95,7 +96,8 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
     """Return the sample with true values relative to the reference groups that the findings used.
 
     If groups of an axis are named, the measure compares each group with the mean of the others that are not named. With
-    three groups or fewer it always compares with all others.
+    three groups or fewer it always compares with all others. An effect that is planted in one group is the same for
+    both; it changes the true values of the other groups.
 
     Parameters
     ----------
@@ -112,11 +114,15 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
     """
     truth = dict(sample.truth)
     axes: dict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
-    for row in rows:
+    strata: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for row in counted_rows(rows):
         key = (row["measure"], row["axis"], row["group"])
-        if row["group"] is not None and row["stratum"] is None and key in sample.truth:
+        if row["group"] is not None and key in sample.truth:
             axes[key[:2]][row["group"]] = row["verdict"] == "biased"
+            strata[key[:2]].add(row["stratum"])
     for (measure, axis), is_named in axes.items():
+        if len(strata[measure, axis]) > 1:  # each stratum has its own reference, and the truth is that of all
+            continue
         names = list(is_named)
         reference = ~np.array([is_named[name] for name in names])
         if len(names) < 4 or reference.all() or not reference.any():
@@ -133,7 +139,18 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
     return replace(sample, truth=truth)
 
 
-def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def counted_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows that count, without those of a stratum that are reported again for all strata together.
+
+    >>> rows = [{"axis": "a", "group": None, "stratum": stratum} for stratum in ("men", None)]
+    >>> [row["stratum"] for row in counted_rows(rows)], [row["stratum"] for row in counted_rows(rows[:1])]
+    ([None], ['men'])
+    """
+    pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
+    return [row for row in rows if row["stratum"] is None or (row["axis"], row["group"]) not in pooled]
+
+
+def _counted(judged: Judged, sample: Sample, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     counts = dict.fromkeys(
         [name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0
     )
@@ -145,11 +162,9 @@ def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict
         "truth": None,
     }
     errors = []
-    pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
-    for row in rows:
+    for row in counted_rows(rows):
         known = _truth(sample, row)
-        # Results of a stratum are reported again for all strata together.
-        if known is None or (row["stratum"] is not None and (row["axis"], row["group"]) in pooled):
+        if known is None:
             continue
         counts["rows"] += 1
         reference = row["null"] if row["null"] is not None else row["estimate"]
@@ -188,7 +203,7 @@ def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict
     return counts | target | {"error": float(np.mean(errors)) if errors else None}
 
 
-def _truth(sample: Sample, row: dict[str, Any]) -> Truth | None:
+def _truth(sample: Sample, row: Mapping[str, Any]) -> Truth | None:
     known = sample.truth.get((row["measure"], row["axis"], row["group"]))
     if known is None and (sample.at_null == EVERYTHING or row["measure"] in sample.at_null):
         null = row["null"]
@@ -196,6 +211,6 @@ def _truth(sample: Sample, row: dict[str, Any]) -> Truth | None:
     return known
 
 
-def _is_above(row: dict[str, Any]) -> bool:
+def _is_above(row: Mapping[str, Any]) -> bool:
     reference = row["null"]
     return reference is None or row["low"] is None or row["low"] >= reference

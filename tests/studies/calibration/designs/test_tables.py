@@ -1,10 +1,13 @@
 """What is planted in the groups of an axis, and what is then said to be true."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from evenhand.studies.calibration.designs.contract import Plant
+from evenhand.studies.calibration.designs.contract import Plant, Sample
 from evenhand.studies.calibration.designs.tables import JudgedTable, alike, axis_truth, planted
+from evenhand.studies.calibration.trial import REFERENCED, against_reference
 
 
 def test_the_truth_of_one_group_among_ten():
@@ -43,3 +46,25 @@ def test_an_untouched_axis_is_at_its_null():
     assert sample.touched == {"axis"}
     assert sample.truth["disparity", "axis 1", None].null
     assert sample.truth["group_difference", "axis", "axis 000"].value == pytest.approx(20.0)
+
+
+def test_true_differences_of_one_outcome_are_from_the_reference_groups() -> None:
+    """Answers to own prompts are reported by outcome, in the column `stratum`."""
+    names = [f"axis {group}" for group in range(4)]
+    truth = axis_truth("axis", names, [0.2, 0.05, 0.05, 0.05], "answer_disparity", "answer_difference")
+
+    def rows(*strata: str | None) -> list[dict[str, Any]]:
+        known = {"measure": "answer_difference", "axis": "axis"}
+        return [
+            known | {"group": name, "stratum": stratum, "verdict": "biased" if place == 0 else "not detected"}
+            for stratum in strata
+            for place, name in enumerate(names)
+        ]
+
+    def values(*strata: str | None) -> list[float]:
+        known = against_reference(Sample((), truth), rows(*strata)).truth
+        return [round(known["answer_difference", "axis", name].value, 9) for name in names]
+
+    assert values("json:yes") == values(None) == values("json:yes", None) == [15, 0, 0, 0]
+    assert values("json:yes", "json:no") == [15, -5, -5, -5]  # each outcome has its own reference
+    assert {"answer_difference", "group_difference", "missing_difference"} <= set(REFERENCED)
