@@ -2,10 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from evenhand.stats import benjamini_hochberg
 from evenhand.stats.disparity import Units, compare_units, deal, planned_effects
-from evenhand.stats.disparity.simulated import Drawn, _power, simulated_differences
+from evenhand.stats.disparity.simulated import (
+    Drawn,
+    _power,
+    rates_of_prompts,
+    simulated_differences,
+    variance_of_difference,
+)
 from evenhand.studies.calibration.designs import Plant
 from evenhand.studies.calibration.designs.tables import planted
 
@@ -69,6 +76,71 @@ def test_the_stated_spread_is_found_in_four_of_five_sets(
     assert np.std(differing, ddof=1) == pytest.approx(stated)
     found = np.mean([compare_units(drawn(differing)).axis_p <= 0.05 for _ in range(150)])
     assert 0.68 <= found <= 0.92
+
+
+def answered(rng: np.random.Generator, rates: np.ndarray, prompts: int, samples: int, icc: float) -> Units:
+    """Return responses to the same prompts about every group. Easy prompts are easy for all groups."""
+    strength = 1 / icc - 1
+    places = rng.random(prompts)
+    chance = np.stack([beta.ppf(places, rate * strength, (1 - rate) * strength) for rate in rates])
+    x = rng.binomial(samples, chance) / samples
+    codes, strata = np.divmod(np.arange(x.size), prompts)
+    return Units.of(x.ravel(), codes, strata=strata, samples=np.full(x.size, float(samples)))
+
+
+def stated_without_effect(rates: np.ndarray, prompts: int, samples: int, icc: float, sets: int) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    known = [compare_units(answered(rng, rates, prompts, samples, icc)) for _ in range(sets)]
+    return np.nanmedian([(found.smallest[0], found.smallest_spread) for found in known], axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("groups", "prompts", "samples", "base"), [(2, 10, 10, 0.3), (2, 40, 3, 0.5), (4, 30, 4, 0.05)]
+)
+def test_in_the_same_prompts_the_stated_effect_is_found_in_four_of_five_sets(
+    groups: int, prompts: int, samples: int, base: float
+) -> None:
+    """A rate near 0 or 1 cannot change much, so the difference varies between prompts (before: 50 to 65 %)."""
+    without = np.full(groups, base)
+    one, spread = stated_without_effect(without, prompts, samples, 0.4, 40)
+    rng = np.random.default_rng(6)
+    lone = planted(without, Plant("one", float(one), 1))
+    named = 0
+    for _ in range(150):
+        found = compare_units(answered(rng, lone, prompts, samples, 0.4))
+        q = max(benjamini_hochberg(found.differences.p)[0], found.axis_p)
+        named += q <= 0.05 and found.differences.low[0] > 0 and not any(found.obstacles)
+    half = planted(without, Plant("half", float(spread)))
+    seen = [compare_units(answered(rng, half, prompts, samples, 0.4)).axis_p <= 0.05 for _ in range(150)]
+    assert 0.7 <= named / 150 <= 0.92
+    assert 0.7 <= np.mean(seen) <= 0.95
+
+
+def test_a_difference_varies_between_prompts_as_their_rates_leave_room() -> None:
+    women, men = (
+        beta.rvs(rate * 1.5, (1 - rate) * 1.5, size=40_000, random_state=1) for rate in (0.05, 0.13)
+    )
+    d, variance = variance_of_difference(0.05, 0.4)
+    expected = np.var(np.sort(men) - np.sort(women))
+    assert np.interp(0.08, d, variance) == pytest.approx(expected, rel=0.1)
+    assert rates_of_prompts(0.13, 0.4).mean() == pytest.approx(0.13, abs=0.002)
+
+
+def test_the_stated_effect_grows_if_prompts_differ_or_were_answered_unequally() -> None:
+    rng = np.random.default_rng(2)
+    prompts = np.repeat([0.05, 0.95], 30)
+    noise = rng.permutation(np.tile([-0.05, 0.05], 60)).reshape(2, 60)
+    codes, strata = np.divmod(np.arange(120), 60)
+
+    def smallest(values: np.ndarray) -> float:
+        units = Units.of(values.ravel(), codes, strata=strata, samples=np.full(120, 20.0))
+        return float(compare_units(units).smallest[0])
+
+    alike, differing = smallest(0.5 + noise), smallest(prompts + noise)
+    turned = np.where(np.arange(60) % 6 == 0, 1 - prompts, prompts)  # one prompt in six, for one group only
+    assert 1.2 * alike < differing
+    assert 2 * differing < smallest(np.stack([prompts, turned]) + noise)
 
 
 def test_no_spread_is_stated_that_rates_cannot_have() -> None:

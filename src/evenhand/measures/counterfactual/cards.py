@@ -25,7 +25,9 @@ _DEALS = (
 )
 _RATE = (
     "The share of responses with this value is one number for each prompt and group. The test permutes these "
-    "numbers between groups within the prompts that the groups share."
+    "numbers between groups within the prompts that the groups share. The minimum detectable effect allows for a "
+    "difference that varies between prompts: a prompt whose responses nearly always (or never) have this value can "
+    "change less than others."
 )
 
 

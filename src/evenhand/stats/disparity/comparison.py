@@ -30,7 +30,7 @@ from evenhand.stats.disparity.effects import (
     planned_z,
     smallest_effects,
 )
-from evenhand.stats.disparity.limits import KNOWN, GroupLimits
+from evenhand.stats.disparity.limits import KNOWN, GroupLimits, common_clustering
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
 from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
 from evenhand.stats.disparity.supports import (
@@ -45,6 +45,7 @@ from evenhand.stats.multiplicity import simes
 
 _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
+_CROSSED = 0.9  # share of (prompt, group) pairs with one unit, from which all groups count as asked alike
 _SKEWED_LEVEL, _SKEWED = 0.2, 0.12
 SKEWED = (
     "The scores are too skewed, and their variances too unequal, to compare means with so few {unit}s. Compare their "
@@ -283,9 +284,13 @@ def _smallest(
         z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     typical = int(max(round(float(units.samples.mean())), 1))
-    crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
+    paired = 0.0 if units.strata is None else float(np.mean(units.cells() == 1))
+    crossed = paired >= (_CROSSED if units.shares else 1.0)
     scatter = None if limits.shares else float(np.mean(limits.spread))
-    design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious)
+    common = common_clustering(units, phi) if crossed else 0.0
+    if common:  # few prompts show the variance poorly: what to expect of it (inverse chi-square)
+        phi = min(phi * min(units.freedom / max(units.freedom - 2, 1), 2.0), 1.0)
+    design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious, common)
     found = smallest_effects(design, z1, level)
     if limits.supports is None:
         return found

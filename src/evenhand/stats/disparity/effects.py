@@ -9,7 +9,12 @@ from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.limits import COINS, KNOWN, OWN
-from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
+from evenhand.stats.disparity.simulated import (
+    FEW_UNITS,
+    Drawn,
+    simulated_differences,
+    variance_of_difference,
+)
 from evenhand.stats.disparity.smallest import power_of_f
 from evenhand.stats.disparity.supports import GROUPS_DECIDE, Supports, Z, detectable_excess
 from evenhand.stats.disparity.tails import critical_value
@@ -40,9 +45,12 @@ class Design:
     samples : float
         Number of responses per unit.
     crossed : bool
-        True if each unit of a group shares its stratum with one unit of every other group.
+        True if most units of a group share their stratum with one unit of every other group.
     cautious : bool
         As in `GroupLimits`.
+    common : float
+        Variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli trial. The
+        difference of two groups then varies between prompts (see `rates_of_prompts`).
     """
 
     sizes: Floats
@@ -52,11 +60,18 @@ class Design:
     samples: int = 1
     crossed: bool = False
     cautious: bool = False
+    common: float = 0.0
 
     @property
     def freedom(self) -> float:
         """Return the degrees of freedom: units minus groups."""
         return float(max(self.sizes.sum() - len(self.sizes), 1.0))
+
+    def varies(self, d: Floats, base: float, *, both: bool = False) -> Floats:
+        """Return the variance over prompts of a difference d from the base rate (or, of both groups), in its shape."""
+        if not self.common:
+            return np.zeros_like(d)
+        return np.asarray(np.interp(d, *variance_of_difference(round(base, 3), self.common, both)))
 
 
 def group_level(level: float, groups: int) -> float:
@@ -131,7 +146,7 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     for _ in range(2):
         d = shares * (1 - base)
         v0 = design.phi * base * (1 - base)
-        v1 = design.phi * (base + d) * (1 - base - d)
+        v1 = design.phi * (base + d) * (1 - base - d) + design.varies(d, float(base.mean()))
         own = (sizes - 1) / design.freedom
         mixed = own * v1 + (1 - own) * v0
         needed = z1[:, None] * np.sqrt(mixed * (inverse + others))
@@ -200,6 +215,7 @@ def smallest_spread(design: Design, level: float) -> float:
     if design.variance is None:
         base = min(base, 1 - base)
     sign = np.where(np.arange(groups) % 2 == 0, 1.0, -1.0)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     largest = 1 - base if design.variance is None else 20 * np.sqrt(design.variance)
     low, high = 0.0, largest
 
@@ -207,8 +223,16 @@ def smallest_spread(design: Design, level: float) -> float:
         rates = base + d * sign if design.variance is not None else np.clip(base + d * sign, 0, 1)
         centre = float(np.average(rates, weights=design.sizes))
         noise = design.variance or design.phi * float((rates * (1 - rates)).mean())
-        signal = float((design.sizes * np.square(rates - centre)).sum()) / max(noise, 1e-12)
-        return power_of_f(signal, between, within, bound), float(np.std(rates, ddof=1))
+        signal = float((design.sizes * np.square(rates - centre)).sum())
+        spread = float(np.std(rates, ddof=1))
+        if not design.common:
+            return power_of_f(signal / max(noise, 1e-12), between, within, bound), spread
+        # the difference varies between prompts: the prompts that were drawn show more of it, or less, and vary more
+        shown = d + nodes * np.sqrt(design.varies(np.array(d), base, both=True) / 4 / design.sizes.mean())
+        varies = design.varies(np.abs(shown), base, both=True) / 4 * groups / (groups - 1)
+        signals = signal * np.square(shown / d) / np.maximum(noise + varies, 1e-12)
+        found = [power_of_f(one, between, within, bound) for one in signals.tolist()]
+        return float(np.average(found, weights=weights)), spread
 
     if power(high)[0] < POWER:
         return float("nan")
@@ -228,9 +252,12 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
     if sizes.sum() <= FEW_UNITS and groups > 1:
         several = 0 if design.variance is not None else design.samples
-        phi = max(round(20 * design.phi) / 20, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
-        counts = tuple(int(size) for size in sizes)
-        drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious)
+        steps = 100 if design.common else 20  # within crossed prompts little varies
+        phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
+        counts = tuple(
+            int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes)
+        )
+        drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
         scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
         base = 0.0
         if design.variance is None:

@@ -196,6 +196,26 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
     return learnt_clustering(np.full(len(sizes), phi), typical, units.strata is not None, inverse)
 
 
+def common_clustering(units: Units, phi: float) -> float:
+    """Return the variance of the rates of prompts (strata) that all groups share, over that of one coin.
+
+    phi: the same of what varies within prompts. 0 if it is negligible, and without strata.
+
+    >>> values = np.array([0.2, 0.5, 0.8, 0.3, 0.5, 0.7])
+    >>> units = Units.of(values, np.repeat([0, 1], 3), strata=np.tile([0, 1, 2], 2), samples=np.full(6, 10.0))
+    >>> round(common_clustering(units, 0.1), 2)
+    0.16
+    """
+    if units.strata is None or not units.shares:
+        return 0.0
+    means, sizes = units.group_means(units.values), units.sizes
+    whole = float(np.square(units.values - means[units.groups]).sum()) / max(int((sizes - 1).sum()), 1)
+    rate = np.nan_to_num(means)
+    coin = float(np.average(rate * (1 - rate) + whole / np.maximum(sizes, 1), weights=sizes))
+    common = min(whole / coin - phi, 0.95 - phi) if coin > 1e-12 else 0.0
+    return round(common, 2) if common >= 0.02 else 0.0
+
+
 def own_clustering(rate: Floats, sizes: Floats, variance: Floats) -> Floats:
     """Return the variance of a unit divided by that of a Bernoulli trial, for each group alone.
 
